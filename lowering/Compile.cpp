@@ -13,6 +13,7 @@
 #include "passes/spmd/Partition.h"
 #include "runtime/base/Cpu.h"
 #include "runtime/base/FloatModes.h"
+#include "runtime/profile/Recorder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -36,6 +37,14 @@ public:
     auto now = std::chrono::steady_clock::now();
     double ms = std::chrono::duration<double, std::milli>(now - last).count();
     last = now;
+    if (lapBegin) {
+      runtime::profile::Record record;
+      record.kind = runtime::profile::Kind::Compile;
+      record.what = runtime::profile::intern("compile: " + stop.str());
+      record.start = lapBegin;
+      record.end = lapBegin = runtime::profile::ticks();
+      runtime::profile::append(record);
+    }
     if (!report)
       return;
     auto known = llvm::find_if(report->stops, [&](const auto &each) { return each.first == stop; });
@@ -49,6 +58,7 @@ public:
 private:
   CompileReport *report;
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+  uint64_t lapBegin = runtime::profile::isOn() ? runtime::profile::ticks() : 0; ///< where somebody records
 };
 
 std::string textOf(ModuleOp module) {

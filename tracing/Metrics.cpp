@@ -2,7 +2,25 @@
 //===- Metrics.cpp - Named counters and samples ----------------------------===//
 #include "tracing/Metrics.h"
 
+#include "runtime/profile/Recorder.h"
+
 namespace millrace::tracing {
+
+/// Times of this thread that end now. Those of executions end on another thread, and the runtime records them itself.
+static void recordTime(const std::string &name, double nanoseconds) {
+  using namespace runtime::profile;
+  if (!isOn()) [[likely]]
+    return;
+  const bool isTime = (name.ends_with("Time") && name.find("Execute") == std::string::npos) || name == "LazyTracing" || name == "DeviceLockWait";
+  if (!isTime)
+    return;
+  Record record;
+  record.kind = Kind::Tracing;
+  record.what = intern(name);
+  record.end = ticks();
+  record.start = record.end - ticksOf(nanoseconds);
+  append(record);
+}
 
 Metrics &Metrics::get() {
   static auto *metrics = new Metrics;
@@ -17,6 +35,7 @@ std::atomic<int64_t> &Metrics::counter(const std::string &name) {
 void Metrics::sample(const std::string &name, double value) {
   constexpr size_t kept = 1024;
   double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  recordTime(name, value);
   std::lock_guard lock(mutex);
   Samples &samples = values[name];
   if (samples.recent.size() < kept)

@@ -14,6 +14,7 @@
 #include "tracing/StoredTypes.h"
 
 #include "lowering/program/MemoryPlan.h"
+#include "runtime/profile/Recorder.h"
 #include "runtime/collective/Processes.h"
 #include "runtime/transport/Mesh.h"
 
@@ -511,6 +512,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   MILLRACE_TRY(started());
   if (!executionAllowed)
     return unexpectedExecution();
+  runtime::profile::Scope scope(runtime::profile::Kind::Tracing, "SyncTensorsGraph");
   ++passed;
   saveGraph(roots);
   if (splitsAlone)

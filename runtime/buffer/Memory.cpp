@@ -3,6 +3,7 @@
 #include "runtime/buffer/Memory.h"
 #include "runtime/base/Background.h"
 #include "runtime/buffer/Pages.h"
+#include "runtime/profile/Recorder.h"
 
 #include <algorithm>
 
@@ -13,6 +14,20 @@ namespace {
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;
 
 std::string cannot(uint64_t bytes) { return "cannot allocate " + std::to_string(bytes) + " bytes"; }
+
+/// With the mutex held, so that records of one allocator are in order.
+void recordChange(const Allocator *allocator, int64_t bytes, uint64_t inUse) {
+  if (!profile::isOn()) [[likely]]
+    return;
+  profile::Record record;
+  record.kind = profile::Kind::Memory;
+  record.what = allocator;
+  record.a = uint64_t(bytes);
+  record.b = inUse;
+  record.start = record.end = profile::ticks();
+  profile::append(record);
+}
+
 Status noMemoryLeft(uint64_t bytes) { return resourceExhausted(cannot(bytes) + ": the system has no memory left"); }
 
 } // namespace
@@ -41,6 +56,7 @@ Status Allocator::countIn(uint64_t bytes) {
   counters.peak = std::max(counters.peak, counters.inUse);
   counters.largest = std::max(counters.largest, bytes);
   recentPeak = std::max(recentPeak, counters.inUse);
+  recordChange(this, int64_t(bytes), counters.inUse);
   ++uses;
   return Status();
 }
@@ -98,6 +114,7 @@ StatusOr<void *> Allocator::allocate(uint64_t bytes) {
   if (!data) {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
+    recordChange(this, -int64_t(bytes), counters.inUse);
     --counters.allocations;
     return noMemoryLeft(bytes);
   }
@@ -113,6 +130,7 @@ void Allocator::deallocate(void *data, uint64_t bytes) {
   {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
+    recordChange(this, -int64_t(bytes), counters.inUse);
     markFree(data, capacity);
     values.put(index, data, ++uses);
     boundValues(leaving);
@@ -154,6 +172,7 @@ StatusOr<Arena> Allocator::lend(uint64_t bytes) {
   if (data)
     return Arena(this, arenas.lendNew(data, capacity, bytes));
   counters.inUse -= bytes;
+  recordChange(this, -int64_t(bytes), counters.inUse);
   --counters.arenas;
   return noMemoryLeft(bytes);
 }
@@ -163,6 +182,7 @@ void Allocator::takeBack(ArenaBlock *block) {
   {
     std::lock_guard lock(mutex);
     counters.inUse -= block->lent;
+    recordChange(this, -int64_t(block->lent), counters.inUse);
     arenas.giveBack(block, ++uses);
     isFirst = needsSweep();
   }

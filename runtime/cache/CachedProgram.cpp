@@ -2,6 +2,7 @@
 //===- CachedProgram.cpp - A program from the cache, else from the compiler ===//
 #include "runtime/cache/CachedProgram.h"
 
+#include "runtime/profile/Recorder.h"
 #include "runtime/program/KernelUpgrades.h"
 
 namespace millrace::runtime {
@@ -49,12 +50,19 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
                                       bool explain) {
   CachedProgram result;
   auto find = [&] {
+    profile::Scope scope(profile::Kind::Cache, "cache miss");
     std::optional<Cache::Hit> hit = cache.find(key, explain ? &result.whyNot : nullptr);
-    if (!hit)
+    if (!hit) {
+      if (!result.whyNot.empty())
+        scope.setDetail("why=" + result.whyNot);
       return false;
+    }
     StatusOr<Program> program = parse(hit->value, hit->owner);
     if (program) {
       result.program = std::make_shared<const Program>(std::move(*program));
+      scope.rename("cache hit");
+      if (scope.isRecorded())
+        scope.setDetail("program=" + result.program->name);
       return result.hit = true;
     }
     result.whyNot = "the entry cannot be read: " + std::string(program.status().message());
@@ -68,9 +76,12 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
   std::shared_ptr<void> turn = cache.turn(key);
   if (!wasThere && cache.mayHave(key) && find())
     return result;
+  profile::Scope scope(profile::Kind::Compile, "Compile");
   StatusOr<Program> program = compile();
   if (!program)
     return program.status();
+  if (scope.isRecorded())
+    scope.setDetail("program=" + program->name);
   result.program = std::make_shared<const Program>(std::move(*program));
   if (cache.options().mode != CacheMode::ReadWrite)
     return result;

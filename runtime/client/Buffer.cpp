@@ -3,6 +3,7 @@
 #include "runtime/client/Buffer.h"
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
+#include "runtime/profile/Recorder.h"
 #include "runtime/program/Limits.h"
 
 #include <algorithm>
@@ -10,6 +11,30 @@
 
 namespace millrace::runtime {
 namespace {
+
+/// Records a copy between host and device, from construction to destruction.
+class TransferRecord {
+public:
+  TransferRecord(const char *name, uint64_t bytes, uint32_t device) {
+    if (!profile::isOn()) [[likely]]
+      return;
+    record.kind = profile::Kind::Transfer;
+    record.what = profile::intern(name);
+    record.a = bytes;
+    record.device = uint16_t(device);
+    record.start = profile::ticks();
+  }
+  TransferRecord(const TransferRecord &) = delete;
+  ~TransferRecord() {
+    if (!record.start) [[likely]]
+      return;
+    record.end = profile::ticks();
+    profile::append(record);
+  }
+
+private:
+  profile::Record record;
+};
 
 std::vector<int64_t> rowMajorStrides(DType dtype, const std::vector<int64_t> &dims) {
   std::vector<int64_t> strides(dims.size());
@@ -118,10 +143,11 @@ Event Buffer::toHost(void *target, uint64_t size) const {
   StatusOr<std::shared_ptr<Value>> held = get();
   if (!held)
     return Event::ready(held.status());
-  auto copy = [target, size](const Value &v) -> Status {
+  auto copy = [target, size, device = device().id()](const Value &v) -> Status {
     if (v.storage->size() != size)
       return invalidArgument("expects a destination of " + std::to_string(v.storage->size()) + " bytes, but got " +
                              std::to_string(size));
+    TransferRecord record("TransferFromDevice", size, device);
     if (size)
       std::memcpy(target, v.storage->data(), size);
     return Status();
@@ -145,14 +171,16 @@ Event Buffer::toHost(void *target, std::vector<int64_t> byteStrides) const {
     return Event::ready(held.status());
   EventSource source((*held)->ready.worker());
   Event result = source.event();
-  (*held)->ready.onReady([source, target, strides = std::move(byteStrides), v = *held](const Status &ready) mutable {
+  (*held)->ready.onReady([source, target, strides = std::move(byteStrides), v = *held, device = device().id()](const Status &ready) mutable {
     Status status = ready;
     if (status.ok() && strides.size() != v->dims.size())
       status = invalidArgument("expects " + std::to_string(v->dims.size()) + " strides, but got " +
                                std::to_string(strides.size()));
-    if (status.ok())
+    if (status.ok()) {
+      TransferRecord record("TransferFromDevice", v->storage->size(), device);
       copyStrided(static_cast<char *>(v->storage->data()), static_cast<char *>(target), v->dims, strides,
                   byteSize(v->dtype), false);
+    }
     v.reset();
     source.set(status);
   });
@@ -193,6 +221,7 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
     StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, v->storage->size());
     Status status = onDevice(device, storage.status());
     if (status.ok()) {
+      TransferRecord record("CopyToDevice", v->storage->size(), device);
       if (v->storage->size())
         std::memcpy((*storage)->data(), v->storage->data(), v->storage->size());
       result->storage = std::move(*storage);
@@ -247,6 +276,7 @@ StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const 
   value->dtype = dtype;
   value->dims = dims;
   bool dense = isDense(dtype, dims, byteStrides);
+  TransferRecord record("TransferToDevice", *bytes, memory.device->id());
   // With a limit all that a device works on counts, so it has to be the device's.
   bool zeroCopy = (semantics == HostSemantics::ImmutableZeroCopy || semantics == HostSemantics::MutableZeroCopy) && !settings.memoryLimit;
   if (zeroCopy && dense && uintptr_t(data) % kAlignment == 0 && data) {

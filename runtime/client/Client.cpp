@@ -4,6 +4,8 @@
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
 #include "runtime/collective/Processes.h"
+#include "runtime/profile/Environment.h"
+#include "runtime/profile/Recorder.h"
 
 #include <algorithm>
 #include <charconv>
@@ -148,6 +150,7 @@ Device::Device(Client *owner, uint32_t ordinal, const ClientOptions &options)
   const char *const kinds[] = {"device", "pinned_host", "unpinned_host"};
   for (uint32_t i = 0; i < 3; ++i)
     spaces.push_back({ordinal * 3 + i, kinds[i], this});
+  profile::nameAllocator(allocator.get(), ordinal);
 }
 
 Device::~Device() {
@@ -322,6 +325,7 @@ StatusOr<std::shared_ptr<Client>> Client::create(const ClientOptions &options) {
   if (options.processes && (options.devicesOf.size() != options.processes->size() ||
                             options.devicesOf[options.processes->rank()] != options.numDevices || !options.rngSeed))
     return invalidArgument("the client of several processes needs the number of devices of each, and the rngSeed that they share");
+  MILLRACE_TRY(profile::startFromEnvironment(options.processes ? options.processes->rank() : 0));
   std::shared_ptr<Client> client(new Client(options));
   for (uint32_t i = 0; i < options.numDevices; ++i)
     client->all.emplace_back(new Device(client.get(), client->firstIds[client->processIndex()] + i, options));

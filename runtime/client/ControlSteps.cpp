@@ -57,6 +57,7 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
   }
   --openLoops;
   location = here;
+  turnsOfLoop = turns;
   // Give every static slot its own address back.
   if (turns % 2)
     for (size_t i = 0; i < s.carried.size(); ++i)
@@ -135,6 +136,7 @@ Status Executor::runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop 
     if (target.context)
       target.context->tick(target.replica * target.context->numPartitions + target.partition);
   }
+  turnsOfLoop = turns;
   if (turns % 2) // the states lie where the next values belong
     for (size_t i = 0; i < s.carried.size(); ++i)
       if (loop.carries[i] == Plan::Loop::Carry::Swap)

@@ -5,6 +5,7 @@
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
 #include "runtime/collective/Processes.h"
+#include "runtime/profile/Recorder.h"
 #include "runtime/program/Cost.h"
 
 #include <algorithm>
@@ -75,6 +76,29 @@ struct Provision {
   std::vector<std::shared_ptr<Storage>> results; ///< null for those of unknown size, or in the memory of an argument
 };
 
+/// Records the call that launches an execution, where `started` is not 0: from then to the end of the object.
+class LaunchRecord {
+public:
+  LaunchRecord(const Plan &plan, int64_t number, uint64_t started) {
+    if (!started) [[likely]]
+      return;
+    record.kind = profile::Kind::Launch;
+    record.what = plan.info();
+    record.a = uint64_t(number);
+    record.start = started;
+  }
+  LaunchRecord(const LaunchRecord &) = delete;
+  ~LaunchRecord() {
+    if (!record.start) [[likely]]
+      return;
+    record.end = profile::ticks();
+    profile::append(record);
+  }
+
+private:
+  profile::Record record;
+};
+
 /// `value` is there, or an execution that ends without its caller makes it; and nobody but us is told when its memory goes.
 bool comesByItself(const Buffer::Value &value) {
   return value.comesByItself || (value.ready.isReady() && value.ready.await().ok() && !value.storage->isImported());
@@ -104,6 +128,7 @@ struct Executable::Launch {
   double timeoutSeconds = 0;
   int64_t number = 0; ///< of the execution; its launches on all devices have the same
   uint64_t rngSeed = 0; ///< likewise
+  uint64_t launched = 0; ///< ticks, where somebody records
   std::vector<std::shared_ptr<Buffer::Value>> arguments;
   std::vector<uint8_t> consumed; ///< per argument: donated by the caller
   std::vector<std::shared_ptr<Buffer::Value>> results;
@@ -114,12 +139,24 @@ struct Executable::Launch {
 
   void run() {
     Status status;
+    profile::Record record;
+    if (profile::isOn()) [[unlikely]]
+      record.start = profile::ticks();
     try {
       status = compute();
     } catch (const std::bad_alloc &) {
       status = resourceExhausted("out of memory");
     }
     status = onDevice(device, status);
+    if (record.start) [[unlikely]] { // before anybody is told: who waits may end the recording
+      record.end = profile::ticks();
+      record.kind = profile::Kind::Execution;
+      record.what = state->plan->info();
+      record.a = uint64_t(number);
+      record.b = launched;
+      record.device = uint16_t(device);
+      profile::append(record);
+    }
     // The context of replicas goes on, unless nobody may wait for this one any more.
     if (context && !(state->meets == Meets::InOperations && status.ok()))
       context->finish(replica * context->numPartitions + partition, status);
@@ -320,6 +357,7 @@ StatusOr<ExecuteResult> Executable::executeOn(Device &device, const std::vector<
 StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
                                            const std::vector<std::vector<BufferPtr>> &arguments,
                                            const ExecuteOptions &options) {
+  const uint64_t started = profile::isOn() ? profile::ticks() : 0;
   const Program &p = program();
   if (devices.empty() && arguments.empty()) // it is the business of other processes
     return ExecuteResult();
@@ -427,6 +465,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     context = std::move(*begun);
   }
   ExecuteResult result;
+  LaunchRecord record(*state->plan, number, started);
   for (size_t d = 0; d < devices.size(); ++d) {
     auto launch = std::make_shared<Launch>(state->onAnyThread ? devices[d]->worker() : nullptr);
     launch->state = state;
@@ -439,6 +478,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     launch->timeoutSeconds = timeout;
     launch->number = number;
     launch->rngSeed = rngSeed;
+    launch->launched = started ? profile::ticks() : 0;
     launch->arguments = std::move(values[d]);
     launch->consumed = consumes;
     launch->provision = std::move(provisions[d]);

@@ -200,7 +200,8 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
     const Step &step = steps[i];
     location = step.location;
     // Kernels are the common case: no visit.
-    Status status = profile ? runMeasured(frame, step)
+    Status status = recorded  ? runRecorded(frame, step)
+                    : profile ? runMeasured(frame, step)
                     : step.body.index() == 0
                         ? runStep(frame, *std::get_if<KernelStep>(&step.body))
                         : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
@@ -222,22 +223,9 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
 
 /// Name of a step in a profile; empty for steps that consist of others.
 static std::string profileName(const Step &step) {
-  struct Namer {
-    std::string operator()(const KernelStep &) { return "kernel"; }
-    std::string operator()(const LoopStep &) { return ""; }
-    std::string operator()(const CondStep &) { return ""; }
-    std::string operator()(const CallStep &) { return ""; }
-    std::string operator()(const CopyStep &) { return "copy"; }
-    std::string operator()(const FillStep &) { return "fill"; }
-    std::string operator()(const SetDimsStep &) { return "set_dims"; }
-    std::string operator()(const CollectiveStep &s) {
-      return s.phase == CollectiveStep::Phase::Start ? s.name + " start" : s.name;
-    }
-    std::string operator()(const CustomCallStep &s) { return "custom_call " + s.target; }
-    std::string operator()(const DeviceIdStep &) { return "device_id"; }
-    std::string operator()(const TransferStep &) { return "transfer"; }
-  };
-  return std::visit(Namer(), step.body);
+  if (std::holds_alternative<LoopStep>(step.body) || std::holds_alternative<CondStep>(step.body) || std::holds_alternative<CallStep>(step.body))
+    return "";
+  return std::holds_alternative<TransferStep>(step.body) ? "transfer" : profile::stepName(step);
 }
 
 Status Executor::runMeasured(Frame &frame, const Step &step) {
@@ -249,6 +237,44 @@ Status Executor::runMeasured(Frame &frame, const Step &step) {
   else if (std::string name = profileName(step); !name.empty())
     profile->steps[name].add(time);
   return status;
+}
+
+Status Executor::runRecorded(Frame &frame, const Step &step) {
+  using StepKind = profile::ProgramInfo::StepInfo::Kind;
+  profile::Record record;
+  record.what = recorded;
+  record.a = uint64_t(target.run);
+  record.b = step.location;
+  record.device = uint16_t(target.device);
+  const uint64_t waited = profile::waitedTicks;
+  record.start = profile::ticks();
+  Status status = profile ? runMeasured(frame, step) : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
+  record.end = profile::ticks();
+  if (auto *kernel = std::get_if<KernelStep>(&step.body)) {
+    record.kind = profile::Kind::Kernel;
+    record.index = kernel->kernel;
+  } else {
+    record.kind = profile::Kind::Step;
+    record.index = recorded->stepIndex.find(&step)->second;
+    const StepKind kind = recorded->steps[record.index].kind;
+    record.c = kind == StepKind::Loop ? turnsOfLoop : kind == StepKind::Collective ? profile::waitedTicks - waited : 0;
+  }
+  profile::append(record);
+  return status;
+}
+
+const profile::ProgramInfo *Plan::info() const {
+  const profile::ProgramInfo *known = described.load(std::memory_order_acquire);
+  if (known)
+    return known;
+  static std::mutex mutex; // one description per program, whoever comes first
+  std::lock_guard lock(mutex);
+  known = described.load(std::memory_order_relaxed);
+  if (!known) {
+    known = profile::describe(*program);
+    described.store(known, std::memory_order_release);
+  }
+  return known;
 }
 
 Status Executor::kernelError(const KernelStep &s, int32_t code) const {

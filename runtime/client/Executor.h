@@ -7,6 +7,7 @@
 #include "runtime/collective/Collective.h"
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/loader/Loader.h"
+#include "runtime/profile/ProgramInfo.h"
 
 #include <deque>
 #include <unordered_map>
@@ -52,10 +53,15 @@ struct Plan {
   uint64_t agreement = 0;
   bool mayWaitForCaller = false; ///< has infeed, outfeed, foreign custom calls
   bool mayBlock() const { return meetsOthers || mayWaitForCaller; }
+  /// What records say of it. Made when it is first recorded.
+  const profile::ProgramInfo *info() const;
   /// How the next kernel that streams through memory goes (Executor::backwardStep). Kept between executions, which take turns like kernels.
   mutable std::atomic<bool> goesBackward{false};
   /// Rough cost of one execution without loops and run-time ranges, in picoseconds; ~0 when unknown.
   uint64_t picoseconds = 0;
+
+private:
+  mutable std::atomic<const profile::ProgramInfo *> described{nullptr};
 };
 
 /// Data between host code and infeed, outfeed, send and recv steps of one device.

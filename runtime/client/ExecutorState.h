@@ -5,6 +5,7 @@
 #pragma once
 #include "runtime/client/Executor.h"
 #include "runtime/client/Profile.h"
+#include "runtime/profile/Recorder.h"
 
 #include <list>
 
@@ -30,7 +31,8 @@ public:
   Executor(const Plan &plan, void *memory, const ExecutionTarget &target)
       : plan(plan), program(*plan.program), target(target), stack(static_cast<char *>(memory) + ArenaLayout(plan).stack),
         arena(static_cast<char *>(memory)), staging(static_cast<char *>(memory) + ArenaLayout(plan).staging),
-        goesBackward(plan.goesBackward.load(std::memory_order_relaxed)), profile(target.device == 0 ? measuredProfile() : nullptr) {
+        goesBackward(plan.goesBackward.load(std::memory_order_relaxed)), profile(target.device == 0 ? measuredProfile() : nullptr),
+        recorded(profile::isOn() ? plan.info() : nullptr) {
     if (profile) {
       profile->kernels.resize(program.kernels.size());
       profile->pieces.resize(program.kernels.size());
@@ -71,6 +73,7 @@ private:
   // Steps.
   Status runSteps(Frame &frame, const Steps &steps, const std::vector<std::vector<SlotId>> *freeAfter = nullptr);
   Status runMeasured(Frame &frame, const Step &step);
+  Status runRecorded(Frame &frame, const Step &step);
   void leaveMeetings();
   Status runStep(Frame &frame, const KernelStep &s);
   Status runStep(Frame &frame, const LoopStep &s);
@@ -107,6 +110,8 @@ private:
   char *staging;
   bool goesBackward; ///< the next kernel that streams through memory
   Profile *profile; ///< null: not measured
+  const profile::ProgramInfo *recorded; ///< null: not recorded
+  uint64_t turnsOfLoop = 0; ///< that ended last
   uint32_t location = kNone;
   unsigned openLoops = 0; ///< an error ends the run: nobody counts on it then
 };

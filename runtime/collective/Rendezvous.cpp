@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Rendezvous.cpp - Where the devices of one execution meet ------------===//
 #include "runtime/collective/Rendezvous.h"
+#include "runtime/profile/Recorder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -519,7 +520,10 @@ Status RunContext::waitFor(std::unique_lock<std::mutex> &lock, uint32_t member, 
   w.operation = meeting.operation;
   w.meeting = &meeting;
   ++waitingCount;
+  const uint64_t begin = profile::isOn() ? profile::ticks() : 0;
   Status status = waitUntil(lock, member, done);
+  if (begin)
+    profile::waitedTicks += profile::ticks() - begin;
   stopWaiting(member);
   return status;
 }

@@ -13,6 +13,7 @@
 #include "passes/xla/Passes.h"
 #include "runtime/base/Progress.h"
 #include "runtime/program/KernelUpgrades.h"
+#include "runtime/profile/Environment.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/LegalizeChlo.h"
@@ -212,6 +213,8 @@ LogicalResult giveXlaSemantics(ModuleOp module) {
 
 int runFile(const RunFileOptions &options) {
   auto opened = std::chrono::steady_clock::now();
+  if (runtime::Status status = runtime::profile::startFromEnvironment(/*rank=*/0); !status.ok()) // before the compiler
+    return fail("xla-run", std::string(status.message()));
   Session session;
   runtime::Progress progress;
   std::shared_ptr<const runtime::Program> program;

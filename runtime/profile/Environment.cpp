@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Environment.cpp - MILLRACE_PROFILE=FOLDER ----------------------------===//
+#include "runtime/profile/Environment.h"
+#include "runtime/base/File.h"
+#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/ToXSpace.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits.h>
+#include <mutex>
+#include <optional>
+#include <unistd.h>
+
+namespace millrace::runtime::profile {
+namespace {
+
+struct OfProcess {
+  std::mutex mutex;
+  pid_t process = 0; ///< that began it
+  std::string path;
+  std::optional<Session> session;
+};
+OfProcess &ofProcess() {
+  static auto *made = new OfProcess;
+  return *made;
+}
+
+void writeAtEnd() {
+  OfProcess &own = ofProcess();
+  std::lock_guard lock(own.mutex);
+  if (!own.session || own.process != getpid())
+    return;
+  XSpace space = toXSpace(own.session->stop(), /*isWhole=*/true);
+  own.session.reset();
+  if (Status status = writeFiles(space, own.path); !status.ok())
+    std::fprintf(stderr, "millrace: MILLRACE_PROFILE: %s\n", std::string(status.message()).c_str());
+  for (const std::string &warning : space.warnings)
+    std::fprintf(stderr, "millrace: MILLRACE_PROFILE: %s\n", warning.c_str());
+}
+
+} // namespace
+
+Status writeFiles(const XSpace &space, const std::string &path) {
+  MILLRACE_TRY(writeFileAtomically(path + ".xplane.pb", encode(space)));
+  return writeFileAtomically(path + ".trace.json", chromeTrace(space));
+}
+
+Status startFromEnvironment(uint32_t rank) {
+  const char *folder = std::getenv("MILLRACE_PROFILE");
+  if (!folder || !*folder)
+    return Status();
+  OfProcess &own = ofProcess();
+  std::lock_guard lock(own.mutex);
+  if (own.process == getpid())
+    return Status();
+  if (Status status = createFolders(folder); !status.ok())
+    return status.withContext("MILLRACE_PROFILE expects a folder for the recordings");
+  if (own.process == 0)
+    std::atexit(writeAtEnd); // forked children inherit it
+  own.process = getpid();
+  char whole[PATH_MAX]; // the program may change its folder before it ends
+  own.path = std::string(realpath(folder, whole) ? whole : folder) + "/rank" + std::to_string(rank) + "." + std::to_string(own.process);
+  own.session.emplace();
+  return Status();
+}
+
+} // namespace millrace::runtime::profile

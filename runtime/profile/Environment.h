@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Environment.h - MILLRACE_PROFILE=FOLDER ------------------------------===//
+#pragma once
+#include "runtime/profile/XSpace.h"
+
+#include <cstdint>
+
+namespace millrace::runtime::profile {
+
+/// Where MILLRACE_PROFILE names a folder: records from the first call in this process on (a fork is another process), and when the process ends
+/// writes `rank<rank>.<pid>.xplane.pb` and `.trace.json` there. Errors: the folder cannot be made.
+Status startFromEnvironment(uint32_t rank);
+
+/// Writes `<path>.xplane.pb` and `<path>.trace.json`.
+Status writeFiles(const XSpace &space, const std::string &path);
+
+} // namespace millrace::runtime::profile

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Recorder.cpp - What happens in this process, and when ---------------===//
+#include "runtime/profile/Recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <mutex>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+#include <unordered_set>
+
+namespace millrace::runtime::profile {
+
+std::atomic<uint64_t> state{0};
+thread_local uint64_t waitedTicks = 0;
+
+namespace {
+
+/// Written by one thread alone; what lies below `used` does not change any more.
+struct Chunk {
+  static constexpr uint32_t kRecords = 1024;
+  explicit Chunk(uint64_t epoch) : epoch(epoch) {}
+  const uint64_t epoch; ///< value of `state` for which it was made
+  std::atomic<uint32_t> used{0};
+  Record records[kRecords];
+};
+
+struct Log {
+  int64_t thread = 0;
+  std::string name;
+  std::shared_ptr<Chunk> current;              ///< of its thread alone
+  std::vector<std::shared_ptr<Chunk>> chunks; ///< guarded by the registry's mutex, as is the next
+  bool isOver = false;
+};
+
+struct Registry {
+  std::mutex mutex; ///< guards all below
+  std::unordered_set<std::string> names; ///< elements stay where they are
+  std::vector<std::shared_ptr<Log>> logs;
+  std::unordered_map<const void *, uint32_t> devices;
+  std::vector<uint64_t> limits; ///< of open sessions
+  uint64_t numChunks = 0, generation = 1;
+  std::atomic<uint64_t> lost{0};
+
+  /// Never destroyed: threads record while the process ends.
+  static Registry &get() {
+    static Registry *registry = [] {
+      auto *made = new Registry;
+      pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); }, [] { get().inChild(); });
+      return made;
+    }();
+    return *registry;
+  }
+
+  bool hasRoom() const {
+    uint64_t limit = limits.empty() ? 0 : *std::max_element(limits.begin(), limits.end());
+    return (numChunks + 1) * sizeof(Chunk) <= limit;
+  }
+  void dropAll() {
+    for (const std::shared_ptr<Log> &log : logs)
+      log->chunks.clear();
+    std::erase_if(logs, [](const std::shared_ptr<Log> &log) { return log->isOver; });
+    numChunks = 0;
+    lost.store(0, std::memory_order_relaxed);
+  }
+  void inChild();
+};
+
+/// Of this thread. Its memory belongs to the registry, so that it outlives the thread.
+thread_local Log *ownLog = nullptr;
+thread_local bool isLeaving = false; ///< the thread's other objects are being destroyed
+
+struct Leaver {
+  ~Leaver() {
+    isLeaving = true;
+    if (!ownLog)
+      return;
+    Registry &registry = Registry::get();
+    std::lock_guard lock(registry.mutex);
+    ownLog->isOver = true;
+    ownLog->current.reset();
+    if (registry.limits.empty())
+      std::erase_if(registry.logs, [](const std::shared_ptr<Log> &log) { return log.get() == ownLog; });
+    ownLog = nullptr;
+  }
+};
+
+int64_t threadId() { return int64_t(syscall(SYS_gettid)); }
+
+void Registry::inChild() {
+  state.store((state.load(std::memory_order_relaxed) | 1) + 1, std::memory_order_relaxed);
+  ++generation;
+  limits.clear();
+  for (const std::shared_ptr<Log> &log : logs)
+    log->isOver = log.get() != ownLog; // other threads do not exist here
+  dropAll();
+  if (ownLog) {
+    ownLog->thread = threadId();
+    ownLog->current.reset();
+  }
+  mutex.unlock();
+}
+
+/// A chunk with room for one record, or null.
+Chunk *moreRoom(uint64_t epoch) {
+  if (isLeaving)
+    return nullptr;
+  Registry &registry = Registry::get();
+  if (!ownLog) {
+    static thread_local Leaver leaver;
+    (void)leaver;
+    auto log = std::make_shared<Log>();
+    log->thread = threadId();
+    char name[32] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    log->name = name;
+    std::lock_guard lock(registry.mutex);
+    registry.logs.push_back(log);
+    ownLog = log.get();
+  }
+  {
+    std::lock_guard lock(registry.mutex);
+    if (state.load(std::memory_order_relaxed) != epoch || !registry.hasRoom())
+      return nullptr;
+  }
+  auto made = std::make_shared<Chunk>(epoch); // touches its pages, without the mutex
+  std::lock_guard lock(registry.mutex);
+  if (state.load(std::memory_order_relaxed) != epoch || !registry.hasRoom())
+    return nullptr;
+  ownLog->current = std::move(made);
+  ownLog->chunks.push_back(ownLog->current);
+  ++registry.numChunks;
+  return ownLog->current.get();
+}
+
+} // namespace
+
+const Name *intern(std::string_view text) {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  return &*registry.names.emplace(text).first;
+}
+
+void append(const Record &record) {
+  const uint64_t now = state.load(std::memory_order_relaxed);
+  if (!(now & 1))
+    return;
+  Chunk *chunk = ownLog ? ownLog->current.get() : nullptr;
+  if (!chunk || chunk->epoch != now || chunk->used.load(std::memory_order_relaxed) == Chunk::kRecords) [[unlikely]] {
+    chunk = moreRoom(now);
+    if (!chunk) {
+      if (state.load(std::memory_order_relaxed) == now)
+        Registry::get().lost.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  const uint32_t used = chunk->used.load(std::memory_order_relaxed);
+  chunk->records[used] = record;
+  chunk->used.store(used + 1, std::memory_order_release);
+}
+
+void Scope::begin(Kind kind, std::string_view name, std::string_view detail) {
+  record.kind = kind;
+  record.what = intern(name);
+  setDetail(detail);
+  record.start = ticks();
+}
+void Scope::finish() {
+  record.end = ticks();
+  append(record);
+}
+void Scope::rename(std::string_view name) {
+  if (isRecorded())
+    record.what = intern(name);
+}
+void Scope::setDetail(std::string_view detail) {
+  if (!detail.empty())
+    record.a = uint64_t(reinterpret_cast<uintptr_t>(intern(detail)));
+}
+
+uint64_t ticksOf(double nanoseconds) {
+  // Since the process asked first; until a millisecond has passed, nothing is that long.
+  static const auto begin = std::pair(ticks(), std::chrono::steady_clock::now());
+  double passedTicks = double(ticks() - begin.first);
+  double passedNs = double(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin.second).count());
+  return passedNs < 1e6 ? 0 : uint64_t(nanoseconds * passedTicks / passedNs);
+}
+
+void nameAllocator(const void *allocator, uint32_t device) {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  registry.devices[allocator] = device;
+}
+
+size_t Recording::numRecords() const {
+  size_t count = 0;
+  for (const Thread &thread : threads)
+    count += thread.records.size();
+  return count;
+}
+
+Session::Anchor Session::Anchor::now() {
+  auto nanoseconds = [](clockid_t clock) {
+    timespec time;
+    clock_gettime(clock, &time);
+    return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  };
+  // The readings belong together as far as nobody came between them: the narrowest of several counts.
+  Anchor best;
+  uint64_t width = ~uint64_t(0);
+  for (int i = 0; i < 8; ++i) {
+    uint64_t before = ticks();
+    int64_t monotonic = nanoseconds(CLOCK_MONOTONIC), realtime = nanoseconds(CLOCK_REALTIME);
+    uint64_t after = ticks();
+    if (after - before < width) {
+      width = after - before;
+      best = {before + width / 2, monotonic, realtime};
+    }
+  }
+  return best;
+}
+
+Session::Session(uint64_t maxBytes) : begin(Anchor::now()) {
+  ticksOf(0); // its clock begins
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  generation = registry.generation;
+  registry.limits.push_back(maxBytes);
+  if (registry.limits.size() == 1)
+    state.store((state.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_release);
+  limit = maxBytes;
+}
+
+Session::~Session() {
+  if (isOpen)
+    stop();
+}
+
+Recording Session::stop() {
+  Recording recording;
+  if (!isOpen)
+    return recording;
+  isOpen = false;
+  // The rate is known to a part in 10^5 after some milliseconds.
+  constexpr int64_t kLeastNs = 5'000'000;
+  const uint64_t last = ticks();
+  Anchor end = Anchor::now();
+  const int64_t endNs = end.realtimeNs;
+  if (int64_t missing = kLeastNs - (end.monotonicNs - begin.monotonicNs); missing > 0) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(missing));
+    end = Anchor::now();
+  }
+  recording.timeline = {begin.at, begin.realtimeNs, endNs,
+                        double(end.monotonicNs - begin.monotonicNs) / double(std::max<uint64_t>(1, end.at - begin.at))};
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  if (registry.generation != generation)
+    return recording;
+  for (const std::shared_ptr<Log> &log : registry.logs) {
+    Recording::Thread thread{log->thread, log->name, {}};
+    for (const std::shared_ptr<Chunk> &chunk : log->chunks) {
+      const uint32_t used = chunk->used.load(std::memory_order_acquire);
+      for (uint32_t i = 0; i < used; ++i)
+        if (const Record &record = chunk->records[i]; record.end >= begin.at && record.start <= last)
+          thread.records.push_back(record);
+    }
+    if (!thread.records.empty())
+      recording.threads.push_back(std::move(thread));
+  }
+  recording.devices = registry.devices;
+  recording.lost = registry.lost.load(std::memory_order_relaxed);
+  registry.limits.erase(std::find(registry.limits.begin(), registry.limits.end(), limit));
+  if (registry.limits.empty()) {
+    state.store(state.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); // the next time has another number
+    registry.dropAll();
+  }
+  return recording;
+}
+
+} // namespace millrace::runtime::profile

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Recorder.h - What happens in this process, and when -----------------===//
+// Threads append small records to chunks of their own, without locks. A thread that records nothing pays for one relaxed load and a branch.
+// Records are kept while at least one Session is open; each session gets those of its own time. A forked child begins with an empty recorder
+// that is switched off.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#else
+#include <ctime>
+#endif
+
+namespace millrace::runtime::profile {
+
+struct ProgramInfo;
+
+/// A text that lives as long as the process, once for all who use it.
+using Name = std::string;
+const Name *intern(std::string_view text);
+
+enum class Kind : uint8_t {
+  Region,   ///< of the user's program: what = Name, a = Name of its arguments' text or null
+  Tracing,  ///< the front end: what = Name
+  Compile,  ///< the compiler: what = Name, a = Name of the program or null
+  Cache,    ///< a look-up: what = Name, a = Name of the reason of a miss or null
+  Launch,   ///< what = ProgramInfo, a = number of the execution
+  Execution,///< on a device: what = ProgramInfo, a = number of the execution, b = ticks when it was launched
+  Kernel,   ///< on a device: what = ProgramInfo, index = kernel, a = number of the execution, b = location
+  Step,     ///< on a device: what = ProgramInfo, index = ProgramInfo::steps, a as above, b = location, c = turns of a loop, or ticks of waiting
+  Transfer, ///< what = Name, a = bytes
+  Memory,   ///< what = the allocator, a = bytes (int64_t, negative if given back), b = bytes in use after that
+};
+
+struct Record {
+  uint64_t start = 0, end = 0; ///< ticks
+  const void *what = nullptr;
+  uint64_t a = 0, b = 0, c = 0;
+  uint32_t index = 0;
+  uint16_t device = 0;
+  Kind kind = Kind::Region;
+};
+static_assert(sizeof(Record) == 56);
+
+/// Of a counter that goes on at the same rate on all processors; Timeline says what they are in nanoseconds.
+inline uint64_t ticks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+#endif
+}
+
+/// Roughly that many ticks: for what was measured with another clock.
+uint64_t ticksOf(double nanoseconds);
+
+/// The lowest bit: whether somebody records. The others: how often recording has begun.
+extern std::atomic<uint64_t> state;
+inline bool isOn() { return state.load(std::memory_order_relaxed) & 1; }
+
+/// Keeps `record` if somebody records; counts it as lost where there is no room.
+void append(const Record &record);
+
+/// Records the time from construction to destruction. `name` is looked up only where somebody records.
+class Scope {
+public:
+  Scope(Kind kind, std::string_view name, std::string_view detail = {}) {
+    if (isOn()) [[unlikely]]
+      begin(kind, name, detail);
+  }
+  Scope(const Scope &) = delete;
+  ~Scope() {
+    if (record.start) [[unlikely]]
+      finish();
+  }
+  bool isRecorded() const { return record.start != 0; }
+  void rename(std::string_view name);
+  void setDetail(std::string_view detail);
+
+private:
+  void begin(Kind kind, std::string_view name, std::string_view detail);
+  void finish();
+  Record record;
+};
+
+/// Ticks that this thread has waited for other devices and processes.
+extern thread_local uint64_t waitedTicks;
+
+/// Memory records of `allocator` belong to `device`.
+void nameAllocator(const void *allocator, uint32_t device);
+
+/// How ticks become nanoseconds of CLOCK_REALTIME.
+struct Timeline {
+  uint64_t startTicks = 0;
+  int64_t startNs = 0, endNs = 0; ///< of the session
+  double nsPerTick = 1;
+  /// Picoseconds since the start; 0 for what was before.
+  int64_t picoseconds(uint64_t at) const { return at <= startTicks ? 0 : int64_t(double(at - startTicks) * nsPerTick * 1000); }
+};
+
+/// What one session saw.
+struct Recording {
+  struct Thread {
+    int64_t id = 0; ///< of the system
+    std::string name;
+    std::vector<Record> records; ///< in the order of their ends
+  };
+  Timeline timeline;
+  std::vector<Thread> threads; ///< that recorded something
+  std::unordered_map<const void *, uint32_t> devices; ///< of allocators
+  uint64_t lost = 0; ///< records for which there was no room, since recording began
+  size_t numRecords() const;
+};
+
+/// Recording is on while at least one lives. Thread-safe.
+class Session {
+public:
+  /// Of all records of the process; a larger number of the sessions that are open counts.
+  static constexpr uint64_t kDefaultBytes = uint64_t(256) << 20;
+  explicit Session(uint64_t maxBytes = kDefaultBytes);
+  ~Session();
+  Session(const Session &) = delete;
+  /// Ends the session. Empty the second time, and in a forked child of the process that began it.
+  Recording stop();
+
+private:
+  struct Anchor {
+    uint64_t at = 0; ///< ticks
+    int64_t monotonicNs = 0, realtimeNs = 0;
+    static Anchor now();
+  };
+  Anchor begin;
+  uint64_t limit = 0;
+  uint64_t generation = 0; ///< of the process: forks count
+  bool isOpen = true;
+};
+
+} // namespace millrace::runtime::profile

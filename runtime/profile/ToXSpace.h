@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ToXSpace.h - A recording as planes, lines and events ----------------===//
+#pragma once
+#include "runtime/profile/Recorder.h"
+#include "runtime/profile/XSpace.h"
+
+namespace millrace::runtime::profile {
+
+/// What stands before the names of transfers, compilations and launches: "PjRtComputationClient::" where users of PyTorch look for them.
+void setHostPrefix(std::string prefix);
+
+/// Lines of a device, by id.
+enum DeviceLine : int64_t { kModules = 1, kOps = 2, kCounters = 3 };
+inline constexpr std::string_view kDevicePlane = "/device:CUSTOM:Millrace CPU:", kHostPlane = "/host:CPU", kEnvironmentPlane = "Task Environment";
+
+/// One plane per device ("/device:CUSTOM:Millrace CPU:0": executions, their steps, memory in use) and one of the host's threads. `isWhole`: also
+/// the plane that says when the recording began and ended, which jaxlib's sessions add themselves.
+XSpace toXSpace(const Recording &recording, bool isWhole);
+
+} // namespace millrace::runtime::profile

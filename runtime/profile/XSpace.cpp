@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- XSpace.cpp - Events of devices and threads, as XProf stores them ----===//
+// Field numbers are those of the messages XSpace, XPlane, XLine, XEvent, XStat, XEventMetadata and XStatMetadata.
+#include "runtime/profile/XSpace.h"
+
+#include <bit>
+#include <cstring>
+
+namespace millrace::runtime::profile {
+namespace {
+
+//===--- Writing -----------------------------------------------------------===//
+
+enum Wire : uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
+
+void putVarint(std::string &out, uint64_t value) {
+  while (value >= 0x80) {
+    out += char(value | 0x80);
+    value >>= 7;
+  }
+  out += char(value);
+}
+void putTag(std::string &out, uint32_t field, Wire wire) { putVarint(out, field << 3 | wire); }
+void putNumber(std::string &out, uint32_t field, uint64_t value) {
+  if (!value)
+    return;
+  putTag(out, field, Varint);
+  putVarint(out, value);
+}
+void putBytes(std::string &out, uint32_t field, std::string_view bytes) {
+  putTag(out, field, Bytes);
+  putVarint(out, bytes.size());
+  out += bytes;
+}
+void putText(std::string &out, uint32_t field, std::string_view text) {
+  if (!text.empty())
+    putBytes(out, field, text);
+}
+
+/// Indices are numbered from 1 on the wire: 0 means that there is none.
+void putStat(std::string &out, uint32_t field, const Stat &stat, std::string &scratch) {
+  scratch.clear();
+  putNumber(scratch, 1, stat.name + 1);
+  switch (stat.type) {
+  case Stat::Type::Real: {
+    putTag(scratch, 2, Fixed64);
+    char bytes[8];
+    std::memcpy(bytes, &stat.real, sizeof bytes);
+    scratch.append(bytes, sizeof bytes);
+    break;
+  }
+  case Stat::Type::Unsigned:
+  case Stat::Type::Signed: // of a oneof: also a zero is written
+    putTag(scratch, stat.type == Stat::Type::Unsigned ? 3 : 4, Varint);
+    putVarint(scratch, stat.number);
+    break;
+  case Stat::Type::Text:
+    putTag(scratch, 7, Varint);
+    putVarint(scratch, stat.text + 1);
+    break;
+  }
+  putBytes(out, field, scratch);
+}
+
+std::string encodeLine(const Plane::Line &line) {
+  std::string out, event, scratch;
+  putNumber(out, 1, uint64_t(line.id));
+  putText(out, 2, line.name);
+  putNumber(out, 3, uint64_t(line.start));
+  for (const Plane::Event &each : line.events) {
+    event.clear();
+    putNumber(event, 1, each.kind + 1);
+    putTag(event, 2, Varint);
+    putVarint(event, uint64_t(each.offset));
+    putNumber(event, 3, uint64_t(each.duration));
+    for (uint32_t i = 0; i < each.numStats; ++i)
+      putStat(event, 4, line.stats[each.firstStat + i], scratch);
+    putBytes(out, 4, event);
+  }
+  return out;
+}
+
+/// An entry of a map from ids to messages.
+void putEntry(std::string &out, uint32_t field, uint64_t id, const std::string &message) {
+  std::string entry;
+  putNumber(entry, 1, id);
+  putBytes(entry, 2, message);
+  putBytes(out, field, entry);
+}
+
+std::string encodePlane(const Plane &plane, uint64_t id) {
+  std::string out, scratch;
+  putNumber(out, 1, id);
+  putText(out, 2, plane.name);
+  for (const Plane::Line &line : plane.lines)
+    putBytes(out, 3, encodeLine(line));
+  for (size_t i = 0; i < plane.kinds.size(); ++i) {
+    std::string kind;
+    putNumber(kind, 1, i + 1);
+    putText(kind, 2, plane.kinds[i].name);
+    putText(kind, 4, plane.kinds[i].displayName);
+    for (const Stat &stat : plane.kinds[i].stats)
+      putStat(kind, 5, stat, scratch);
+    putEntry(out, 4, i + 1, kind);
+  }
+  for (size_t i = 0; i < plane.texts.size(); ++i) {
+    std::string text;
+    putNumber(text, 1, i + 1);
+    putText(text, 2, plane.texts[i]);
+    putEntry(out, 5, i + 1, text);
+  }
+  for (const Stat &stat : plane.stats)
+    putStat(out, 6, stat, scratch);
+  return out;
+}
+
+//===--- Reading -----------------------------------------------------------===//
+
+/// The fields of one message.
+class Reader {
+public:
+  explicit Reader(std::string_view bytes) : rest(bytes) {}
+  uint32_t field = 0;
+  uint64_t number = 0;    ///< of varints and fixed numbers
+  std::string_view bytes; ///< of the others
+  bool isBroken = false;
+
+  /// False at the end, and where the message is no message.
+  bool next() {
+    uint64_t tag;
+    if (rest.empty() || isBroken || !varint(tag))
+      return false;
+    field = uint32_t(tag >> 3);
+    bytes = {};
+    number = 0;
+    switch (tag & 7) {
+    case Varint: return varint(number);
+    case Fixed64: return fixed(8);
+    case Fixed32: return fixed(4);
+    case Bytes: {
+      uint64_t size;
+      if (!varint(size) || size > rest.size())
+        return fail();
+      bytes = rest.substr(0, size);
+      rest.remove_prefix(size);
+      return true;
+    }
+    default: return fail();
+    }
+  }
+  double real() const { return std::bit_cast<double>(number); }
+
+private:
+  bool fail() {
+    isBroken = true;
+    return false;
+  }
+  bool varint(uint64_t &value) {
+    value = 0;
+    for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
+      const uint8_t byte = uint8_t(rest.front());
+      rest.remove_prefix(1);
+      value |= uint64_t(byte & 0x7f) << shift;
+      if (byte < 0x80)
+        return true;
+    }
+    return fail();
+  }
+  bool fixed(size_t size) {
+    if (rest.size() < size)
+      return fail();
+    number = 0;
+    std::memcpy(&number, rest.data(), size);
+    rest.remove_prefix(size);
+    return true;
+  }
+  std::string_view rest;
+};
+
+Status broken() { return dataLoss("this is no XSpace (*.xplane.pb), or it is damaged"); }
+
+/// What one plane's ids stand for: index into kinds, index into texts.
+using Ids = std::unordered_map<uint64_t, uint32_t>;
+
+bool readStat(Plane &plane, const Ids &texts, std::string_view bytes, std::vector<Stat> &stats) {
+  Reader reader(bytes);
+  Stat stat;
+  bool hasName = false, hasValue = false;
+  auto textOf = [&](uint64_t id, uint64_t &index) {
+    auto found = texts.find(id);
+    index = found == texts.end() ? 0 : found->second;
+    return found != texts.end();
+  };
+  while (reader.next()) {
+    uint64_t index = 0;
+    switch (reader.field) {
+    case 1:
+      hasName = textOf(reader.number, index);
+      stat.name = uint32_t(index);
+      break;
+    case 2:
+      stat.type = Stat::Type::Real;
+      stat.real = reader.real();
+      hasValue = true;
+      break;
+    case 3:
+    case 4:
+      stat.type = reader.field == 3 ? Stat::Type::Unsigned : Stat::Type::Signed;
+      stat.number = reader.number;
+      hasValue = true;
+      break;
+    case 5:
+      stat.type = Stat::Type::Text;
+      stat.text = plane.text(reader.bytes);
+      hasValue = true;
+      break;
+    case 7:
+      stat.type = Stat::Type::Text;
+      hasValue = textOf(reader.number, index);
+      stat.text = index;
+      break;
+    default: break;
+    }
+  }
+  if (hasName && hasValue)
+    stats.push_back(stat);
+  return !reader.isBroken;
+}
+
+bool readLine(Plane &plane, const Ids &kinds, const Ids &texts, std::string_view bytes) {
+  Plane::Line line;
+  Reader reader(bytes);
+  while (reader.next()) {
+    if (reader.field == 1)
+      line.id = int64_t(reader.number);
+    else if (reader.field == 2)
+      line.name = reader.bytes;
+    else if (reader.field == 3)
+      line.start = int64_t(reader.number);
+    if (reader.field != 4)
+      continue;
+    Plane::Event event;
+    event.firstStat = uint32_t(line.stats.size());
+    bool isKnown = false;
+    Reader inner(reader.bytes);
+    while (inner.next()) {
+      if (inner.field == 1) {
+        auto found = kinds.find(inner.number);
+        if ((isKnown = found != kinds.end()))
+          event.kind = found->second;
+      } else if (inner.field == 2) {
+        event.offset = int64_t(inner.number);
+      } else if (inner.field == 3) {
+        event.duration = int64_t(inner.number);
+      } else if (inner.field == 4 && !readStat(plane, texts, inner.bytes, line.stats)) {
+        return false;
+      }
+    }
+    if (inner.isBroken)
+      return false;
+    event.numStats = uint32_t(line.stats.size()) - event.firstStat;
+    if (isKnown)
+      line.events.push_back(event);
+  }
+  if (reader.isBroken)
+    return false;
+  plane.lines.push_back(std::move(line));
+  return true;
+}
+
+bool readPlane(std::string_view bytes, Plane &plane) {
+  Ids kinds, texts;
+  std::vector<std::pair<std::string_view, uint32_t>> kindMessages;
+  // Maps first: lines and stats refer to them, and stand before them as a rule.
+  Reader maps(bytes);
+  while (maps.next()) {
+    if (maps.field == 2)
+      plane.name = maps.bytes;
+    if (maps.field != 4 && maps.field != 5)
+      continue;
+    const bool isKind = maps.field == 4;
+    uint64_t id = 0;
+    std::string_view message;
+    Reader entry(maps.bytes);
+    while (entry.next()) {
+      if (entry.field == 1)
+        id = entry.number;
+      else if (entry.field == 2)
+        message = entry.bytes;
+    }
+    if (entry.isBroken)
+      return false;
+    if (isKind) {
+      kinds[id] = uint32_t(plane.kinds.size());
+      kindMessages.emplace_back(message, uint32_t(plane.kinds.size()));
+      plane.kinds.emplace_back();
+      continue;
+    }
+    std::string_view name;
+    Reader text(message);
+    while (text.next())
+      if (text.field == 2)
+        name = text.bytes;
+    if (text.isBroken)
+      return false;
+    texts[id] = plane.text(name);
+  }
+  if (maps.isBroken)
+    return false;
+  for (auto [message, index] : kindMessages) {
+    Reader reader(message);
+    while (reader.next()) {
+      if (reader.field == 2)
+        plane.kinds[index].name = reader.bytes;
+      else if (reader.field == 4)
+        plane.kinds[index].displayName = reader.bytes;
+      else if (reader.field == 5 && !readStat(plane, texts, reader.bytes, plane.kinds[index].stats))
+        return false;
+    }
+    if (reader.isBroken)
+      return false;
+  }
+  Reader reader(bytes);
+  while (reader.next()) {
+    if (reader.field == 3 && !readLine(plane, kinds, texts, reader.bytes))
+      return false;
+    if (reader.field == 6 && !readStat(plane, texts, reader.bytes, plane.stats))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+uint32_t Plane::text(std::string_view content) {
+  auto [found, isNew] = textIndex.emplace(content, uint32_t(texts.size()));
+  if (isNew)
+    texts.emplace_back(content);
+  return found->second;
+}
+Stat Plane::real(std::string_view name, double value) {
+  Stat stat;
+  stat.name = text(name);
+  stat.type = Stat::Type::Real;
+  stat.real = value;
+  return stat;
+}
+Stat Plane::number(std::string_view name, uint64_t value) {
+  Stat stat;
+  stat.name = text(name);
+  stat.number = value;
+  return stat;
+}
+Stat Plane::integer(std::string_view name, int64_t value) {
+  Stat stat;
+  stat.name = text(name);
+  stat.type = Stat::Type::Signed;
+  stat.integer = value;
+  return stat;
+}
+Stat Plane::text(std::string_view name, std::string_view value) {
+  Stat stat;
+  stat.name = text(name);
+  stat.type = Stat::Type::Text;
+  stat.text = text(value);
+  return stat;
+}
+
+const Stat *Plane::find(const std::vector<Stat> &stats, std::string_view name) const {
+  for (const Stat &stat : stats)
+    if (texts[stat.name] == name)
+      return &stat;
+  return nullptr;
+}
+const Stat *Plane::find(const Line &line, const Event &event, std::string_view name) const {
+  for (uint32_t i = 0; i < event.numStats; ++i)
+    if (texts[line.stats[event.firstStat + i].name] == name)
+      return &line.stats[event.firstStat + i];
+  return find(kinds[event.kind].stats, name);
+}
+
+size_t XSpace::numEvents() const {
+  size_t count = 0;
+  for (const Plane &plane : planes)
+    for (const Plane::Line &line : plane.lines)
+      count += line.events.size();
+  return count;
+}
+
+std::string encode(const XSpace &space) {
+  std::string out;
+  for (size_t i = 0; i < space.planes.size(); ++i)
+    putBytes(out, 1, encodePlane(space.planes[i], i + 1));
+  for (const std::string &text : space.errors)
+    putBytes(out, 2, text);
+  for (const std::string &text : space.warnings)
+    putBytes(out, 3, text);
+  for (const std::string &text : space.hostnames)
+    putBytes(out, 4, text);
+  return out;
+}
+
+StatusOr<XSpace> decodeXSpace(std::string_view bytes) {
+  XSpace space;
+  Reader reader(bytes);
+  while (reader.next()) {
+    if (reader.field == 1) {
+      if (!readPlane(reader.bytes, space.planes.emplace_back()))
+        return broken();
+    } else if (reader.field == 2) {
+      space.errors.emplace_back(reader.bytes);
+    } else if (reader.field == 3) {
+      space.warnings.emplace_back(reader.bytes);
+    } else if (reader.field == 4) {
+      space.hostnames.emplace_back(reader.bytes);
+    }
+  }
+  if (reader.isBroken)
+    return broken();
+  return space;
+}
+
+} // namespace millrace::runtime::profile

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- XSpace.h - Events of devices and threads, as XProf stores them ------===//
+// The message XSpace of XProf and TensorBoard: planes (devices, the host) of lines (threads, streams) of events. Written and read here without
+// libraries: those that there are register their messages for the whole process.
+#pragma once
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace millrace::runtime::profile {
+
+/// A value with a name, of an event, a kind of events, or a plane.
+struct Stat {
+  enum class Type : uint8_t { Real, Unsigned, Signed, Text };
+  uint32_t name = 0; ///< index into Plane::texts
+  Type type = Type::Unsigned;
+  union {
+    double real;
+    uint64_t number;
+    int64_t integer;
+    uint64_t text; ///< index into Plane::texts
+  };
+  Stat() : number(0) {}
+};
+
+struct Plane {
+  struct EventKind {
+    std::string name, displayName;
+    std::vector<Stat> stats;
+  };
+  struct Event {
+    uint32_t kind = 0; ///< index into Plane::kinds
+    uint32_t firstStat = 0, numStats = 0; ///< in Line::stats
+    int64_t offset = 0, duration = 0; ///< picoseconds, from Line::start
+  };
+  struct Line {
+    int64_t id = 0;
+    std::string name;
+    int64_t start = 0; ///< nanoseconds of CLOCK_REALTIME
+    std::vector<Event> events;
+    std::vector<Stat> stats;
+  };
+  std::string name;
+  std::vector<Line> lines;
+  std::vector<EventKind> kinds;
+  std::vector<Stat> stats;
+  std::vector<std::string> texts; ///< names of stats, and texts that they have as values
+
+  uint32_t text(std::string_view content);
+  Stat real(std::string_view name, double value);
+  Stat number(std::string_view name, uint64_t value);
+  Stat integer(std::string_view name, int64_t value);
+  Stat text(std::string_view name, std::string_view value);
+  const std::string &nameOf(const Stat &stat) const { return texts[stat.name]; }
+  /// Of an event first, else of its kind; null if neither has it.
+  const Stat *find(const Line &line, const Event &event, std::string_view name) const;
+  const Stat *find(const std::vector<Stat> &stats, std::string_view name) const;
+
+private:
+  std::unordered_map<std::string, uint32_t> textIndex; ///< of `texts`, as far as it has been asked
+};
+
+struct XSpace {
+  std::vector<Plane> planes;
+  std::vector<std::string> errors, warnings, hostnames;
+  size_t numEvents() const;
+};
+
+/// The bytes of the message, for a file *.xplane.pb.
+std::string encode(const XSpace &space);
+
+/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has (no values that are bytes). DataLoss for what is no such message.
+StatusOr<XSpace> decodeXSpace(std::string_view bytes);
+
+} // namespace millrace::runtime::profile

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ProfileFilesTest.cpp - Recordings as XSpace and as Chrome's JSON ----===//
+#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/ProgramInfo.h"
+#include "runtime/profile/ToXSpace.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+using namespace millrace::runtime;
+using namespace millrace::runtime::profile;
+
+namespace {
+
+/// A recording of one program, with ticks that are nanoseconds: launched at 100, run on device 2 from 300 to 900.
+Recording sample() {
+  Program program;
+  program.name = "jit_step";
+  program.kernels.push_back({"k0", "dot_1", {"stablehlo.dot_general", "stablehlo.add", "stablehlo.add"}, 2000, 512});
+  program.metadata.emplace_back("emitter k0", "contraction");
+  program.locations = {"train.py:12:3", "train.py:12"};
+  Function &main = program.functions.emplace_back();
+  CollectiveStep collective;
+  collective.name = "all_reduce";
+  collective.groups = {{0, 1, 2}, {3, 4, 5}};
+  main.steps.push_back({collective, 1});
+  static const ProgramInfo *info = describe(program);
+  Recording recording;
+  recording.timeline = {0, 1'000'000'000'000, 1'000'000'001'000, 1};
+  auto record = [&](Kind kind, uint64_t start, uint64_t end, const void *what, uint64_t a, uint64_t b = 0, uint64_t c = 0) {
+    Record made;
+    made.kind = kind;
+    made.start = start;
+    made.end = end;
+    made.what = what;
+    made.a = a;
+    made.b = b;
+    made.c = c;
+    made.device = 2;
+    return made;
+  };
+  static const int allocator = 0, stranger = 0;
+  recording.devices[&allocator] = 2;
+  recording.threads.push_back({int64_t(getpid()), "python", {record(Kind::Launch, 100, 200, info, 7), record(Kind::Transfer, 210, 220, intern("TransferToDevice"), 64),
+                                record(Kind::Region, 50, 250, intern("step \"one\""), uint64_t(uintptr_t(intern("step_num=3, note=first"))))}});
+  recording.threads.push_back({4242, "python", {record(Kind::Memory, 310, 310, &allocator, uint64_t(int64_t(-64)), 1024), record(Kind::Memory, 310, 310, &stranger, 1, 1),
+                                record(Kind::Kernel, 400, 600, info, 7, 0), record(Kind::Step, 600, 800, info, 7, 1, 150),
+                                record(Kind::Execution, 300, 900, info, 7, 150)}});
+  return recording;
+}
+
+std::string textOf(const Plane &plane, const Plane::Line &line, const Plane::Event &event, std::string_view name) {
+  const Stat *stat = plane.find(line, event, name);
+  if (!stat)
+    return "none";
+  return stat->type == Stat::Type::Text     ? plane.texts[stat->text]
+         : stat->type == Stat::Type::Signed ? std::to_string(stat->integer)
+         : stat->type == Stat::Type::Real   ? std::to_string(stat->real)
+                                            : std::to_string(stat->number);
+}
+
+void expectSample(const XSpace &space) {
+  ASSERT_EQ(space.planes.size(), 3u);
+  const Plane &device = space.planes[0], &host = space.planes[1], &environment = space.planes[2];
+  EXPECT_EQ(device.name, "/device:CUSTOM:Millrace CPU:2");
+  EXPECT_EQ(host.name, "/host:CPU");
+  EXPECT_EQ(environment.name, "Task Environment");
+  ASSERT_EQ(device.lines.size(), 3u);
+  const Plane::Line &modules = device.lines[0], &ops = device.lines[1], &counters = device.lines[2];
+  EXPECT_EQ(modules.name, "XLA Modules");
+  EXPECT_EQ(modules.start, 1'000'000'000'000);
+  ASSERT_EQ(modules.events.size(), 1u);
+  EXPECT_TRUE(device.kinds[modules.events[0].kind].name.starts_with("jit_step("));
+  EXPECT_EQ(modules.events[0].offset, 300'000);
+  EXPECT_EQ(modules.events[0].duration, 600'000);
+  EXPECT_EQ(textOf(device, modules, modules.events[0], "queue_ns"), "150");
+  EXPECT_EQ(textOf(device, modules, modules.events[0], "run_id"), "7");
+  EXPECT_EQ(ops.name, "XLA Ops");
+  ASSERT_EQ(ops.events.size(), 2u);
+  EXPECT_EQ(device.kinds[ops.events[0].kind].name, "dot_1");
+  EXPECT_EQ(textOf(device, ops, ops.events[0], "source"), "train.py:12");
+  EXPECT_EQ(textOf(device, ops, ops.events[0], "hlo_category"), "contraction");
+  EXPECT_EQ(textOf(device, ops, ops.events[0], "operations"), "stablehlo.dot_general, stablehlo.add");
+  EXPECT_EQ(textOf(device, ops, ops.events[0], "flops"), "2000");
+  EXPECT_EQ(textOf(device, ops, ops.events[0], "hlo_module"), "jit_step");
+  EXPECT_EQ(device.kinds[ops.events[1].kind].name, "all_reduce");
+  EXPECT_EQ(textOf(device, ops, ops.events[1], "source"), "train.py:12");
+  EXPECT_EQ(textOf(device, ops, ops.events[1], "peers"), "3");
+  EXPECT_EQ(textOf(device, ops, ops.events[1], "wait_ns"), "150");
+  ASSERT_EQ(counters.events.size(), 1u); // the other allocator is that of no device
+  EXPECT_EQ(textOf(device, counters, counters.events[0], "bytes in use"), "1024");
+  EXPECT_EQ(textOf(device, counters, counters.events[0], "change"), "-64");
+  ASSERT_EQ(host.lines.size(), 1u);
+  EXPECT_EQ(host.lines[0].name, "main");
+  ASSERT_EQ(host.lines[0].events.size(), 3u);
+  EXPECT_EQ(host.kinds[host.lines[0].events[0].kind].name, "step \"one\""); // begins first
+  EXPECT_EQ(textOf(host, host.lines[0], host.lines[0].events[0], "step_num"), "3");
+  EXPECT_EQ(textOf(host, host.lines[0], host.lines[0].events[0], "note"), "first");
+  EXPECT_EQ(host.kinds[host.lines[0].events[1].kind].name, "ExecuteComputation");
+  EXPECT_EQ(textOf(host, host.lines[0], host.lines[0].events[1], "_p"), textOf(device, modules, modules.events[0], "_c"));
+  EXPECT_EQ(host.kinds[host.lines[0].events[2].kind].name, "TransferToDevice");
+  const Stat *start = environment.find(environment.stats, "profile_start_time");
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->number, 1'000'000'000'000u);
+}
+
+TEST(ProfileFiles, RecordingsBecomePlanes) { expectSample(toXSpace(sample(), true)); }
+
+TEST(ProfileFiles, XSpaceGoesThereAndBack) {
+  XSpace space = toXSpace(sample(), true);
+  space.warnings.push_back("a warning");
+  std::string bytes = encode(space);
+  StatusOr<XSpace> again = decodeXSpace(bytes);
+  ASSERT_TRUE(again.ok()) << again.status().toString();
+  expectSample(*again);
+  EXPECT_EQ(again->warnings, space.warnings);
+  EXPECT_EQ(again->hostnames, space.hostnames);
+  EXPECT_EQ(encode(*again), bytes);
+}
+
+TEST(ProfileFiles, DamagedFilesAreErrors) {
+  const std::string bytes = encode(toXSpace(sample(), true));
+  size_t errors = 0;
+  for (size_t size = 0; size < bytes.size(); ++size)
+    errors += !decodeXSpace(bytes.substr(0, size)).ok(); // between two fields it is a shorter message
+  EXPECT_GT(errors, bytes.size() * 9 / 10);
+  for (size_t at = 0; at < bytes.size(); ++at)
+    for (uint8_t change : {0x01, 0x80, 0xFF}) {
+      std::string damaged = bytes;
+      damaged[at] = char(uint8_t(damaged[at]) ^ change);
+      if (StatusOr<XSpace> read = decodeXSpace(damaged); read.ok())
+        EXPECT_FALSE(chromeTrace(*read).empty());
+    }
+}
+
+TEST(ProfileFiles, ChromeTraceHasSlicesArrowsAndCounters) {
+  std::string json = chromeTrace(toXSpace(sample(), true));
+  auto has = [&](const std::string &text) { return json.find(text) != std::string::npos; };
+  EXPECT_TRUE(json.starts_with("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"));
+  EXPECT_TRUE(has("\"ph\":\"X\",\"name\":\"dot_1\",\"pid\":1,\"tid\":2,\"ts\":0.4,\"dur\":0.2,")) << json;
+  EXPECT_TRUE(has("\"source\":\"train.py:12\"")) << json;
+  EXPECT_TRUE(has("\"name\":\"step \\\"one\\\"\"")) << json;
+  EXPECT_TRUE(has("{\"ph\":\"C\",\"name\":\"bytes in use\",\"pid\":1,\"ts\":0.31,\"args\":{\"bytes in use\":1024}}")) << json;
+  EXPECT_TRUE(has("{\"ph\":\"s\",\"name\":\"launch\"")) << json;
+  EXPECT_TRUE(has("{\"ph\":\"f\",\"bp\":\"e\",\"name\":\"launch\"")) << json;
+  EXPECT_FALSE(has("\"metadata\"")) << "chrome://tracing shows an empty page then";
+  EXPECT_FALSE(has("\"_p\"")) << json;
+}
+
+TEST(ProfileFiles, JsonTextIsValidWhateverComes) {
+  EXPECT_EQ(jsonText("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\u000a\\u0001\"");
+  EXPECT_EQ(jsonText("gr\xC3\xBC\xC3\x9F"), "\"gr\xC3\xBC\xC3\x9F\"");
+  EXPECT_EQ(jsonText("\xFFx\xC3"), "\"\xEF\xBF\xBDx\xEF\xBF\xBD\"");
+  EXPECT_EQ(jsonText("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""); // a surrogate
+}
+
+TEST(ProfileFiles, EmptyRecordingsSayWhy) {
+  Recording recording;
+  recording.lost = 3;
+  XSpace space = toXSpace(recording, false);
+  ASSERT_EQ(space.warnings.size(), 2u);
+  EXPECT_NE(space.warnings[0].find("3 events were lost"), std::string::npos);
+  EXPECT_NE(space.warnings[1].find("nothing was recorded"), std::string::npos);
+}
+
+} // namespace
