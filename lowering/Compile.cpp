@@ -88,6 +88,9 @@ std::string findEntry(ModuleOp module) {
 
 llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &options, CompileReport *report) {
   const runtime::DefaultFloatModes modes; // what is folded is kept for other callers
+  runtime::profile::Scope scope(runtime::profile::Kind::Compile, "Compile");
+  if (scope.isRecorded())
+    scope.setDetail("program=" + module.getName().value_or("").str());
   Stopwatch watch(report);
   std::string entry = options.entry.empty() ? findEntry(module) : options.entry;
   if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))

@@ -12,6 +12,7 @@
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
 #include "passes/fusion/Passes.h"
+#include "runtime/profile/Recorder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -364,6 +365,9 @@ private:
 
   /// From the buffer form to machine code. `shared`: the entry points, if several kernels have this code.
   llvm::Expected<Compiled> finish(Prepared &prepared, StringRef symbol, ArrayRef<SharedEntry> shared = {}) {
+    runtime::profile::Scope scope(runtime::profile::Kind::Compile, "compile kernel");
+    if (scope.isRecorded())
+      scope.setDetail("kernel=" + symbol.str());
     ModuleOp module = *prepared.module;
     const BufferKernel &kernel = prepared.kernel;
     Compiled result;

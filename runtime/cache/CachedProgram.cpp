@@ -76,12 +76,9 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
   std::shared_ptr<void> turn = cache.turn(key);
   if (!wasThere && cache.mayHave(key) && find())
     return result;
-  profile::Scope scope(profile::Kind::Compile, "Compile");
   StatusOr<Program> program = compile();
   if (!program)
     return program.status();
-  if (scope.isRecorded())
-    scope.setDetail("program=" + program->name);
   result.program = std::make_shared<const Program>(std::move(*program));
   if (cache.options().mode != CacheMode::ReadWrite)
     return result;

@@ -229,8 +229,10 @@ Session::Session(uint64_t maxBytes) : begin(Anchor::now()) {
   std::lock_guard lock(registry.mutex);
   generation = registry.generation;
   registry.limits.push_back(maxBytes);
-  if (registry.limits.size() == 1)
+  if (registry.limits.size() == 1) {
+    registry.lost.store(0, std::memory_order_relaxed); // some may have come late to the session before
     state.store((state.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_release);
+  }
   limit = maxBytes;
 }
 
