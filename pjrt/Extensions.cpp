@@ -4,6 +4,8 @@
 #include "pjrt/Extensions.h"
 #include "pjrt/CustomPartitioner.h"
 #include "pjrt/Objects.h"
+#include "pjrt/Profiler.h"
+#include "runtime/profile/Environment.h"
 
 #include <new>
 
@@ -129,6 +131,9 @@ std::string layoutText(const Layout &layout, size_t rank) {
   return text + "}";
 }
 
-Extension *extensions() { return customPartitionerExtension(&layouts.base); }
+Extension *extensions() {
+  Extension *others = customPartitionerExtension(&layouts.base);
+  return runtime::profile::isOfferedToFrameworks() ? profilerExtension(others) : others;
+}
 
 } // namespace millrace::pjrt

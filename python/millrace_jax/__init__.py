@@ -65,6 +65,8 @@ def initialize():
     except millrace.MissingDependency as error:
         _log.error("%s. JAX runs on XLA:CPU in this process (MILLRACE_JAX=0 silences this message)", error)
         return
+    if not versions.takes_profiler(jax.lib.__version__):
+        library.millrace_hide_profiler()
     # "cpu" is a platform JAX knows well; only a plug-in's claim to it counts as experimental.
     plugins = getattr(xla_bridge, "_nonexperimental_plugins", None)
     if isinstance(plugins, set):

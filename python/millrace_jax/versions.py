@@ -17,6 +17,12 @@ def unsupported(version: str) -> str | None:
             (", or a newer millrace-jax" if minor > NEWEST else ""))
 
 
+def takes_profiler(version: str) -> bool:
+    """Whether jaxlib of this version takes the table of PJRT's profiler extension as it is (pjrt/Profiler.cpp). One that expects another size
+    would call through null pointers when a profile begins. Those of 0.10 have been tried."""
+    return tuple(int(part) for part in version.split(".")[:2]) == (0, 10)
+
+
 def register_type_handler(handler: Callable[[bytes | str, Any], None]) -> None:
     """Sends the types of custom calls for `cpu` to `handler`: name, and a capsule or a dictionary of capsules (since JAX 0.9)."""
     from jaxlib import xla_client

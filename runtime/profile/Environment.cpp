@@ -5,6 +5,7 @@
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/ToXSpace.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <limits.h>
@@ -39,7 +40,12 @@ void writeAtEnd() {
     std::fprintf(stderr, "millrace: MILLRACE_PROFILE: %s\n", warning.c_str());
 }
 
+std::atomic<bool> isHidden{false};
+
 } // namespace
+
+void hideFromFrameworks() { isHidden = true; }
+bool isOfferedToFrameworks() { return !isHidden; }
 
 Status writeFiles(const XSpace &space, const std::string &path) {
   MILLRACE_TRY(writeFileAtomically(path + ".xplane.pb", encode(space)));
@@ -66,3 +72,5 @@ Status startFromEnvironment(uint32_t rank) {
 }
 
 } // namespace millrace::runtime::profile
+
+extern "C" __attribute__((visibility("default"))) void millrace_hide_profiler() { millrace::runtime::profile::hideFromFrameworks(); }

@@ -11,6 +11,11 @@ namespace millrace::runtime::profile {
 /// writes `rank<rank>.<pid>.xplane.pb` and `.trace.json` there. Errors: the folder cannot be made.
 Status startFromEnvironment(uint32_t rank);
 
+/// Whether frameworks that have profilers of their own may ask for planes (PJRT's extension). millrace_hide_profiler() says that they may not:
+/// that theirs cannot take them.
+bool isOfferedToFrameworks();
+void hideFromFrameworks();
+
 /// Writes `<path>.xplane.pb` and `<path>.trace.json`.
 Status writeFiles(const XSpace &space, const std::string &path);
 

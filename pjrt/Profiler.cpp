@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Profiler.cpp - Our planes in the profiles of JAX ---------------------===//
+// jaxlib makes a profiler per session, starts and stops it, and merges the XSpace that it collects into its own: planes of devices are added,
+// threads of the host join jaxlib's lines for them. It leaves the first two fields of most argument structs uninitialised: none is read here.
+#include "pjrt/Profiler.h"
+#include "runtime/profile/ToXSpace.h"
+
+#include <optional>
+#include <string>
+
+namespace millrace::pjrt {
+namespace {
+
+namespace profile = runtime::profile;
+
+/// One session of jaxlib's.
+struct Profiler {
+  std::optional<profile::Session> session;
+  std::string collected;
+};
+
+struct ProfilerArgs {
+  size_t struct_size;
+  Profiler *profiler;
+};
+struct ProfilerCreateArgs {
+  size_t struct_size;
+  const char *options; ///< a serialized ProfileOptions
+  size_t options_size;
+  Profiler *profiler; ///< out
+};
+struct ProfilerCollectArgs {
+  size_t struct_size;
+  Profiler *profiler;
+  const uint8_t *buffer; ///< out; lives as long as the profiler, or until it starts again
+  size_t buffer_size;    ///< out
+};
+
+/// What calls return instead of Error; none of ours fails.
+struct ProfilerError;
+struct ErrorDestroyArgs {
+  size_t struct_size;
+  void *priv;
+  ProfilerError *error;
+};
+struct ErrorMessageArgs : ErrorDestroyArgs {
+  const char *message; ///< out
+  size_t message_size; ///< out
+};
+struct ErrorCodeArgs : ErrorDestroyArgs {
+  int code; ///< out
+};
+
+/// jaxlib 0.10 takes this table with exactly this size, and calls through null pointers where the size is another.
+struct ProfilerApi {
+  size_t struct_size;
+  void *priv;
+  void (*error_destroy)(ErrorDestroyArgs *);
+  void (*error_message)(ErrorMessageArgs *);
+  ProfilerError *(*error_get_code)(ErrorCodeArgs *);
+  ProfilerError *(*create)(ProfilerCreateArgs *);
+  ProfilerError *(*destroy)(ProfilerArgs *);
+  ProfilerError *(*start)(ProfilerArgs *);
+  ProfilerError *(*stop)(ProfilerArgs *);
+  ProfilerError *(*collect)(ProfilerCollectArgs *);
+};
+static_assert(sizeof(ProfilerApi) == 80);
+
+struct ProfilerExtension {
+  Extension base;
+  ProfilerApi *api;
+  int64_t traceme_context_id; ///< of arguments only
+};
+static_assert(sizeof(ProfilerExtension) == 40);
+
+/// jaxlib cuts sizes to 31 bits. Records are bounded far below that; a file beyond it would be lost without a word.
+constexpr size_t kMostBytes = size_t(1) << 30;
+
+ProfilerApi api = {
+    sizeof(ProfilerApi),
+    nullptr,
+    [](ErrorDestroyArgs *) {},
+    [](ErrorMessageArgs *args) {
+      args->message = "";
+      args->message_size = 0;
+    },
+    [](ErrorCodeArgs *args) -> ProfilerError * {
+      args->code = 0;
+      return nullptr;
+    },
+    [](ProfilerCreateArgs *args) -> ProfilerError * {
+      args->profiler = new Profiler;
+      return nullptr;
+    },
+    [](ProfilerArgs *args) -> ProfilerError * {
+      delete args->profiler;
+      return nullptr;
+    },
+    [](ProfilerArgs *args) -> ProfilerError * {
+      args->profiler->collected.clear();
+      args->profiler->session.emplace();
+      return nullptr;
+    },
+    [](ProfilerArgs *args) -> ProfilerError * {
+      Profiler &profiler = *args->profiler;
+      if (!profiler.session)
+        return nullptr;
+      profile::XSpace space = profile::toXSpace(profiler.session->stop(), /*isWhole=*/false);
+      profiler.session.reset();
+      profiler.collected = encode(space);
+      if (profiler.collected.size() > kMostBytes) {
+        profile::XSpace none;
+        none.warnings.push_back("Millrace's part of this profile is left out: it has " + std::to_string(profiler.collected.size()) +
+                                " bytes, more than JAX takes. MILLRACE_PROFILE=FOLDER writes it to files of its own");
+        profiler.collected = encode(none);
+      }
+      return nullptr;
+    },
+    [](ProfilerCollectArgs *args) -> ProfilerError * {
+      args->buffer = reinterpret_cast<const uint8_t *>(args->profiler->collected.data());
+      args->buffer_size = args->profiler->collected.size();
+      return nullptr;
+    }};
+
+ProfilerExtension extension = {{sizeof(ProfilerExtension), /*type=*/1, nullptr}, &api, -1};
+
+} // namespace
+
+Extension *profilerExtension(Extension *next) {
+  extension.base.next = next;
+  return &extension.base;
+}
+
+} // namespace millrace::pjrt
