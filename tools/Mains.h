@@ -11,5 +11,6 @@ int xlaOpt(int argc, char **argv);
 int xlaTranslate(int argc, char **argv);
 int xlaCompile(int argc, char **argv);
 int xlaRun(int argc, char **argv);
+int xlaProf(int argc, char **argv);
 
 } // namespace millrace::tools

@@ -45,7 +45,7 @@ def library_path(name):
 
 
 def tool_path(name):
-    """Absolute path of `xla-opt`, `xla-translate`, `xla-compile` or `xla-run`. Raises MissingDependency."""
+    """Absolute path of `xla-opt`, `xla-translate`, `xla-compile`, `xla-run` or `xla-prof`. Raises MissingDependency."""
     return _find([f"bin/{name}"])
 
 

@@ -25,3 +25,7 @@ def xla_compile():
 
 def xla_run():
     _replace_process("xla-run")
+
+
+def xla_prof():
+    _replace_process("xla-prof")

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Page.cpp - A recording as one HTML file ------------------------------===//
+#include "runtime/profile/Page.h"
+#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/PageTemplate.h"
+#include "runtime/profile/Summary.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+namespace millrace::runtime::profile {
+namespace {
+
+/// A text of a script element: "</" would end it.
+std::string inScript(std::string json) {
+  for (size_t at = 0; (at = json.find("</", at)) != std::string::npos; at += 3)
+    json.replace(at, 2, "<\\/");
+  return json;
+}
+
+std::string inHtml(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
+  return out;
+}
+
+/// Durations below this are not drawn, so that at most `most` events are.
+int64_t leastDuration(const XSpace &space, size_t most) {
+  std::vector<int64_t> durations;
+  for (const Plane &plane : space.planes)
+    for (const Plane::Line &line : plane.lines)
+      if (line.name != "_counters_")
+        for (const Plane::Event &event : line.events)
+          durations.push_back(event.duration);
+  if (durations.size() <= most)
+    return 0;
+  auto nth = durations.begin() + ptrdiff_t(most);
+  std::nth_element(durations.begin(), nth, durations.end(), std::greater<>());
+  return *nth + 1;
+}
+
+/// The timeline: {"lines":[{"name","plane","events":[start, duration, text, detail, ...]}], "counters":[...], "texts":[...], "arrows":[...]}, times
+/// in nanoseconds since the first event. One number after the other: objects would be ten times as large.
+std::string timeline(const XSpace &space, size_t most, size_t &left) {
+  int64_t start = std::numeric_limits<int64_t>::max();
+  for (const Plane &plane : space.planes)
+    for (const Plane::Line &line : plane.lines)
+      if (!line.events.empty())
+        start = std::min(start, line.start + line.events.front().offset / 1000);
+  const int64_t least = leastDuration(space, most);
+  std::unordered_map<std::string, size_t> textIndex;
+  std::vector<std::string> texts;
+  auto textOf = [&](const std::string &text) {
+    auto [found, isNew] = textIndex.emplace(text, texts.size());
+    if (isNew)
+      texts.push_back(text);
+    return std::to_string(found->second);
+  };
+  struct End {
+    size_t line;
+    int64_t at;
+  };
+  std::map<uint64_t, std::pair<std::vector<End>, std::vector<End>>> flows;
+  std::string lines, counters;
+  size_t numLines = 0;
+  left = 0;
+  for (const Plane &plane : space.planes) {
+    for (const Plane::Line &line : plane.lines) {
+      if (line.events.empty())
+        continue;
+      const bool isCounter = line.name == "_counters_";
+      std::string events;
+      for (const Plane::Event &event : line.events) {
+        const int64_t at = line.start - start + event.offset / 1000;
+        if (isCounter) {
+          if (event.numStats)
+            events += (events.empty() ? "" : ",") + std::to_string(at) + "," + std::to_string(line.stats[event.firstStat].number);
+          continue;
+        }
+        if (event.duration < least) {
+          ++left;
+          continue;
+        }
+        std::string detail;
+        auto add = [&](const Stat &stat) {
+          const std::string &name = plane.nameOf(stat);
+          if (name.starts_with("_") || name == "run_id" || name == "program_id" || name == "hlo_op")
+            return;
+          detail += (detail.empty() ? "" : "\n") + name + ": " +
+                    (stat.type == Stat::Type::Text     ? plane.texts[stat.text]
+                     : stat.type == Stat::Type::Real   ? std::to_string(stat.real)
+                     : stat.type == Stat::Type::Signed ? std::to_string(stat.integer)
+                                                       : std::to_string(stat.number));
+        };
+        for (uint32_t i = 0; i < event.numStats; ++i) {
+          const Stat &stat = line.stats[event.firstStat + i];
+          if (plane.nameOf(stat) == "_p")
+            flows[stat.number].first.push_back({numLines, at});
+          else if (plane.nameOf(stat) == "_c")
+            flows[stat.number].second.push_back({numLines, at});
+          else
+            add(stat);
+        }
+        for (const Stat &stat : plane.kinds[event.kind].stats)
+          add(stat);
+        events += (events.empty() ? "" : ",") + std::to_string(at) + "," + std::to_string(event.duration / 1000) + "," +
+                  textOf(plane.kinds[event.kind].name) + "," + textOf(detail);
+      }
+      if (events.empty())
+        continue;
+      std::string made = "{\"plane\":" + jsonText(plane.name) + ",\"name\":" + jsonText(line.name) + ",\"events\":[" + events + "]}";
+      std::string &list = isCounter ? counters : lines;
+      list += (list.empty() ? "" : ",\n") + made;
+      numLines += !isCounter;
+    }
+  }
+  std::string arrows;
+  for (const auto &[id, ends] : flows)
+    if (!ends.first.empty())
+      for (const End &to : ends.second)
+        arrows += (arrows.empty() ? "" : ",") + std::to_string(ends.first[0].line) + "," + std::to_string(ends.first[0].at) + "," +
+                  std::to_string(to.line) + "," + std::to_string(to.at);
+  std::string out = "{\"lines\":[" + lines + "],\"counters\":[" + counters + "],\"arrows\":[" + arrows + "],\"texts\":[";
+  for (size_t i = 0; i < texts.size(); ++i)
+    out += (i ? "," : "") + jsonText(texts[i]);
+  return out + "]}";
+}
+
+} // namespace
+
+std::string htmlPage(const XSpace &space, const std::string &title, size_t drawnEvents) {
+  size_t left = 0;
+  std::string events = timeline(space, drawnEvents, left);
+  Summary summary = summarize(space);
+  if (left)
+    summary.warnings.push_back(std::to_string(left) + " of " + std::to_string(space.numEvents()) +
+                               " events, the shortest ones, are not drawn; the tables count them");
+  std::string page = kPageTemplate;
+  auto put = [&](const std::string &mark, const std::string &content) {
+    for (size_t at = 0; (at = page.find(mark, at)) != std::string::npos; at += content.size())
+      page.replace(at, mark.size(), content);
+  };
+  put("@TITLE@", inHtml(title)); // before the data, which may contain marks
+  const std::string mark = "@DATA@";
+  page.replace(page.find(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"timeline\":" + events + "}"));
+  return page;
+}
+
+} // namespace millrace::runtime::profile

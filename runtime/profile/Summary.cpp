@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Summary.cpp - What takes the time, as tables -------------------------===//
+#include "runtime/profile/Summary.h"
+#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/ToXSpace.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace millrace::runtime::profile {
+namespace {
+
+std::string format(const char *pattern, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, pattern);
+  int size = std::vsnprintf(buffer, sizeof buffer, pattern, arguments);
+  va_end(arguments);
+  return std::string(buffer, size_t(std::clamp(size, 0, int(sizeof buffer) - 1)));
+}
+
+std::string textOf(const Plane &plane, const Plane::Line &line, const Plane::Event &event, std::string_view name) {
+  const Stat *stat = plane.find(line, event, name);
+  return stat && stat->type == Stat::Type::Text ? plane.texts[stat->text] : std::string();
+}
+double numberOf(const Plane &plane, const Plane::Line &line, const Plane::Event &event, std::string_view name) {
+  const Stat *stat = plane.find(line, event, name);
+  if (!stat || stat->type == Stat::Type::Text)
+    return 0;
+  return stat->type == Stat::Type::Real ? stat->real : stat->type == Stat::Type::Signed ? double(stat->integer) : double(stat->number);
+}
+
+/// Per event its duration without that of the events inside of it, in nanoseconds. Events are in the order of their begins.
+std::vector<double> ownTimes(const Plane::Line &line) {
+  std::vector<double> own(line.events.size());
+  std::vector<size_t> open;
+  for (size_t i = 0; i < line.events.size(); ++i) {
+    const Plane::Event &event = line.events[i];
+    own[i] = double(event.duration) / 1000;
+    while (!open.empty() && line.events[open.back()].offset + line.events[open.back()].duration < event.offset + std::max<int64_t>(event.duration, 1))
+      open.pop_back();
+    if (!open.empty())
+      own[open.back()] = std::max(0.0, own[open.back()] - own[i]);
+    open.push_back(i);
+  }
+  return own;
+}
+
+/// Time in which at least one of the events goes on, in nanoseconds. They are in the order of their begins.
+double coveredNs(const std::vector<std::pair<int64_t, int64_t>> &spans) {
+  int64_t covered = 0, until = std::numeric_limits<int64_t>::min();
+  for (auto [begin, end] : spans) {
+    covered += std::max<int64_t>(0, end - std::max(begin, until));
+    until = std::max(until, end);
+  }
+  return double(covered) / 1000;
+}
+
+std::vector<Summary::Row> byTime(std::map<std::string, Summary::Row> rows) {
+  std::vector<Summary::Row> sorted;
+  for (auto &[key, row] : rows)
+    sorted.push_back(std::move(row));
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto &a, const auto &b) { return std::tie(b.ns, a.name, a.module, a.source) < std::tie(a.ns, b.name, b.module, b.source); });
+  return sorted;
+}
+
+void addTo(Summary::Row &row, double ns, double waitNs, double flops, double bytes) {
+  ++row.calls;
+  row.ns += ns;
+  row.waitNs += waitNs;
+  row.flops += flops;
+  row.bytes += bytes;
+}
+
+} // namespace
+
+Summary summarize(const XSpace &space) {
+  Summary summary;
+  summary.warnings = space.warnings;
+  std::map<std::string, Summary::Row> steps, lines, programs, host;
+  double first = std::numeric_limits<double>::max(), last = 0;
+  auto see = [&](const Plane::Line &line, const Plane::Event &event) {
+    double begin = double(line.start) + double(event.offset) / 1000;
+    first = std::min(first, begin);
+    last = std::max(last, begin + double(event.duration) / 1000);
+  };
+  for (const Plane &plane : space.planes) {
+    if (plane.name.starts_with("/device:")) {
+      Summary::Device device;
+      device.name = plane.name;
+      for (const Plane::Line &line : plane.lines) {
+        if (line.name == "_counters_") {
+          for (const Plane::Event &event : line.events)
+            device.peakBytes = std::max(device.peakBytes, uint64_t(numberOf(plane, line, event, "bytes in use")));
+          continue;
+        }
+        std::vector<double> own = ownTimes(line);
+        std::vector<std::pair<int64_t, int64_t>> spans;
+        for (size_t i = 0; i < line.events.size(); ++i) {
+          const Plane::Event &event = line.events[i];
+          see(line, event);
+          const std::string &name = plane.kinds[event.kind].name;
+          const std::string module = textOf(plane, line, event, "hlo_module");
+          if (line.name == "XLA Modules") {
+            spans.emplace_back(event.offset, event.offset + event.duration);
+            ++device.executions;
+            device.queueNs += numberOf(plane, line, event, "queue_ns");
+            Summary::Row &row = programs[name];
+            row.name = name;
+            row.module = module;
+            addTo(row, own[i], 0, 0, 0);
+          } else if (line.name == "XLA Ops") {
+            const std::string source = textOf(plane, line, event, "source");
+            double wait = numberOf(plane, line, event, "wait_ns"), flops = numberOf(plane, line, event, "flops");
+            double bytes = numberOf(plane, line, event, "bytes_accessed") + numberOf(plane, line, event, "bytes");
+            Summary::Row &row = steps[name + "\n" + module + "\n" + source];
+            row.name = name;
+            row.module = module;
+            row.source = source;
+            row.category = textOf(plane, line, event, "hlo_category");
+            addTo(row, own[i], wait, flops, bytes);
+            Summary::Row &ofLine = lines[source];
+            ofLine.name = ofLine.source = source.empty() ? "(no line)" : source;
+            addTo(ofLine, own[i], wait, flops, bytes);
+          }
+        }
+        if (line.name == "XLA Modules")
+          device.busyNs += coveredNs(spans);
+      }
+      summary.devices.push_back(std::move(device));
+    } else if (plane.name.starts_with(kHostPlane)) {
+      for (const Plane::Line &line : plane.lines) {
+        std::vector<double> own = ownTimes(line);
+        for (size_t i = 0; i < line.events.size(); ++i) {
+          const Plane::Event &event = line.events[i];
+          see(line, event);
+          const std::string &name = plane.kinds[event.kind].name;
+          const double ns = double(event.duration) / 1000;
+          if (name.ends_with("ExecuteComputation")) {
+            ++summary.launches;
+            summary.launchNs += ns;
+          } else if (name.ends_with("TransferToDevice") || name.ends_with("TransferFromDevice")) {
+            summary.transferNs += ns;
+            summary.transferredBytes += uint64_t(numberOf(plane, line, event, "bytes"));
+          } else if (name == "cache hit") {
+            ++summary.cacheHits;
+          } else if (name == "cache miss") {
+            ++summary.cacheMisses;
+          } else if (name == "Compile" || name.ends_with("::Compile")) {
+            ++summary.compilations;
+            summary.compileNs += ns;
+          }
+          Summary::Row &row = host[name];
+          row.name = name;
+          row.category = textOf(plane, line, event, "category");
+          addTo(row, own[i], 0, 0, numberOf(plane, line, event, "bytes"));
+        }
+      }
+    }
+  }
+  summary.wallNs = last > first ? last - first : 0;
+  summary.steps = byTime(std::move(steps));
+  summary.lines = byTime(std::move(lines));
+  summary.programs = byTime(std::move(programs));
+  summary.host = byTime(std::move(host));
+  return summary;
+}
+
+std::string verdict(const Summary &summary) {
+  if (summary.wallNs <= 0)
+    return "Nothing was recorded.";
+  double busy = 0, queued = 0, waited = 0;
+  uint64_t executions = 0;
+  for (const Summary::Device &device : summary.devices) {
+    busy += device.busyNs;
+    queued += device.queueNs;
+    executions += device.executions;
+  }
+  for (const Summary::Row &row : summary.steps)
+    waited += row.waitNs;
+  const double devices = double(std::max<size_t>(1, summary.devices.size()));
+  auto share = [&](double ns) { return format("%.0f %%", 100 * ns / summary.wallNs); };
+  std::string text = "Of " + format("%.3g", summary.wallNs / 1e6) + " ms, devices run programs for " + share(busy / devices) +
+                     ", the compiler works for " + share(summary.compileNs) + " (" + std::to_string(summary.compilations) +
+                     (summary.compilations == 1 ? " program" : " programs") + "), transfers take " + share(summary.transferNs) + ".";
+  if (summary.compilations > 4 && double(summary.compilations) > 0.2 * double(executions))
+    text += " A program is compiled for every " + format("%.1f", double(executions) / double(summary.compilations)) +
+            " that run: shapes or constants change from step to step.";
+  if (busy > 0 && waited > 0.2 * busy)
+    text += " Devices wait for each other for " + format("%.0f %%", 100 * waited / busy) + " of that: their work is uneven.";
+  if (!summary.steps.empty() && busy > 0 && summary.steps[0].ns > 0.3 * busy)
+    text += " " + summary.steps[0].name + (summary.steps[0].source.empty() ? "" : " (" + summary.steps[0].source + ")") + " alone takes " +
+            format("%.0f %%", 100 * summary.steps[0].ns / busy) + " of the devices' time.";
+  return text;
+}
+
+std::string toText(const Summary &summary, size_t top) {
+  std::string out = verdict(summary) + "\n";
+  for (const std::string &warning : summary.warnings)
+    out += "warning: " + warning + "\n";
+  double total = 0;
+  for (const Summary::Row &row : summary.steps)
+    total += row.ns;
+  auto header = [&](const char *title, size_t rows) {
+    out += "\n" + std::string(title) + (rows > top ? " (the first " + std::to_string(top) + " of " + std::to_string(rows) + ")" : "") + "\n";
+  };
+  header("devices: executions, ms busy, ms queued, MB at most", summary.devices.size());
+  for (size_t i = 0; i < std::min(top, summary.devices.size()); ++i) {
+    const Summary::Device &device = summary.devices[i];
+    out += format("%8llu %10.3f %10.3f %8.1f  ", (unsigned long long)device.executions, device.busyNs / 1e6, device.queueNs / 1e6,
+                  double(device.peakBytes) / 1e6) +
+           device.name + "\n";
+  }
+  header("steps: ms, share, calls, GFLOP/s, GB/s, name, made by, line", summary.steps.size());
+  for (size_t i = 0; i < std::min(top, summary.steps.size()); ++i) {
+    const Summary::Row &row = summary.steps[i];
+    const double ns = std::max(row.ns, 1.0);
+    out += format("%10.3f %5.1f%% %8llu %8.1f %7.1f  ", row.ns / 1e6, total > 0 ? 100 * row.ns / total : 0, (unsigned long long)row.calls, row.flops / ns,
+                  row.bytes / ns) +
+           row.name + "  " + row.category + "  " + row.source + (row.waitNs > 0 ? format("  waits %.3f ms", row.waitNs / 1e6) : "") + "\n";
+  }
+  header("lines of the program: ms, share, calls, line", summary.lines.size());
+  for (size_t i = 0; i < std::min(top, summary.lines.size()); ++i)
+    out += format("%10.3f %5.1f%% %8llu  ", summary.lines[i].ns / 1e6, total > 0 ? 100 * summary.lines[i].ns / total : 0,
+                  (unsigned long long)summary.lines[i].calls) +
+           summary.lines[i].name + "\n";
+  header("programs: ms, executions, name", summary.programs.size());
+  for (size_t i = 0; i < std::min(top, summary.programs.size()); ++i)
+    out += format("%10.3f %8llu  ", summary.programs[i].ns / 1e6, (unsigned long long)summary.programs[i].calls) + summary.programs[i].name + "\n";
+  header("threads of the host: ms, calls, MB, what", summary.host.size());
+  for (size_t i = 0; i < std::min(top, summary.host.size()); ++i)
+    out += format("%10.3f %8llu %8.1f  ", summary.host[i].ns / 1e6, (unsigned long long)summary.host[i].calls, summary.host[i].bytes / 1e6) +
+           summary.host[i].name + "\n";
+  return out;
+}
+
+std::string toJson(const Summary &summary) {
+  auto rows = [](const std::vector<Summary::Row> &all) {
+    std::string out = "[";
+    for (const Summary::Row &row : all)
+      out += (out.size() > 1 ? "," : "") + std::string("{\"name\":") + jsonText(row.name) + ",\"module\":" + jsonText(row.module) + ",\"source\":" +
+             jsonText(row.source) + ",\"category\":" + jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
+             format(",\"ns\":%.0f,\"wait_ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f}", row.ns, row.waitNs, row.flops, row.bytes);
+    return out + "]";
+  };
+  std::string out = "{\"verdict\":" + jsonText(verdict(summary)) +
+                    format(",\"wall_ns\":%.0f,\"compile_ns\":%.0f,\"transfer_ns\":%.0f,\"launch_ns\":%.0f", summary.wallNs, summary.compileNs,
+                           summary.transferNs, summary.launchNs) +
+                    ",\"compilations\":" + std::to_string(summary.compilations) + ",\"cache_hits\":" + std::to_string(summary.cacheHits) +
+                    ",\"cache_misses\":" + std::to_string(summary.cacheMisses) + ",\"launches\":" + std::to_string(summary.launches) +
+                    ",\"transferred_bytes\":" + std::to_string(summary.transferredBytes) + ",\"steps\":" + rows(summary.steps) +
+                    ",\"lines\":" + rows(summary.lines) + ",\"programs\":" + rows(summary.programs) + ",\"host\":" + rows(summary.host) +
+                    ",\"devices\":[";
+  for (size_t i = 0; i < summary.devices.size(); ++i)
+    out += (i ? "," : "") + std::string("{\"name\":") + jsonText(summary.devices[i].name) + ",\"executions\":" +
+           std::to_string(summary.devices[i].executions) + format(",\"busy_ns\":%.0f,\"queue_ns\":%.0f", summary.devices[i].busyNs, summary.devices[i].queueNs) +
+           ",\"peak_bytes\":" + std::to_string(summary.devices[i].peakBytes) + "}";
+  out += "],\"warnings\":[";
+  for (size_t i = 0; i < summary.warnings.size(); ++i)
+    out += (i ? "," : "") + jsonText(summary.warnings[i]);
+  return out + "]}";
+}
+
+XSpace merge(std::vector<XSpace> spaces, const std::vector<std::string> &labels) {
+  XSpace merged;
+  for (size_t s = 0; s < spaces.size(); ++s) {
+    XSpace &space = spaces[s];
+    for (Plane &plane : space.planes) {
+      if (spaces.size() > 1) {
+        plane.name += " (" + labels[s] + ")";
+        // Processes in containers may have the same number, of which arrows begin (ToXSpace.cpp): the place in the list is another one.
+        constexpr uint64_t kExecution = (uint64_t(1) << 40) - 1;
+        for (Plane::Line &line : plane.lines)
+          for (Stat &stat : line.stats)
+            if (const std::string &name = plane.nameOf(stat); name == "_p" || name == "_c")
+              stat.number = uint64_t(s + 1) << 40 | (stat.number & kExecution);
+      }
+      merged.planes.push_back(std::move(plane));
+    }
+    for (const std::string &warning : space.warnings)
+      merged.warnings.push_back(spaces.size() > 1 ? labels[s] + ": " + warning : warning);
+    for (const std::string &error : space.errors)
+      merged.errors.push_back(error);
+    for (const std::string &host : space.hostnames)
+      if (std::find(merged.hostnames.begin(), merged.hostnames.end(), host) == merged.hostnames.end())
+        merged.hostnames.push_back(host);
+  }
+  return merged;
+}
+
+} // namespace millrace::runtime::profile

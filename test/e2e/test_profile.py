@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MILLRACE_PROFILE=FOLDER xla-run, and what xla-prof makes of its files."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import tools
+
+sys.path.insert(0, os.path.join(tools.ROOT, "test", "harness"))
+from profile_files import data_of_page, events_of_chrome_trace  # noqa: E402
+
+# The number of turns is an argument: loops of known length become straight lines.
+TEXT = """module @recorded {
+  func.func @main(%x: tensor<128x128xf32>, %w: tensor<128x128xf32>, %n: tensor<i32>) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> loc("model.py":12:3)
+    %count:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<128x128xf32>
+      cond {
+        %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %t = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> loc("model.py":21:1)
+        stablehlo.return %j, %t : tensor<i32>, tensor<128x128xf32>
+      } loc("model.py":20:1)
+    return %y, %count#1 : tensor<128x128xf32>, tensor<128x128xf32>
+  }
+}
+"""
+DEVICE = "/device:CUSTOM:Millrace CPU:0"
+
+
+def run(*command, status=0, **environment):
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, env=dict(os.environ, **environment))
+    assert ran.returncode == status, ran.stderr
+    return ran
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A folder with the recording of four executions: one that compiles, and three in a second process, which finds the program in the cache."""
+    import numpy as np
+    folder = tmp_path_factory.mktemp("profile")
+    (folder / "p.mlir").write_text(TEXT)
+    np.savez(folder / "a.npz", *[np.ones((128, 128), np.float32)] * 2, np.int32(7))
+    for repeat in (1, 3):
+        run(tools.tool("xla-run"), str(folder / "p.mlir"), f"--args={folder}/a.npz", "--quiet", f"--repeat={repeat}", f"--cache-dir={folder}/cache",
+            MILLRACE_PROFILE=str(folder / "recorded"))
+    return folder / "recorded"
+
+
+def test_every_process_writes_a_pair_of_files(recording):
+    names = sorted(path.name for path in recording.iterdir())
+    assert len(names) == 4
+    assert all(re.fullmatch(r"rank0\.\d+\.(trace\.json|xplane\.pb)", name) for name in names)
+    assert len({name.split(".")[1] for name in names}) == 2
+
+
+def test_chrome_trace_has_devices_threads_and_lines(recording):
+    executions = 0
+    for path in recording.glob("*.json"):
+        found = events_of_chrome_trace(path.read_text())
+        modules, ops, host = found[DEVICE, "XLA Modules"], found[DEVICE, "XLA Ops"], found["/host:CPU", "main"]
+        executions += len(modules)
+        assert all(re.fullmatch(r"recorded\(\d+\)", event["name"]) for event in modules)
+        assert {"ExecuteComputation", "TransferToDevice", "TransferFromDevice"} <= {event["name"] for event in host}
+        products = [event for event in ops if event["args"].get("source") == "model.py:12"]
+        assert len(products) == len(modules)
+        assert all("dot_general" in event["args"]["operations"] and event["args"]["flops"] == 2 * 128**3 for event in products)
+        for event in ops:  # inside of an execution
+            assert any(m["ts"] <= event["ts"] and event["ts"] + event["dur"] <= m["ts"] + m["dur"] + 1e-3 for m in modules)
+        loops = [event for event in ops if event["name"] == "while"]
+        assert [event["args"]["iterations"] for event in loops] == [7] * len(modules)
+        turns = [event for event in ops if event["args"].get("source") == "model.py:21"]
+        assert len(turns) == 7 * len(modules)
+        assert all(any(loop["ts"] <= event["ts"] <= loop["ts"] + loop["dur"] for loop in loops) for event in turns)
+        compiled = {event["name"] for event in host if event["args"].get("category") in ("compile", "cache")}
+        assert ("Compile" in compiled) is ("cache miss" in compiled) is not ("cache hit" in compiled)
+    assert executions == 1 + 3
+
+
+def test_tables_page_and_merged_file_agree(recording, tmp_path):
+    prof = tools.tool("xla-prof")
+    whole = json.loads(run(prof, str(recording), "--json").stdout)
+    assert [device["executions"] for device in whole["devices"]] in ([1, 3], [3, 1])
+    assert (whole["launches"], whole["compilations"], whole["cache_hits"], whole["cache_misses"]) == (4, 1, 1, 1)
+    product, = (row for row in whole["steps"] if row["source"] == "model.py:12")
+    assert product["calls"] == 4 and product["flops"] == 4 * 2 * 128**3 and product["category"] == "contraction"
+    text = run(prof, str(recording)).stdout
+    assert text.startswith(whole["verdict"]) and re.search(r"steps: ms.*\n.*model\.py:21", text)
+
+    run(prof, str(recording), f"--out={tmp_path}/all.xplane.pb")
+    again = json.loads(run(prof, f"{tmp_path}/all.xplane.pb", "--json").stdout)
+    assert again == whole
+
+    run(prof, str(recording), f"--out={tmp_path}/all.json")
+    merged = events_of_chrome_trace((tmp_path / "all.json").read_text())
+    assert sum(process.startswith(DEVICE + " (rank0.") and thread == "XLA Modules" for process, thread in merged) == 2
+
+    run(prof, str(recording), f"--out={tmp_path}/page.html")
+    page = (tmp_path / "page.html").read_text()
+    data = data_of_page(page)
+    assert data["summary"] == whole
+    timeline = data["timeline"]
+    drawn = {}
+    for line in timeline["lines"]:
+        events = line["events"]
+        assert len(events) % 4 == 0
+        drawn[line["plane"], line["name"]] = [timeline["texts"][name] for name in events[2::4]]
+        assert events[0::4] == sorted(events[0::4])
+    assert {key: len(names) for key, names in drawn.items()} == {key: len(events) for key, events in merged.items()}
+    assert len(timeline["arrows"]) == 4 * 4  # one per execution, with two ends of two numbers
+    for at in range(0, 16, 4):
+        source, begin, target, end = timeline["arrows"][at:at + 4]
+        assert timeline["lines"][source]["name"] == "main" and timeline["lines"][target]["name"] == "XLA Modules" and begin <= end
+    assert all(len(counter["events"]) >= 4 and max(counter["events"][1::2]) > 0 for counter in timeline["counters"]) and len(timeline["counters"]) == 2
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_unusable_files_and_folders_are_errors(recording, tmp_path):
+    prof = tools.tool("xla-prof")
+    (tmp_path / "damaged.xplane.pb").write_bytes(b"\x0a\xff\xff\xff\x7fgarbage")
+    for argument, message in ((tmp_path / "damaged.xplane.pb", r"xla-prof: .*damaged.xplane.pb: this is no XSpace"),
+                              (tmp_path / "none", r"xla-prof: .*none"),
+                              (tmp_path / "empty", r"has no recording \(\*.xplane.pb\): MILLRACE_PROFILE=FOLDER PROGRAM writes some")):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        ran = run(prof, str(argument), status=1)
+        assert re.search(message, ran.stderr) and len(ran.stderr.splitlines()) == 1 and not ran.stdout
+    ran = run(prof, str(recording), f"--out={tmp_path}/x.png", status=1)
+    assert "--out expects a name that ends with .html" in ran.stderr
+    (tmp_path / "file").write_text("")
+    (tmp_path / "p.mlir").write_text(TEXT)
+    ran = run(tools.tool("xla-run"), str(tmp_path / "p.mlir"), "--quiet", MILLRACE_PROFILE=str(tmp_path / "file" / "folder"), status=1)
+    assert "MILLRACE_PROFILE expects a folder for the recordings" in ran.stderr

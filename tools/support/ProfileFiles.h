@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ProfileFiles.h - xla-prof ---------------------------------------------===//
+#pragma once
+#include <string>
+
+namespace millrace::tools {
+
+struct ProfileFilesOptions {
+  std::string path; ///< a file *.xplane.pb, or a folder whose files are taken together, folders in it included
+  std::string out;  ///< a file to write; its ending says what: .html, .json, .xplane.pb. Empty: tables to standard output
+  unsigned top = 20; ///< rows per table
+  bool json = false; ///< tables as JSON
+};
+
+/// The exit status; errors go to standard error.
+int profileFiles(const ProfileFilesOptions &options);
+
+} // namespace millrace::tools
