@@ -93,11 +93,21 @@ def _profiler(xlac):
         """A named region of the host's program."""
 
         def __init__(self, name, **kwargs):
-            super().__init__(name, ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None)
+            self._details = ", ".join(f"{key}={value}" for key, value in kwargs.items())
+            super().__init__(name, self._details or None)
+
+        def __enter__(self):
+            xlac._profile_begin_region(self.name, self._details)
+            return super().__enter__()
+
+        def __exit__(self, kind, value, trace):
+            left = super().__exit__(kind, value, trace)
+            xlac._profile_end_region()
+            return left
 
         @staticmethod
         def is_enabled():
-            return torch.autograd._profiler_enabled()
+            return torch.autograd._profiler_enabled() or xlac._profile_is_on()
 
     return types.SimpleNamespace(scope_pusher=ScopePusher, ScopePusher=ScopePusher, TraceMe=TraceMe)
 

@@ -128,7 +128,11 @@ def _barrier(wait, counts=True, reset_scope=True):
         _XLAC._count("MarkStep")
         if xu.check_env_flag("XLA_EMIT_STEPLOG"):
             print("torch_xla: step barrier", file=sys.stderr, flush=True)
-    _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
+    _XLAC._profile_begin_region("StepMarker", "")
+    try:
+        _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
+    finally:
+        _XLAC._profile_end_region()
     if counts and reset_scope:
         _XLAC._reset_scopes()
     _run_step_closures()

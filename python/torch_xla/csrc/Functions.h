@@ -76,7 +76,7 @@ PyObject *wrapAllLike(PyObject *list, std::vector<Value> values);
 PyObject *text(const std::string &value);
 
 /// The functions of the other files.
-extern PyMethodDef apiMethods[], controlFlowMethods[], exportMethods[], graphLimitMethods[], warmGraphMethods[], worldMethods[], backendMethods[];
+extern PyMethodDef profileMethods[], apiMethods[], controlFlowMethods[], exportMethods[], graphLimitMethods[], warmGraphMethods[], worldMethods[], backendMethods[];
 /// Adds the type CompiledGraph. False: a Python error is set.
 bool addCompiledType(PyObject *module);
 

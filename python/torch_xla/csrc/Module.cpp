@@ -244,6 +244,7 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
       PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::irMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::profileMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::warmGraphMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::graphLimitMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::worldMethods) < 0 ||

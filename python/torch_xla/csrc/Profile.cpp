@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Profile.cpp - Recordings for torch_xla.debug.profiler ----------------===//
+#include "python/torch_xla/csrc/Functions.h"
+#include "python/torch_xla/csrc/Gil.h"
+#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/ToXSpace.h"
+
+#include <vector>
+
+namespace millrace::torch_shim {
+namespace {
+
+namespace profile = runtime::profile;
+
+constexpr const char *kSession = "torch_xla.profile_session";
+
+profile::Session *sessionOf(PyObject *capsule) { return static_cast<profile::Session *>(PyCapsule_GetPointer(capsule, kSession)); }
+
+PyObject *isOn(PyObject *, PyObject *) { return PyBool_FromLong(profile::isOn()); }
+
+PyObject *start(PyObject *, PyObject *) {
+  return PyCapsule_New(new profile::Session, kSession, [](PyObject *self) { delete sessionOf(self); });
+}
+
+PyObject *stop(PyObject *, PyObject *capsule) {
+  profile::Session *session = sessionOf(capsule);
+  if (!session)
+    return nullptr;
+  std::string bytes, json;
+  std::vector<std::string> warnings;
+  {
+    WithoutGil released;
+    profile::XSpace space = profile::toXSpace(session->stop(), /*isWhole=*/true);
+    bytes = encode(space);
+    json = chromeTrace(space);
+    warnings = std::move(space.warnings);
+  }
+  PyObject *list = PyList_New(Py_ssize_t(warnings.size()));
+  if (!list)
+    return nullptr;
+  for (size_t i = 0; i < warnings.size(); ++i)
+    PyList_SET_ITEM(list, Py_ssize_t(i), PyUnicode_FromStringAndSize(warnings[i].data(), Py_ssize_t(warnings[i].size())));
+  return Py_BuildValue("(y#y#N)", bytes.data(), Py_ssize_t(bytes.size()), json.data(), Py_ssize_t(json.size()), list);
+}
+
+/// Regions that this thread is in. One that began while nobody recorded has no start.
+thread_local std::vector<profile::Record> regions;
+
+PyObject *beginRegion(PyObject *, PyObject *args) {
+  const char *name, *detail;
+  Py_ssize_t nameSize, detailSize;
+  if (!PyArg_ParseTuple(args, "s#s#", &name, &nameSize, &detail, &detailSize))
+    return nullptr;
+  profile::Record &record = regions.emplace_back();
+  if (profile::isOn()) {
+    record.kind = profile::Kind::Region;
+    record.what = profile::intern({name, size_t(nameSize)});
+    if (detailSize)
+      record.a = uint64_t(reinterpret_cast<uintptr_t>(profile::intern({detail, size_t(detailSize)})));
+    record.start = profile::ticks();
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject *endRegion(PyObject *, PyObject *) {
+  if (regions.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, "expects a region that this thread is in, but it is in none");
+    return nullptr;
+  }
+  profile::Record record = regions.back();
+  regions.pop_back();
+  if (record.start) {
+    record.end = profile::ticks();
+    profile::append(record);
+  }
+  Py_RETURN_NONE;
+}
+
+const bool hasPrefix = [] {
+  profile::setHostPrefix("PjRtComputationClient::"); // the names that users of PyTorch/XLA look for
+  return true;
+}();
+
+} // namespace
+
+PyMethodDef profileMethods[] = {
+    {"_profile_is_on", isOn, METH_NOARGS, "Whether somebody records."},
+    {"_profile_start", start, METH_NOARGS, "A session of the recorder; it ends with the object."},
+    {"_profile_stop", stop, METH_O, "(XSpace, Chrome's JSON, warnings) of a session, which it ends."},
+    {"_profile_begin_region", beginRegion, METH_VARARGS, "(name, \"key=value, key=value\"): this thread is in a region."},
+    {"_profile_end_region", endRegion, METH_NOARGS, "Ends the innermost region of this thread."},
+    {nullptr, nullptr, 0, nullptr}};
+
+} // namespace millrace::torch_shim

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recordings of torch_xla.debug.profiler, and MILLRACE_PROFILE with a program of PyTorch, read as files."""
+import gzip
+import os
+import re
+import socket
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch_xla
+import torch_xla.debug.profiler as xp
+from paths import ROOT
+from test_processes import environment, free_port
+
+sys.path.insert(0, os.path.join(ROOT, "test", "harness"))
+from profile_files import events_of_chrome_trace  # noqa: E402
+
+DEVICE = "/device:CUSTOM:Millrace CPU:0"
+
+
+def recorded(folder):
+    """The slices of the only recording in a folder, and its files' names."""
+    run, = os.listdir(os.path.join(folder, "plugins", "profile"))
+    assert re.fullmatch(r"\d{4}(_\d\d){5}", run)
+    where = os.path.join(folder, "plugins", "profile", run)
+    trace, = (name for name in os.listdir(where) if name.endswith(".trace.json.gz"))
+    with gzip.open(os.path.join(where, trace), "rt") as file:
+        return events_of_chrome_trace(file.read()), sorted(os.listdir(where))
+
+
+def inside(event, outer):
+    return outer["ts"] <= event["ts"] and event["ts"] + event["dur"] <= outer["ts"] + outer["dur"] + 1e-3
+
+
+def test_steps_have_their_barriers_kernels_and_lines(tmp_path):
+    weights = torch.ones(32, 32, device="xla", requires_grad=True)
+    torch_xla.sync()
+    xp.start_trace(str(tmp_path))
+    try:
+        for i in range(3):
+            with xp.StepTrace("train_mnist", step_num=i):
+                with xp.Trace("build_graph", batch="first"):
+                    loss = (torch.ones(8, 32).to("xla") @ weights).sum()
+                    here = sys._getframe().f_lineno - 1
+        assert loss.item() == 8 * 32 * 32
+    finally:
+        xp.stop_trace()
+    xp.set_tracer_marked_step(False)
+    found, files = recorded(tmp_path)
+    host = socket.gethostname()
+    assert files == [f"{host}.trace.json.gz", f"{host}.xplane.pb"]
+    main = found["/host:CPU", "main"]
+    of = lambda name: [event for event in main if event["name"] == name]
+    steps, graphs, markers = of("train_mnist"), of("build_graph"), of("StepMarker")
+    assert [step["args"]["step_num"] for step in steps] == [0, 1, 2]
+    assert all(graph["args"]["batch"] == "first" and inside(graph, step) for graph, step in zip(graphs, steps, strict=True))
+    assert all(inside(marker, step) and not inside(marker, graph) for marker, graph, step in zip(markers, graphs, steps, strict=True))
+    for name in ("TransferToDevice", "TransferFromDevice", "ExecuteComputation"):
+        assert of("PjRtComputationClient::" + name), name
+    launches = of("PjRtComputationClient::ExecuteComputation")
+    assert sum(any(inside(launch, step) for step in steps) for launch in launches) == 3
+    assert len(of("SyncTensorsGraph")) >= 3
+    modules, ops = found[DEVICE, "XLA Modules"], found[DEVICE, "XLA Ops"]
+    assert len(modules) >= 3
+    assert any(event["args"].get("source") == f"{__file__}:{here}" for event in ops), {event["args"].get("source") for event in ops}
+
+
+def test_one_recording_at_a_time(tmp_path):
+    with pytest.raises(RuntimeError, match="^No profile started$"):
+        xp.stop_trace()
+    xp.start_trace(tmp_path)
+    with pytest.raises(RuntimeError, match="Profile has already been started. Only one profile may be run at a time."):
+        xp.start_trace(tmp_path)
+    with pytest.warns(UserWarning, match="nothing was recorded: no program of Millrace was compiled or run"):
+        xp.stop_trace()
+    with pytest.raises(RuntimeError, match="No profile started"):
+        xp.stop_trace()
+
+
+def test_regions_that_a_recording_begins_or_ends_in_are_left_out(tmp_path):
+    with xp.Trace("before"):
+        xp.start_trace(tmp_path)
+    with xp.Trace("whole"):
+        torch.ones(2, device="xla").tolist()
+    with xp.Trace("after"):
+        xp.stop_trace()
+    found, _ = recorded(tmp_path)
+    names = {event["name"] for event in found["/host:CPU", "main"]}
+    assert "whole" in names and not names & {"before", "after"}
+
+
+PROGRAM = """
+import torch, torch_xla, torch_xla.core.xla_model as xm
+x = torch.ones(4, 4, device="xla") * (xm.get_ordinal() + 1)
+torch_xla.sync()
+total = xm.all_reduce(xm.REDUCE_SUM, x)
+print(total.sum().item())
+"""
+
+
+def test_environment_names_the_files_of_two_processes_by_rank(tmp_path):
+    job = dict(WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
+    processes = [subprocess.Popen([sys.executable, "-c", PROGRAM], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env=environment(RANK=str(rank), LOCAL_RANK=str(rank), MILLRACE_PROFILE=str(tmp_path / "recorded"), **job))
+                 for rank in range(2)]
+    try:
+        for process in processes:
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == 0 and output.strip() == "48.0", errors
+    finally:
+        for process in processes:
+            process.kill()
+    traces = sorted((tmp_path / "recorded").glob("*.trace.json"))
+    assert [re.fullmatch(r"rank(\d)\.\d+\.trace\.json", path.name)[1] for path in traces] == ["0", "1"]
+    assert len(list((tmp_path / "recorded").glob("*.xplane.pb"))) == 2
+    for rank, path in enumerate(traces):
+        found = events_of_chrome_trace(path.read_text())
+        collectives = [event for (process, thread), events in found.items() if thread == "XLA Ops" for event in events
+                       if event["name"].startswith("all_reduce")]
+        assert collectives, rank
+        assert all(event["args"]["bytes"] == 64 and event["args"]["peers"] == 2 and event["args"]["wait_ns"] >= 0 for event in collectives), collectives
