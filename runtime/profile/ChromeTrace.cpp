@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ChromeTrace.cpp - Events for chrome://tracing and Perfetto ----------===//
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Thin.h"
 
 #include <algorithm>
 #include <charconv>
@@ -61,11 +62,11 @@ void appendValue(std::string &out, const Plane &plane, const Stat &stat) {
   }
 }
 
-/// Names that begin with '_' are for the viewer: arrows, roots.
+/// Names that begin with '_' are for the viewer: arrows, roots. "hlo_op" is the name of the event.
 void appendArguments(std::string &out, const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
   bool isFirst = true;
   auto add = [&](const Stat &stat) {
-    if (plane.nameOf(stat).starts_with("_"))
+    if (plane.nameOf(stat).starts_with("_") || plane.nameOf(stat) == "hlo_op")
       return;
     out += isFirst ? ",\"args\":{" : ",";
     isFirst = false;
@@ -106,7 +107,10 @@ std::string jsonText(std::string_view text) {
   return out + "\"";
 }
 
-std::string chromeTrace(const XSpace &space) {
+std::string chromeTrace(const XSpace &whole, size_t most) {
+  const bool isLarge = whole.numEvents() > most;
+  const XSpace fewer = isLarge ? thinned(whole, most) : XSpace();
+  const XSpace &space = isLarge ? fewer : whole;
   int64_t start = std::numeric_limits<int64_t>::max();
   for (const Plane &plane : space.planes)
     for (const Plane::Line &line : plane.lines)

@@ -4,6 +4,7 @@
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/PageTemplate.h"
 #include "runtime/profile/Summary.h"
+#include "runtime/profile/Thin.h"
 
 #include <algorithm>
 #include <limits>
@@ -27,30 +28,14 @@ std::string inHtml(std::string_view text) {
   return out;
 }
 
-/// Durations below this are not drawn, so that at most `most` events are.
-int64_t leastDuration(const XSpace &space, size_t most) {
-  std::vector<int64_t> durations;
-  for (const Plane &plane : space.planes)
-    for (const Plane::Line &line : plane.lines)
-      if (line.name != "_counters_")
-        for (const Plane::Event &event : line.events)
-          durations.push_back(event.duration);
-  if (durations.size() <= most)
-    return 0;
-  auto nth = durations.begin() + ptrdiff_t(most);
-  std::nth_element(durations.begin(), nth, durations.end(), std::greater<>());
-  return *nth + 1;
-}
-
 /// The timeline: {"lines":[{"name","plane","events":[start, duration, text, detail, ...]}], "counters":[...], "texts":[...], "arrows":[...]}, times
 /// in nanoseconds since the first event. One number after the other: objects would be ten times as large.
-std::string timeline(const XSpace &space, size_t most, size_t &left) {
+std::string timeline(const XSpace &space) {
   int64_t start = std::numeric_limits<int64_t>::max();
   for (const Plane &plane : space.planes)
     for (const Plane::Line &line : plane.lines)
       if (!line.events.empty())
         start = std::min(start, line.start + line.events.front().offset / 1000);
-  const int64_t least = leastDuration(space, most);
   std::unordered_map<std::string, size_t> textIndex;
   std::vector<std::string> texts;
   auto textOf = [&](const std::string &text) {
@@ -66,7 +51,6 @@ std::string timeline(const XSpace &space, size_t most, size_t &left) {
   std::map<uint64_t, std::pair<std::vector<End>, std::vector<End>>> flows;
   std::string lines, counters;
   size_t numLines = 0;
-  left = 0;
   for (const Plane &plane : space.planes) {
     for (const Plane::Line &line : plane.lines) {
       if (line.events.empty())
@@ -78,10 +62,6 @@ std::string timeline(const XSpace &space, size_t most, size_t &left) {
         if (isCounter) {
           if (event.numStats)
             events += (events.empty() ? "" : ",") + std::to_string(at) + "," + std::to_string(line.stats[event.firstStat].number);
-          continue;
-        }
-        if (event.duration < least) {
-          ++left;
           continue;
         }
         std::string detail;
@@ -132,12 +112,10 @@ std::string timeline(const XSpace &space, size_t most, size_t &left) {
 } // namespace
 
 std::string htmlPage(const XSpace &space, const std::string &title, size_t drawnEvents) {
-  size_t left = 0;
-  std::string events = timeline(space, drawnEvents, left);
   Summary summary = summarize(space);
-  if (left)
-    summary.warnings.push_back(std::to_string(left) + " of " + std::to_string(space.numEvents()) +
-                               " events, the shortest ones, are not drawn; the tables count them");
+  XSpace drawn = thinned(space, drawnEvents);
+  summary.warnings = drawn.warnings;
+  std::string events = timeline(drawn);
   std::string page = kPageTemplate;
   auto put = [&](const std::string &mark, const std::string &content) {
     for (size_t at = 0; (at = page.find(mark, at)) != std::string::npos; at += content.size())
@@ -145,7 +123,7 @@ std::string htmlPage(const XSpace &space, const std::string &title, size_t drawn
   };
   put("@TITLE@", inHtml(title)); // before the data, which may contain marks
   const std::string mark = "@DATA@";
-  page.replace(page.find(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"timeline\":" + events + "}"));
+  page.replace(page.rfind(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"timeline\":" + events + "}"));
   return page;
 }
 

@@ -174,11 +174,10 @@ Summary summarize(const XSpace &space) {
 std::string verdict(const Summary &summary) {
   if (summary.wallNs <= 0)
     return "Nothing was recorded.";
-  double busy = 0, queued = 0, waited = 0;
+  double busy = 0, waited = 0;
   uint64_t executions = 0;
   for (const Summary::Device &device : summary.devices) {
     busy += device.busyNs;
-    queued += device.queueNs;
     executions += device.executions;
   }
   for (const Summary::Row &row : summary.steps)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -120,6 +121,24 @@ def test_tables_page_and_merged_file_agree(recording, tmp_path):
         assert timeline["lines"][source]["name"] == "main" and timeline["lines"][target]["name"] == "XLA Modules" and begin <= end
     assert all(len(counter["events"]) >= 4 and max(counter["events"][1::2]) > 0 for counter in timeline["counters"]) and len(timeline["counters"]) == 2
     assert "prefers-color-scheme: dark" in page
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no JavaScript: node is not installed")
+def test_the_script_of_a_page_draws_what_the_page_has(recording, tmp_path):
+    run(tools.tool("xla-prof"), str(recording), f"--out={tmp_path}/page.html")
+    data = data_of_page((tmp_path / "page.html").read_text())
+    seen = json.loads(run("node", os.path.join(tools.ROOT, "test/harness/page_script.js"), f"{tmp_path}/page.html").stdout)
+    assert seen["verdict"] == data["summary"]["verdict"] and seen["warnings"] == 0
+    for name, rows in seen["tables"].items():
+        assert len(rows) == len(data["summary"][name]), name
+    assert seen["tables"]["steps"][0][7:9] == [data["summary"]["steps"][0]["name"], data["summary"]["steps"][0]["source"]]
+    lines = len(data["timeline"]["lines"])
+    assert seen["first"]["bezierCurveTo"] == 4 and seen["first"]["fillRect"] > lines
+    assert seen["zoomed"]["setTransform"] == 1, "changes between two frames are drawn once"
+    texts = data["timeline"]["texts"]
+    products = sum("dot" in (texts[name] + texts[detail]).lower() for line in data["timeline"]["lines"]
+                   for name, detail in zip(line["events"][2::4], line["events"][3::4]))
+    assert products >= 4 * 8 and re.fullmatch(rf"{products} events, [\d.]+ (ms|µs|s)", seen["found"])
 
 
 def test_unusable_files_and_folders_are_errors(recording, tmp_path):

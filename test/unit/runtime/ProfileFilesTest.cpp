@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProfileFilesTest.cpp - Recordings as XSpace and as Chrome's JSON ----===//
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Page.h"
 #include "runtime/profile/ProgramInfo.h"
+#include "runtime/profile/Summary.h"
+#include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <gtest/gtest.h>
@@ -153,6 +156,65 @@ TEST(ProfileFiles, JsonTextIsValidWhateverComes) {
   EXPECT_EQ(jsonText("gr\xC3\xBC\xC3\x9F"), "\"gr\xC3\xBC\xC3\x9F\"");
   EXPECT_EQ(jsonText("\xFFx\xC3"), "\"\xEF\xBF\xBDx\xEF\xBF\xBD\"");
   EXPECT_EQ(jsonText("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""); // a surrogate
+}
+
+TEST(ProfileFiles, TheLongestEventsStay) {
+  XSpace space = toXSpace(sample(), true);
+  ASSERT_EQ(space.numEvents(), 7u);
+  EXPECT_TRUE(thinned(space, 6).warnings.empty()); // six slices, one point
+  XSpace few = thinned(space, 3);
+  EXPECT_EQ(few.numEvents(), 4u);
+  ASSERT_EQ(few.warnings.size(), 1u);
+  EXPECT_TRUE(few.warnings[0].starts_with("3 of 7 events, the shortest ones, are not drawn")) << few.warnings[0];
+  EXPECT_EQ(few.planes[0].lines[0].events.size(), 1u); // 600 ns
+  EXPECT_EQ(few.planes[0].lines[1].events.size(), 2u); // two of three that take 200 ns
+  EXPECT_EQ(few.planes[1].lines[0].events.size(), 0u);
+  Plane::Line &counters = space.planes[0].lines[2];
+  Plane::Event point = counters.events[0];
+  for (uint64_t value : {1, 5, 2}) {
+    Stat stat = counters.stats[0];
+    stat.number = value;
+    point.firstStat = uint32_t(counters.stats.size());
+    point.numStats = 1;
+    counters.stats.push_back(stat);
+    counters.events.push_back(point);
+  }
+  few = thinned(space, 2);
+  const Plane::Line &left = few.planes[0].lines[2];
+  ASSERT_EQ(left.events.size(), 2u); // of 1024, 1, 5, 2 the peaks of pairs
+  EXPECT_EQ(left.stats[left.events[0].firstStat].number, 1024u);
+  EXPECT_EQ(left.stats[left.events[1].firstStat].number, 5u);
+}
+
+TEST(ProfileFiles, TablesCountOwnTimesOnce) {
+  Summary summary = summarize(toXSpace(sample(), true));
+  EXPECT_EQ(summary.wallNs, 850); // from 50 to 900
+  ASSERT_EQ(summary.devices.size(), 1u);
+  EXPECT_EQ(summary.devices[0].executions, 1u);
+  EXPECT_EQ(summary.devices[0].busyNs, 600);
+  EXPECT_EQ(summary.devices[0].queueNs, 150);
+  EXPECT_EQ(summary.devices[0].peakBytes, 1024u);
+  ASSERT_EQ(summary.steps.size(), 2u);
+  EXPECT_EQ(summary.steps[0].ns + summary.steps[1].ns, 400);
+  EXPECT_EQ(summary.steps[0].name, "all_reduce"); // as long as the product: by name
+  EXPECT_EQ(summary.steps[0].waitNs, 150);
+  EXPECT_EQ(summary.steps[1].flops, 2000);
+  ASSERT_EQ(summary.lines.size(), 1u);
+  EXPECT_EQ(summary.lines[0].ns, 400);
+  for (const Summary::Row &row : summary.host)
+    if (row.name == "step \"one\"")
+      EXPECT_EQ(row.ns, 90); // 200, without the launch and the transfer in it
+  EXPECT_NE(verdict(summary).find("wait for each other"), std::string::npos) << verdict(summary);
+}
+
+TEST(ProfileFiles, PagesEscapeWhatTheyShow) {
+  XSpace space = toXSpace(sample(), true);
+  space.warnings.push_back("</script><b>");
+  std::string page = htmlPage(space, "a <b> & @DATA@");
+  EXPECT_NE(page.find("<title>a &lt;b&gt; &amp; "), std::string::npos);
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_NE(page.find("id=\"data\">{\"summary\""), std::string::npos); // not where the title has the mark
+  EXPECT_NE(page.find("<\\/script><b>"), std::string::npos);
 }
 
 TEST(ProfileFiles, EmptyRecordingsSayWhy) {

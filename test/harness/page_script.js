@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs the script of a page of xla-prof without a browser: node page_script.js PAGE.html. Prints, as JSON, what it draws at first, after zooming
+// in by the keyboard, and after a search; and the rows of its tables. An exception ends with status 1.
+"use strict";
+const fs = require("fs"), vm = require("vm");
+const page = fs.readFileSync(process.argv[2], "utf8");
+const data = /<script type="application\/json" id="data">([^]*?)<\/script>/.exec(page)[1], script = /<script>([^]*?)<\/script>/.exec(page)[1];
+let calls = {}, frames = [];
+const context = new Proxy({}, {get: (own, name) => own[name] ?? ((...given) => { calls[name] = (calls[name] || 0) + 1; if (given.some(v => typeof v === "number" && !Number.isFinite(v))) throw new Error(`${String(name)}(${given})`); }),
+                               set: (own, name, value) => { own[name] = value; return true; }});
+class Element {
+  constructor(id) { Object.assign(this, {id, style: {}, rows: [], children: [], listeners: {}, clientWidth: 1000, _text: ""}); }
+  get textContent() { return this._text; }
+  set textContent(text) { this._text = String(text); this.rows = []; this.children = []; }
+  append(...more) { this.children.push(...more); }
+  createTHead() { return this; }
+  createTBody() { return this; }
+  insertRow() { const row = new Element(); this.rows.push(row); return row; }
+  insertCell() { const cell = new Element(); this.children.push(cell); return cell; }
+  addEventListener(kind, run) { this.listeners[kind] = run; }
+  setPointerCapture() {}
+  getContext() { return context; }
+}
+const elements = {};
+const document = {documentElement: new Element(), createElement: () => new Element(),
+                  getElementById: id => { if (!new RegExp(`id="${id}"`).test(page)) throw new Error("no element " + id); return elements[id] ??= new Element(id); }};
+document.getElementById("data")._text = data;
+const media = {matches: false, addEventListener() {}};
+const world = {document, getComputedStyle: () => ({getPropertyValue: name => { if (!page.includes(name + ":")) throw new Error("no colour " + name); return " #123456 "; }}),
+               matchMedia: () => media, devicePixelRatio: 2, addEventListener() {}, requestAnimationFrame: run => frames.push(run)};
+vm.runInNewContext(script, world);
+const drawn = () => { for (const run of frames.splice(0)) run(); const now = calls; calls = {}; return now; };
+const first = drawn(), frame = elements.frame, key = name => frame.listeners.keydown({key: name, preventDefault() {}});
+for (let i = 0; i < 12; ++i) key("+");
+key("ArrowRight");
+frame.listeners.wheel({preventDefault() {}, deltaY: -1, offsetX: 500});
+const zoomed = drawn();
+key("0");
+elements.search.oninput({target: {value: "DOT"}});
+const found = elements.found.textContent;
+drawn();
+elements.time.listeners.pointermove({offsetX: 500, offsetY: 50, clientX: 500});
+const tables = Object.fromEntries(["steps", "lines", "devices", "programs", "host"].map(id => [id, elements[id].rows.slice(1).map(row => row.children.map(cell => cell.textContent))]));
+console.log(JSON.stringify({first, zoomed, found, tables, verdict: elements.verdict.textContent, warnings: elements.warnings?.children.length ?? 0}));
