@@ -109,7 +109,15 @@ def _profiler(xlac):
         def is_enabled():
             return torch.autograd._profiler_enabled() or xlac._profile_is_on()
 
-    return types.SimpleNamespace(scope_pusher=ScopePusher, ScopePusher=ScopePusher, TraceMe=TraceMe)
+    def start_server(port):
+        from .debug import profiler as xp
+        return xp.start_server(port, only_on_master=False)
+
+    def trace(*args, **kwargs):
+        from .debug import profiler as xp
+        xp.trace(*args, **kwargs)
+
+    return types.SimpleNamespace(scope_pusher=ScopePusher, ScopePusher=ScopePusher, TraceMe=TraceMe, start_server=start_server, trace=trace)
 
 
 def install(xlac):

@@ -121,3 +121,77 @@ def test_environment_names_the_files_of_two_processes_by_rank(tmp_path):
                        if event["name"].startswith("all_reduce")]
         assert collectives, rank
         assert all(event["args"]["bytes"] == 64 and event["args"]["peers"] == 2 and event["args"]["wait_ns"] >= 0 for event in collectives), collectives
+
+
+WORK = """
+import sys, time
+{setup}
+print("ready", flush=True)
+ends = time.time() + 60
+while time.time() < ends:
+    {work}
+"""
+
+
+def serving(setup, work):
+    """A process that works and has a server; stdin's end is not waited for: the caller kills it."""
+    process = subprocess.Popen([sys.executable, "-c", WORK.format(setup=setup, work=work)], stdout=subprocess.PIPE, text=True,
+                               env=environment(JAX_PLATFORMS="cpu"))
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def captured(logdir, port):
+    """The planes of a file that a server wrote."""
+    jax = pytest.importorskip("jax")
+    run, = os.listdir(os.path.join(logdir, "plugins", "profile"))
+    data = jax.profiler.ProfileData.from_file(os.path.join(logdir, "plugins", "profile", run, f"localhost_{port}.xplane.pb"))
+    return {plane.name: {line.name: [event.name for event in line.events] for line in plane.lines} for plane in data.planes}
+
+
+def test_another_process_is_recorded_through_its_server(tmp_path, capfd):
+    port = free_port()
+    process = serving("import torch, torch_xla, torch_xla.debug.profiler as xp\n"
+                      f"server = xp.start_server({port})\nx = torch.ones(64, 64, device='xla')",
+                      "with xp.StepTrace('work'): (x @ x).sum()")
+    try:
+        xp.trace(f"localhost:{port}", str(tmp_path), duration_ms=500)
+    finally:
+        process.kill()
+        process.wait()
+    assert "Starting to trace for 500 ms. Remaining attempt(s): 2\n" in capfd.readouterr().out
+    planes = captured(tmp_path, port)
+    assert planes[DEVICE]["XLA Ops"]
+    names = {name for events in planes["/host:CPU"].values() for name in events}
+    assert {"work", "StepMarker", "PjRtComputationClient::ExecuteComputation"} <= names
+
+
+def test_trace_speaks_to_the_server_of_jaxlib(tmp_path):
+    pytest.importorskip("jax")
+    port = free_port()
+    process = serving(f"import jax\nserver = jax.profiler.start_server({port})\nx = jax.numpy.ones((8, 8))", "(x @ x).block_until_ready()")
+    try:
+        xp.trace(f"localhost:{port}", str(tmp_path), duration_ms=300)
+    finally:
+        process.kill()
+        process.wait()
+    assert any(captured(tmp_path, port)["/host:CPU"].values())
+
+
+def test_servers_and_captures_say_what_is_wrong(tmp_path, capfd):
+    server = xp.start_server(0)
+    assert server.port > 0
+    with pytest.raises(RuntimeError, match=f"xp.start_server: cannot listen at port {server.port}: Address already in use"):
+        xp.start_server(server.port)
+    with pytest.raises(RuntimeError, match="expects a port from 0 to 65535, but got 65536"):
+        xp.start_server(65536)
+    with pytest.raises(RuntimeError, match=r"No trace event is collected after 2 attempt\(s\)\. Perhaps, .*is it the process that computes\?"):
+        xp.trace(f"localhost:{server.port}", tmp_path, duration_ms=10, num_tracing_attempts=2, timeout_s=0)
+    said = capfd.readouterr().out
+    assert said.count("Starting to trace for 10 ms.") == 2 and said.count("No trace event is collected. Automatically retrying.") == 1
+    port = server.port
+    del server  # ends with the object
+    with pytest.raises(RuntimeError, match=f"UNAVAILABLE: localhost:{port}: Connection refused"):
+        xp.trace(f"localhost:{port}", tmp_path, duration_ms=10, num_tracing_attempts=1, timeout_s=0)
+    xp.start_server(port)
+    assert not (tmp_path / "plugins").exists()

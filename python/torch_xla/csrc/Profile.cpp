@@ -4,7 +4,10 @@
 #include "python/torch_xla/csrc/Gil.h"
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/rpc/ProfilerService.h"
 
+#include <memory>
+#include <unistd.h>
 #include <vector>
 
 namespace millrace::torch_shim {
@@ -76,6 +79,67 @@ PyObject *endRegion(PyObject *, PyObject *) {
   Py_RETURN_NONE;
 }
 
+constexpr const char *kServer = "torch_xla.profile_server";
+
+struct OwnServer {
+  std::unique_ptr<profile::rpc::Server> server;
+  pid_t process;
+};
+
+PyObject *serve(PyObject *, PyObject *argument) {
+  long port = PyLong_AsLong(argument);
+  if (port == -1 && PyErr_Occurred())
+    return nullptr;
+  if (port < 0 || port > 65535) {
+    PyErr_Format(PyExc_RuntimeError, "xp.start_server expects a port from 0 to 65535, but got %ld", port);
+    return nullptr;
+  }
+  auto server = profile::rpc::serveProfiles(uint16_t(port));
+  if (!server) {
+    PyErr_Format(PyExc_RuntimeError, "xp.start_server: %s", std::string(server.status().message()).c_str());
+    return nullptr;
+  }
+  auto *own = new OwnServer{std::move(*server), getpid()};
+  return PyCapsule_New(own, kServer, [](PyObject *self) {
+    auto *own = static_cast<OwnServer *>(PyCapsule_GetPointer(self, kServer));
+    if (own->process != getpid()) { // a forked child has none of its threads
+      (void)own->server.release();
+    } else {
+      WithoutGil released; // a call that it answers may need it
+      own->server.reset();
+    }
+    delete own;
+  });
+}
+
+PyObject *serverPort(PyObject *, PyObject *capsule) {
+  auto *own = static_cast<OwnServer *>(PyCapsule_GetPointer(capsule, kServer));
+  return own ? PyLong_FromLong(own->server->port()) : nullptr;
+}
+
+PyObject *askServer(PyObject *, PyObject *args) {
+  const char *address, *root, *session;
+  unsigned long long durationMs, delayMs;
+  unsigned hostLevel, deviceLevel;
+  if (!PyArg_ParseTuple(args, "sssKKII", &address, &root, &session, &durationMs, &delayMs, &hostLevel, &deviceLevel))
+    return nullptr;
+  profile::rpc::CaptureRequest request;
+  request.repositoryRoot = root;
+  request.session = session;
+  request.durationMs = durationMs;
+  request.delayMs = delayMs;
+  request.hostTracerLevel = hostLevel;
+  request.deviceTracerLevel = deviceLevel;
+  profile::rpc::Capture captured;
+  {
+    const std::string where = address;
+    WithoutGil released;
+    captured = profile::rpc::capture(where, request);
+  }
+  return Py_BuildValue("(iNi)", int(captured.outcome), PyUnicode_DecodeUTF8(captured.message.data(), Py_ssize_t(captured.message.size()), "replace"),
+                       int(captured.isEmpty));
+}
+
 const bool hasPrefix = [] {
   profile::setHostPrefix("PjRtComputationClient::"); // the names that users of PyTorch/XLA look for
   return true;
@@ -89,6 +153,10 @@ PyMethodDef profileMethods[] = {
     {"_profile_stop", stop, METH_O, "(XSpace, Chrome's JSON, warnings) of a session, which it ends."},
     {"_profile_begin_region", beginRegion, METH_VARARGS, "(name, \"key=value, key=value\"): this thread is in a region."},
     {"_profile_end_region", endRegion, METH_NOARGS, "Ends the innermost region of this thread."},
+    {"_profile_serve", serve, METH_O, "A server of recordings at a port; it ends with the object. RuntimeError if the port is taken."},
+    {"_profile_server_port", serverPort, METH_O, "The port of a server."},
+    {"_profile_capture", askServer, METH_VARARGS,
+     "(address, root, session, duration_ms, delay_ms, host level, device level) -> (status of gRPC, message, nothing happened): asks a server."},
     {nullptr, nullptr, 0, nullptr}};
 
 } // namespace millrace::torch_shim

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.debug.profiler (xp): recordings of programs, devices and memory, made in this process and written as TensorBoard, XProf and
-chrome://tracing read them; and named regions of the host's program, which torch.profiler shows, too. The server that hands recordings out to
-other processes is not there yet."""
+chrome://tracing read them; and named regions of the host's program, which torch.profiler shows, too. start_server hands
+recordings out to other processes, and trace asks for them."""
+import concurrent.futures
 import datetime
 import functools
 import gzip
 import os
 import socket
 import threading
+import time
 import warnings
 
 import torch
@@ -122,23 +124,75 @@ def _host():
     return f"{name}_{xr.process_index()}" if xr.process_count() > 1 else name
 
 
-def _missing(name):
-    raise NotImplementedError(f"xp.{name}: the server for captures is not there yet; xp.start_trace(log_dir) and xp.stop_trace() record this "
-                              "process, and MILLRACE_PROFILE=FOLDER a whole program")
+class _Server:
+    """Answers captures until it is collected."""
+
+    def __init__(self, port):
+        self._server = _XLAC._profile_serve(port)
+
+    @property
+    def port(self):
+        """The port that it listens at."""
+        return _XLAC._profile_server_port(self._server)
 
 
-def start_server(port, only_on_master=True):
-    """The server for captures is not there yet: raises NotImplementedError."""
-    _missing("start_server")
+def start_server(port: int, only_on_master: bool = True) -> object:
+    """Listens at `port`, on all addresses of this machine and without a check of who calls: xp.trace, TensorBoard's and XProf's "Capture
+    profile" and `python -m jax.collect_profile` ask there for a recording of this process, which writes it into its own file system. The
+    object that is returned keeps the server; None in a process that is not the master, unless `only_on_master` is False. RuntimeError if the
+    port is taken."""
+    from ..core import xla_model as xm
+    if only_on_master and not xm.is_master_ordinal():
+        return None
+    return _Server(port)
 
 
-def trace(service_addr, logdir, duration_ms=1000, num_tracing_attempts=3, host_tracer_level=2, device_tracer_level=1, delay_ms=0,
-          timeout_s=120, interval_s=5):
-    """Captures are not there yet: raises NotImplementedError."""
-    _missing("trace")
+_RETRIED = {14: "UNAVAILABLE", 6: "ALREADY_EXISTS"}  # gRPC's numbers; 2 is UNKNOWN
 
 
-def trace_detached(*args, **kwargs):
-    """Captures are not there yet: raises NotImplementedError."""
-    _missing("trace_detached")
+def trace(service_addr: str, logdir: str, duration_ms: int = 1000, num_tracing_attempts: int = 3, host_tracer_level: int = 2,
+          device_tracer_level: int = 1, delay_ms: int = 0, timeout_s: int = 120, interval_s: int = 5) -> None:
+    """Asks the process whose start_server listens at `service_addr` ("host:port", or several with commas) to record for `duration_ms`, after
+    `delay_ms`, and waits. The process writes `logdir`/plugins/profile/TIME/HOST_PORT.xplane.pb in its own file system. Nobody there, or nothing
+    happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError."""
+    ends = time.monotonic() + timeout_s
+    for _ in range(timeout_s // interval_s + 1):
+        failure = _capture_from_all(service_addr.split(","), logdir, duration_ms, num_tracing_attempts, host_tracer_level, device_tracer_level, delay_ms)
+        if failure is None:
+            return
+        if time.monotonic() + interval_s > ends:
+            break
+        time.sleep(interval_s)
+    raise RuntimeError(failure)
 
+
+def _capture_from_all(addresses, logdir, duration_ms, attempts, host_level, device_level, delay_ms):
+    """None, or what went wrong the last time."""
+    root = os.path.join(os.fspath(logdir), "plugins", "profile")
+    failure = None
+    for remaining in reversed(range(attempts)):
+        print(f"Starting to trace for {duration_ms} ms. Remaining attempt(s): {remaining}", flush=True)
+        session = datetime.datetime.now().strftime("%Y_%m_%d_%H_%M_%S")
+        with concurrent.futures.ThreadPoolExecutor(len(addresses)) as pool:
+            answers = list(pool.map(lambda address: _XLAC._profile_capture(address, root, session, duration_ms, delay_ms, host_level, device_level),
+                                    addresses))
+        wrong = [(status, message) for status, message, _ in answers if status]
+        if not wrong and not all(is_empty for _, _, is_empty in answers):
+            return None
+        if wrong:
+            status, failure = wrong[0]
+            failure = f"{_RETRIED.get(status, f'status {status}')}: {failure}"
+            if status not in _RETRIED and not (status == 2 and "Stream removed" in failure):
+                return failure
+        else:
+            failure = (f"No trace event is collected after {attempts} attempt(s). Perhaps, you want to try again (with more attempts?). "
+                       f"Nothing of Millrace ran at {', '.join(addresses)} meanwhile: is it the process that computes?")
+            if remaining:
+                print("No trace event is collected. Automatically retrying.", flush=True)
+    print(failure, flush=True)
+    return failure
+
+
+def trace_detached(*args, **kwargs) -> None:
+    """trace() in a thread of its own; returns at once."""
+    threading.Thread(target=trace, args=args, kwargs=kwargs).start()

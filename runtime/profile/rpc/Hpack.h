@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Hpack.h - Headers of HTTP/2 (RFC 7541) -------------------------------===//
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::runtime::profile::rpc {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+/// Appended to `block`, every one as it is: neither compressed nor remembered.
+void encodeHeader(std::string &block, std::string_view name, std::string_view value);
+
+/// Of one direction of a connection: what one block puts into the table, the next ones refer to.
+class HpackDecoder {
+public:
+  /// False: the block is none, and the connection cannot go on.
+  bool decode(std::string_view block, Headers &headers);
+
+private:
+  static constexpr size_t kMostBytes = 4096; ///< of the table, as long as nobody is told otherwise
+  bool at(uint64_t index, std::pair<std::string, std::string> &entry) const;
+  void add(const std::pair<std::string, std::string> &entry);
+  void shrinkTo(size_t most);
+
+  std::deque<std::pair<std::string, std::string>> table; ///< the newest first
+  size_t bytes = 0, limit = kMostBytes;
+};
+
+/// Text of Huffman's code; false if it is none.
+bool decodeHuffman(std::string_view code, std::string &text);
+
+} // namespace millrace::runtime::profile::rpc
