@@ -51,7 +51,7 @@ struct ErrorCodeArgs : ErrorDestroyArgs {
   int code; ///< out
 };
 
-/// jaxlib 0.10 takes this table with exactly this size, and calls through null pointers where the size is another.
+/// jaxlib 0.8 to 0.10 takes this table with exactly this size, and calls through null pointers where the size is another.
 struct ProfilerApi {
   size_t struct_size;
   void *priv;

@@ -19,8 +19,8 @@ def unsupported(version: str) -> str | None:
 
 def takes_profiler(version: str) -> bool:
     """Whether jaxlib of this version takes the table of PJRT's profiler extension as it is (pjrt/Profiler.cpp). One that expects another size
-    would call through null pointers when a profile begins. Those of 0.10 have been tried."""
-    return tuple(int(part) for part in version.split(".")[:2]) == (0, 10)
+    would call through null pointers when a profile begins. 0.8.0, 0.9.0 and 0.10.2 have been tried."""
+    return (0, 8) <= tuple(int(part) for part in version.split(".")[:2]) <= (0, 10)
 
 
 def register_type_handler(handler: Callable[[bytes | str, Any], None]) -> None:

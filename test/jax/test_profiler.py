@@ -78,8 +78,8 @@ def test_sessions_follow_each_other_and_see_all_devices(tmp_path):
 
 
 def test_jaxlibs_that_were_not_tried_get_no_profiler():
-    assert versions.takes_profiler("0.10.2")
-    assert not versions.takes_profiler("0.9.1") and not versions.takes_profiler("0.11.0")
+    assert versions.takes_profiler("0.8.0") and versions.takes_profiler("0.10.2")
+    assert not versions.takes_profiler("0.7.2") and not versions.takes_profiler("0.11.0")
 
 
 def test_environment_records_a_program_as_it_is(tmp_path):

@@ -11,6 +11,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <netinet/in.h>
+#include <random>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -85,6 +88,47 @@ TEST(Grpc, CallsHaveRepliesAndErrors) {
   waits.join();
   EXPECT_EQ(call(address, "/s/Echo", "", 5).outcome, Outcome::Unavailable);
   EXPECT_EQ(call("nowhere", "/s/Echo", "", 5).outcome, Outcome::Unavailable);
+}
+
+/// A connection that sends `bytes` and reads until the server closes it, or stops answering for a while.
+void sendTo(uint16_t port, const std::string &bytes) {
+  int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(fd, 0);
+  timeval patience{0, 20'000};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  address.sin6_port = htons(port);
+  ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+  [[maybe_unused]] ssize_t put = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  char answer[4096];
+  while (::recv(fd, answer, sizeof answer, 0) > 0) {
+  }
+  ::close(fd);
+}
+
+TEST(Grpc, DamagedConnectionsHarmNobody) {
+  auto server = Server::start(0, [](const Request &request) -> Reply { return {Outcome::Ok, "", request.bytes}; });
+  ASSERT_TRUE(server.ok()) << server.status().toString();
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  sendTo((*server)->port(), "");
+  sendTo((*server)->port(), "GET / HTTP/1.1\r\n\r\n");
+  std::mt19937 random(7);
+  for (int turn = 0; turn < 100; ++turn) {
+    std::string bytes = preface;
+    for (int frames = 0; frames < 6; ++frames) {
+      const size_t size = random() % 40;
+      std::string payload;
+      for (size_t i = 0; i < size; ++i)
+        payload += char(random());
+      const uint8_t type = random() % 11, flags = uint8_t(random()), stream = uint8_t(random() % 4);
+      bytes += {0, 0, char(size), char(type), char(flags), 0, 0, 0, char(stream)};
+      bytes += payload;
+    }
+    sendTo((*server)->port(), bytes);
+  }
+  EXPECT_EQ(call("localhost:" + std::to_string((*server)->port()), "/s/Echo", "still there", 20).bytes, "still there");
 }
 
 TEST(ProfilerService, WritesARecordingWhereTheRequestSays) {
