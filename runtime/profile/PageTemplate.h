@@ -66,7 +66,7 @@ const text = (title, of) => [title, of, false], number = (title, of, show) => [t
 table("steps", summary.steps, [number("time", r => r.ns, duration), number("share", r => r.ns / total, x => (100 * x).toFixed(1) + " %"),
   number("calls", r => r.calls, String), number("per call", r => r.ns / r.calls, duration), number("GFLOP/s", r => r.ns ? r.flops / r.ns : 0, x => x.toFixed(1)),
   number("GB/s", r => r.ns ? r.bytes / r.ns : 0, x => x.toFixed(1)), number("waits", r => r.wait_ns, duration), text("name", r => r.name),
-  text("line", r => r.source), text("made by", r => r.category), text("program", r => r.module)]);
+  text("line", r => r.source + (r.other_lines ? ` and ${r.other_lines} more` : "")), text("made by", r => r.category), text("program", r => r.module)]);
 table("lines", summary.lines, [number("time", r => r.ns, duration), number("share", r => r.ns / total, x => (100 * x).toFixed(1) + " %"),
   number("calls", r => r.calls, String), text("line", r => r.name)]);
 table("devices", summary.devices, [text("device", r => r.name), number("executions", r => r.executions, String), number("busy", r => r.busy_ns, duration),

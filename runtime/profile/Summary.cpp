@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace millrace::runtime::profile {
@@ -69,6 +70,10 @@ std::vector<Summary::Row> byTime(std::map<std::string, Summary::Row> rows) {
   return sorted;
 }
 
+std::string placeOf(const Summary::Row &row) {
+  return row.otherLines ? row.source + " and " + std::to_string(row.otherLines) + (row.otherLines == 1 ? " other" : " others") : row.source;
+}
+
 void addTo(Summary::Row &row, double ns, double waitNs, double flops, double bytes) {
   ++row.calls;
   row.ns += ns;
@@ -83,6 +88,7 @@ Summary summarize(const XSpace &space) {
   Summary summary;
   summary.warnings = space.warnings;
   std::map<std::string, Summary::Row> steps, lines, programs, host;
+  std::map<std::string, std::set<std::string>> sourcesOf; ///< of steps
   double first = std::numeric_limits<double>::max(), last = 0;
   auto see = [&](const Plane::Line &line, const Plane::Event &event) {
     double begin = double(line.start) + double(event.offset) / 1000;
@@ -118,10 +124,14 @@ Summary summarize(const XSpace &space) {
             const std::string source = textOf(plane, line, event, "source");
             double wait = numberOf(plane, line, event, "wait_ns"), flops = numberOf(plane, line, event, "flops");
             double bytes = numberOf(plane, line, event, "bytes_accessed") + numberOf(plane, line, event, "bytes");
-            Summary::Row &row = steps[name + "\n" + module + "\n" + source];
+            const std::string key = name + "\n" + module;
+            Summary::Row &row = steps[key];
             row.name = name;
             row.module = module;
-            row.source = source;
+            std::set<std::string> &seen = sourcesOf[key];
+            seen.insert(source);
+            row.source = *seen.begin();
+            row.otherLines = seen.size() - 1;
             row.category = textOf(plane, line, event, "hlo_category");
             addTo(row, own[i], wait, flops, bytes);
             Summary::Row &ofLine = lines[source];
@@ -193,7 +203,7 @@ std::string verdict(const Summary &summary) {
   if (busy > 0 && waited > 0.2 * busy)
     text += " Devices wait for each other for " + format("%.0f %%", 100 * waited / busy) + " of that: their work is uneven.";
   if (!summary.steps.empty() && busy > 0 && summary.steps[0].ns > 0.3 * busy)
-    text += " " + summary.steps[0].name + (summary.steps[0].source.empty() ? "" : " (" + summary.steps[0].source + ")") + " alone takes " +
+    text += " " + summary.steps[0].name + (summary.steps[0].source.empty() ? "" : " (" + placeOf(summary.steps[0]) + ")") + " alone takes " +
             format("%.0f %%", 100 * summary.steps[0].ns / busy) + " of the devices' time.";
   return text;
 }
@@ -221,7 +231,7 @@ std::string toText(const Summary &summary, size_t top) {
     const double ns = std::max(row.ns, 1.0);
     out += format("%10.3f %5.1f%% %8llu %8.1f %7.1f  ", row.ns / 1e6, total > 0 ? 100 * row.ns / total : 0, (unsigned long long)row.calls, row.flops / ns,
                   row.bytes / ns) +
-           row.name + "  " + row.category + "  " + row.source + (row.waitNs > 0 ? format("  waits %.3f ms", row.waitNs / 1e6) : "") + "\n";
+           row.name + "  " + row.category + "  " + placeOf(row) + (row.waitNs > 0 ? format("  waits %.3f ms", row.waitNs / 1e6) : "") + "\n";
   }
   header("lines of the program: ms, share, calls, line", summary.lines.size());
   for (size_t i = 0; i < std::min(top, summary.lines.size()); ++i)
@@ -243,7 +253,7 @@ std::string toJson(const Summary &summary) {
     std::string out = "[";
     for (const Summary::Row &row : all)
       out += (out.size() > 1 ? "," : "") + std::string("{\"name\":") + jsonText(row.name) + ",\"module\":" + jsonText(row.module) + ",\"source\":" +
-             jsonText(row.source) + ",\"category\":" + jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
+             jsonText(row.source) + ",\"other_lines\":" + std::to_string(row.otherLines) + ",\"category\":" + jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
              format(",\"ns\":%.0f,\"wait_ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f}", row.ns, row.waitNs, row.flops, row.bytes);
     return out + "]";
   };

@@ -9,6 +9,7 @@ namespace millrace::runtime::profile {
 struct Summary {
   struct Row {
     std::string name, module, source, category; ///< kernel or step; program; "train.py:12"; emitter, "collective", "step"
+    size_t otherLines = 0; ///< beside `source`: layers of a model share a kernel
     uint64_t calls = 0;
     double ns = 0, waitNs = 0; ///< of which the devices waited for each other
     double flops = 0, bytes = 0; ///< of all calls
