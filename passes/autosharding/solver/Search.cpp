@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 using namespace millrace::autosharding;
 
@@ -22,7 +23,9 @@ constexpr double kSweepReads = 100, kSweepsPerHeight = 4, kSweepsPerRepair = 2;
 /// Kicks take regions of up to 2^this nodes, and move trees this often afterwards.
 constexpr double kMostKick = 6;
 constexpr uint32_t kKickTrees = 12;
-/// Prices rise by this share of the cost of all room per repair, and twice as fast after every tenth one in vain.
+/// Times at which bytes are shed before shedding is given up.
+constexpr uint32_t kShedRounds = 200;
+/// Prices rise by this share of the cost of all room per repair, and twice as fast after every fourth one in vain.
 constexpr double kRepairStep = 0.02;
 /// Swings without a better solution after which the search leaves its place.
 constexpr uint32_t kPatience = 2;
@@ -187,6 +190,52 @@ uint64_t Search::polish() {
   return work;
 }
 
+/// Single nodes give up bytes at the fullest time, those first that ask least for a byte, until the state fits. If it does not come to that,
+/// everything is taken back.
+bool Search::shed(uint64_t &work) {
+  struct Offer {
+    double perByte;
+    uint32_t node, choice;
+  };
+  std::vector<Offer> offers;
+  for (uint32_t round = 0; round < kShedRounds && !state.fits(); ++round) {
+    uint32_t time = state.fullest();
+    offers.clear();
+    for (uint32_t node = 0; node < model.size(); ++node) {
+      if (time < model.spans[node].first || time >= model.spans[node].second)
+        continue;
+      int64_t now = model.usage[model.first[node] + state[node]];
+      work += now > 0 ? model.choices(node) * (1 + model.degree(node)) : 1;
+      for (uint32_t choice = 0; now > 0 && choice < model.choices(node); ++choice)
+        if (int64_t less = now - model.usage[model.first[node] + choice]; less > 0)
+          if (double more = state.difference(node, choice); more < model.impossible / 2)
+            offers.push_back({more / double(less), node, choice});
+    }
+    std::sort(offers.begin(), offers.end(), [](const Offer &left, const Offer &right) {
+      return std::tie(left.perByte, left.node, left.choice) < std::tie(right.perByte, right.node, right.choice);
+    });
+    bool changed = false;
+    for (const Offer &offer : offers) {
+      if (state.excessAt(time) <= 0)
+        break;
+      // Another choice of the node may have been taken already, and neighbours may have changed the price.
+      if (model.usage[model.first[offer.node] + offer.choice] >= model.usage[model.first[offer.node] + state[offer.node]] ||
+          state.difference(offer.node, offer.choice) >= model.impossible / 2)
+        continue;
+      state.change(offer.node, offer.choice);
+      changed = true;
+    }
+    if (!changed)
+      break;
+  }
+  bool fits = state.fits();
+  if (fits)
+    state.keep();
+  else
+    state.undo(0);
+  return fits;
+}
+
 void Search::judge() {
   state.assign(state.choices()); // sums anew, so that rounding does not add up
   if (!state.possible())
@@ -219,24 +268,26 @@ void Search::begin(Phase next) {
 /// Repairs are done when the state fits; a swing goes through its heights.
 uint64_t Search::finish() {
   judge();
+  uint64_t work = 0;
   if (phase == Phase::Repair) {
+    if (state.possible() && !state.fits() && shed(work))
+      judge();
     if (state.fits() && state.possible()) {
       repairs = 0;
       height = 0;
-      return begin(Phase::Swing), 0;
+      return begin(Phase::Swing), work;
     }
     ++repairs;
     double room = prices.ofRoom(model);
     if (room <= 0)
       room = std::min(std::abs(state.cost()), model.impossible);
-    prices.step(model, state.loads(), kRepairStep * room * std::exp2(std::min(repairs / 10, 10u)));
-    return begin(Phase::Repair), 0;
+    prices.step(model, state.loads(), kRepairStep * room * std::exp2(std::min(repairs / 4, 10u)));
+    return begin(Phase::Repair), work;
   }
   if (phase == Phase::Anneal)
     return height = kHeightCount - 1, begin(Phase::Swing), 0;
-  uint64_t work = 0;
   if (++height == kHeightCount) {
-    work = polish();
+    work += polish();
     judge();
     height = 0;
     if (++idleSwings > kPatience)

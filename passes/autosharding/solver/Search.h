@@ -43,6 +43,7 @@ private:
   uint64_t anneal();
   void hangTrees(bool free);
   uint64_t polish();
+  bool shed(uint64_t &work);
   uint64_t finish();
   void perturb();
   double attempt(const std::vector<Change> &group, bool free);

@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kReadsPerCost = 20, kLeastReads = 100'000, kMostReads = 20'000'000;
 /// A bound this near to the cost, relatively, is worth a proof: the two may be equal.
 constexpr double kCloseBound = 1e-6;
-/// Iterations before which, and then twice as late each time, searches start again from what the messages suggest by then.
+/// Iterations before which, and then half as many again each time, searches start again from what the messages suggest by then.
 constexpr uint64_t kFirstRestart = 2;
 /// Noise of suggestions as a share of the bound per node of the core; the first search gets none.
 constexpr double kSuggestionNoise = 0.05;
@@ -67,8 +67,14 @@ const Search *Solver::leader() const {
   return best;
 }
 
+/// Searches with an even number begin anew from the messages, the others go on from the best choices known.
 void Solver::restart() {
+  const Search *best = leader();
   for (size_t index = 0; index < searches.size(); ++index) {
+    if (best && index % 2) {
+      searches[index]->restart(std::vector<uint32_t>(best->best()), dual.prices());
+      continue;
+    }
     double noise = index ? kSuggestionNoise * std::abs(dual.bound()) / double(forest.core.size() + 1) : 0;
     searches[index]->restart(dual.suggest(noise), dual.prices());
   }
@@ -85,7 +91,7 @@ void Solver::iterate(uint64_t iteration) {
       tasks.push_back([&] { search->run(reads); });
   runTasks(tasks, options.threads);
   if (iteration + 1 == nextRestart || iteration == 0) {
-    nextRestart = std::max(nextRestart, 2 * (iteration + 1));
+    nextRestart = std::max(nextRestart, (iteration + 1) + (iteration + 2) / 2);
     restart();
   }
   if (iteration + 1 == nextProof) {

@@ -20,6 +20,9 @@ public:
   uint32_t operator[](uint32_t node) const { return chosen[node]; }
   /// Bytes above the room at the worst time; at most 0 if the state is within the limit.
   int64_t excess() const { return tree.most(); }
+  /// Where that is.
+  uint32_t fullest() const { return tree.fullest(); }
+  int64_t excessAt(uint32_t time) const { return tree.most(time, time + 1); }
   bool fits() const { return excess() <= 0; }
   /// The model's cost; at least `model.impossible` if a pair of choices is impossible.
   double cost() const { return total; }
