@@ -5,7 +5,7 @@
 func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x5xf32>) -> tensor<?x?xf32> {
   %0 = stablehlo.negate %x : (tensor<2x3xf32>) -> tensor<?x?xf32>
   %1 = stablehlo.negate %y : (tensor<2x5xf32>) -> tensor<?x?xf32>
-  // expected-error@+1 {{'stablehlo.multiply' op requires the same shape for all operands and results}}
+  // expected-error@+1 {{'stablehlo.multiply' op requires compatible types for all operands and results}}
   %2 = stablehlo.multiply %0, %1 : tensor<?x?xf32>
   return %2 : tensor<?x?xf32>
 }
