@@ -40,9 +40,9 @@ LogicalResult addMesh(ModuleOp module, StringRef text) {
   auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
   llvm::Expected<sdy::MeshAttr> mesh = sharding::parseMesh(module.getContext(), text, "automatic sharding");
   if (!mesh)
-    return module.emitError(llvm::toString(mesh.takeError()));
+    return emitError(module.getLoc(), llvm::toString(mesh.takeError()));
   if (partitions && partitions.getInt() != mesh->getTotalSize())
-    return module.emitError("automatic sharding expects a mesh of the program's ")
+    return emitError(module.getLoc(), "automatic sharding expects a mesh of the program's ")
            << partitions.getInt() << " devices, but got '" << text << "'";
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   sdy::MeshOp::create(builder, module.getLoc(), kOwnMesh, *mesh);
@@ -57,7 +57,7 @@ LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAttr mesh
     const std::optional<sharding::TensorSharding> &sharding = graph.graph.tensors[tensor].sharding;
     sdy::TensorShardingAttr attr = sharding && !sharding->isEmpty() ? graph.attrOf(int(tensor)) : sdy::TensorShardingAttr();
     if (attr && attr.getMesh(graph.getModule()) != mesh)
-      return graph.getModule().emitError("UNIMPLEMENTED: automatic sharding over ")
+      return emitError(graph.getModule().getLoc(), "UNIMPLEMENTED: automatic sharding over ")
              << mesh << " of a program with values that are annotated over another mesh: " << attr;
   }
   return success();
@@ -69,7 +69,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     return failure();
   sdy::MeshOp mesh = meshOf(module);
   if (!mesh)
-    return module.emitError("automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
+    return emitError(module.getLoc(), "automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
   sharding::ModuleGraph graph(module);
   if (failed(graph.build(/*conservative=*/false)))
     return failure();
@@ -77,22 +77,20 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     return failure();
   CostModel costs(options.machine, mesh.getMesh());
   ProgramProblem program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh());
-  program.build();
-  if (options.memoryPerDevice > 0)
-    program.problem.usageLimit = options.memoryPerDevice;
+  program.build(options.memoryPerDevice > 0 ? options.memoryPerDevice : kNoLimit);
   Options solving;
   solving.iterations = options.iterations;
   solving.threads = options.threads;
   Solution solution = solve(program.problem, solving);
   if (!solution.found)
-    return module.emitError("automatic sharding finds no plan: ") << solution.message;
+    return emitError(module.getLoc(), "automatic sharding finds no plan: ") << solution.message;
   program.apply(solution.choices);
   if (report) {
     ProgramProblem::Estimate estimate = program.estimate(solution.choices);
     report->computing = estimate.computing;
     report->communicating = estimate.communicating;
     report->bytes = estimate.bytes;
-    report->peak = solution.peak;
+    report->peak = program.peak(solution.choices);
     report->bound = double(solution.bound) / kTicksPerSecond;
     report->gap = solution.gap;
     report->variables = program.problem.nodes.size();
@@ -109,7 +107,7 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
     options.iterations = iterations;
     llvm::Expected<Machine> read = Machine::find(machine);
     if (!read) {
-      getOperation().emitError(llvm::toString(read.takeError()));
+      emitError(getOperation().getLoc(), llvm::toString(read.takeError()));
       return signalPassFailure();
     }
     options.machine = *read;
@@ -117,7 +115,7 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
     if (failed(autoShard(getOperation(), options, &found)))
       return signalPassFailure();
     if (report)
-      getOperation().emitRemark(llvm::formatv("sharded for {0}: {1:f3} ms, of which {2:f3} ms communication ({3:f0} bytes); {4} bytes of values; no "
+      emitRemark(getOperation().getLoc(), llvm::formatv("sharded for {0}: {1:f3} ms, of which {2:f3} ms communication ({3:f0} bytes); {4} bytes of values; no "
                                               "plan of these takes less than {5:f3} ms; {6} variables, {7} edges",
                                               options.machine.name, (found.computing + found.communicating) * 1e3, found.communicating * 1e3,
                                               found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges)

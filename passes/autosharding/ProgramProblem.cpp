@@ -294,6 +294,10 @@ void ProgramProblem::addMemory() {
     mlir::Value value = module.place(int(tensor)).value;
     if (!value)
       continue;
+    // A broadcast is made where it is read.
+    Operation *op = value.getDefiningOp();
+    if (op && movesNothing(op))
+      continue;
     bool isArgument = isa<BlockArgument>(value) && isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
     hold(kept[tensor], value.getType(), isArgument ? 0 : first[tensor], isArgument ? end : last[tensor]);
   }
@@ -312,7 +316,7 @@ void ProgramProblem::findReaders() {
     }
 }
 
-void ProgramProblem::build() {
+void ProgramProblem::build(int64_t limit) {
   natural.resize(graph.tensors.size());
   kept.resize(graph.tensors.size());
   wanted.resize(graph.nodes.size());
@@ -334,7 +338,9 @@ void ProgramProblem::build() {
     for (size_t i = 1; i < group.size(); ++i)
       alike.push_back({kept[group[i - 1]], kept[group[i]]});
   addMemory();
+  problem.usageLimit = limit;
   collect();
+  collectMemory();
 }
 
 //===-- The solver's view -------------------------------------------------===//
@@ -378,25 +384,9 @@ void ProgramProblem::collect() {
   }
   for (const Variable &variable : variables) {
     Node &node = problem.nodes.emplace_back();
-    node.begin = std::numeric_limits<int64_t>::max();
     for (const Estimate &cost : variable.costs)
       node.costs.push_back(ticks(cost.computing + cost.communicating));
     node.usages.assign(node.costs.size(), 0);
-    // One interval per variable: all that its members hold at the worst time.
-    for (const Variable::Member &member : variable.members) {
-      node.begin = std::min(node.begin, member.begin);
-      node.end = std::max(node.end, member.end);
-    }
-    if (variable.members.empty())
-      node.begin = node.end = 0;
-    for (const Variable::Member &at : variable.members)
-      for (size_t choice = 0; choice < node.usages.size(); ++choice) {
-        int64_t bytes = 0;
-        for (const Variable::Member &member : variable.members)
-          if (member.begin <= at.begin && at.begin < member.end)
-            bytes += elementsOf(cast<RankedTensorType>(member.type).getShape(), known[member.shardings[choice]]) * elementBytes(member.type);
-        node.usages[choice] = std::max(node.usages[choice], bytes);
-      }
   }
   for (auto &[variables, matrix] : pairs) {
     Edge &edge = problem.edges.emplace_back();
@@ -406,9 +396,57 @@ void ProgramProblem::collect() {
   }
 }
 
+int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) const {
+  return elementsOf(cast<RankedTensorType>(member.type).getShape(), known[member.shardings[choice]]) * elementBytes(member.type);
+}
+
+/// A node of the problem lives at one time. Further values of a variable get nodes of their own, whose choice is the variable's.
+void ProgramProblem::collectMemory() {
+  if (problem.usageLimit == kNoLimit)
+    return;
+  for (size_t number = 0; number < variables.size(); ++number) {
+    size_t choices = variables[number].costs.size();
+    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> lives;
+    for (const Variable::Member &member : variables[number].members) {
+      std::vector<int64_t> &usages = lives[{member.begin, member.end}];
+      usages.resize(choices);
+      for (size_t choice = 0; choice < choices; ++choice)
+        usages[choice] += bytesOf(member, choice);
+    }
+    bool isFirst = true;
+    for (auto &[life, usages] : lives) {
+      Node &node = isFirst ? problem.nodes[number] : problem.nodes.emplace_back();
+      node.usages = usages;
+      node.begin = life.first, node.end = life.second;
+      if (!isFirst) {
+        node.costs.assign(choices, 0);
+        Edge &edge = problem.edges.emplace_back();
+        edge.a = uint32_t(number), edge.b = uint32_t(problem.nodes.size() - 1);
+        edge.costs.assign(choices * choices, kImpossible);
+        for (size_t choice = 0; choice < choices; ++choice)
+          edge.costs[choice * choices + choice] = 0;
+      }
+      isFirst = false;
+    }
+  }
+}
+
+int64_t ProgramProblem::peak(ArrayRef<uint32_t> choices) const {
+  std::map<int64_t, int64_t> changes; // bytes that come and go, by time
+  for (auto [variable, choice] : llvm::zip(variables, choices))
+    for (const Variable::Member &member : variable.members) {
+      changes[member.begin] += bytesOf(member, choice);
+      changes[member.end] -= bytesOf(member, choice);
+    }
+  int64_t alive = 0, most = 0;
+  for (auto [time, change] : changes)
+    most = std::max(most, alive += change);
+  return most;
+}
+
 ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) const {
   Estimate total;
-  for (auto [variable, choice] : llvm::zip_equal(variables, choices)) {
+  for (auto [variable, choice] : llvm::zip(variables, choices)) {
     total.computing += variable.costs[choice].computing;
     total.communicating += variable.costs[choice].communicating;
     total.bytes += variable.costs[choice].bytes;

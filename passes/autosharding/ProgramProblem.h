@@ -18,9 +18,10 @@ class ProgramProblem {
 public:
   ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
-  void build();
+  /// `limit`: bytes that values may take on a device, kNoLimit for any number.
+  void build(int64_t limit);
 
-  Problem problem; ///< costs in picoseconds
+  Problem problem; ///< costs in picoseconds; the first nodes are the variables, behind them stand values that live at other times than those
 
   /// Writes the shardings of every value, closed, and reshards where a reader wants another one.
   void apply(llvm::ArrayRef<uint32_t> choices);
@@ -31,6 +32,8 @@ public:
     double bytes = 0;                        ///< from other devices
   };
   Estimate estimate(llvm::ArrayRef<uint32_t> choices) const;
+  /// The bytes of values on a device at the worst time.
+  int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
 
 private:
   /// How a tensor is split, by the choice of a variable. `variable` is -1 of tensors without dimensions.
@@ -69,7 +72,9 @@ private:
   bool follow(int node, mlir::Operation *op, double times);
   void addBoundaries();
   void addMemory();
+  int64_t bytesOf(const Variable::Member &member, size_t choice) const;
   void collect();
+  void collectMemory();
 
   sharding::ModuleGraph &module;
   sharding::Graph &graph;

@@ -63,16 +63,16 @@ def test_the_plan_counts_the_bytes_of_the_program(programs, name):
 
 def test_less_memory_costs_time_and_too_little_is_an_error(programs):
     path = programs / "gpt2-auto.mlir"
-    free = planned(path, "--machine=h100")["planned"]
-    limit = int(free["peak_bytes"] * 0.8)
+    free = planned(path, "--machine=h100")
+    assert free["planned"]["peak_bytes"] == pytest.approx(free["peak_bytes"], rel=0.02)  # of the partitioned program
+    limit = int(free["planned"]["peak_bytes"] * 0.85)
     tight = planned(path, "--machine=h100", f"--memory-per-device={limit}")["planned"]
-    assert tight["peak_bytes"] <= limit and tight["seconds"] >= free["seconds"] * 0.999
-    with pytest.raises(RuntimeError, match="automatic sharding finds no plan.*bytes"):
+    assert tight["peak_bytes"] <= limit and tight["seconds"] > free["planned"]["seconds"]
+    with pytest.raises(RuntimeError, match="automatic sharding finds no plan.*every choice needs at least [0-9]+ bytes"):
         planned(path, "--machine=h100", "--memory-per-device=1M")
 
 
-def test_larger_machines_are_not_slower(programs):
-    seconds = []
-    for mesh in ("data=1,model=2", "data=2,model=4", "data=4,model=8"):
-        seconds.append(auto_sharding.simulated(str(programs / "llama-auto.mlir"), ["--auto-sharding", f"--mesh={mesh}", "--machine=tpu-v4"])[0]["seconds"])
-    assert seconds[0] > seconds[1] > seconds[2]
+def test_more_devices_are_faster(programs):
+    seconds = [auto_sharding.simulated(str(programs / "llama-auto.mlir"), ["--auto-sharding", f"--mesh={mesh}", "--machine=tpu-v4"])[0]["seconds"]
+               for mesh in ("data=1,model=2", "data=2,model=4")]
+    assert seconds[0] > seconds[1]

@@ -33,7 +33,7 @@ def test_messages_are_upstreams(dialect):
     least_equal, most_unexplained = LIMITS[dialect]
     count, different = harness.compare(argparse.Namespace(dialect=dialect, match="", per_op=40, seed=0))
     unexplained = [case for case in different if not harness.reason(case[0], case[2], case[3])]
-    assert count >= 150, "the generator makes programs no more"
+    assert count >= 140, "the generator makes programs no more"
     shown = "\n".join(f"{where}: {theirs} <> {own}" for where, _, theirs, own in unexplained[:20])
     assert (count - len(different)) / count >= least_equal, f"{count - len(different)} of {count} are equal\n{shown}"
     assert len(unexplained) / count <= most_unexplained, f"{len(unexplained)} of {count} differ without a reason\n{shown}"
