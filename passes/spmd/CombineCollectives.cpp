@@ -12,12 +12,12 @@
 
 #include "dialects/stablehlo/Ops.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -156,6 +156,36 @@ SmallVector<Operation *> needed(Operation &op) {
   return found;
 }
 
+/// Moves in front of each operation what it needs that stands behind it, and nothing else. A topological sort alone, which takes what can be computed
+/// in the order of the block, brings everything that waits for arguments only to the front of what waits for a combined message: gathers of
+/// weights, too, that the end of the program needs.
+void sortKeepingPlaces(Block &block) {
+  SmallVector<Operation *> order, open;
+  llvm::DenseSet<Operation *> placed;
+  for (Operation &op : block) {
+    open.push_back(&op);
+    while (!open.empty()) {
+      Operation *next = open.back();
+      if (placed.contains(next)) {
+        open.pop_back();
+        continue;
+      }
+      const size_t before = open.size();
+      SmallVector<Operation *> operands = needed(*next);
+      for (Operation *made : llvm::reverse(operands))
+        if (made->getBlock() == &block && !placed.contains(made))
+          open.push_back(made);
+      if (open.size() != before)
+        continue;
+      placed.insert(next);
+      order.push_back(next);
+      open.pop_back();
+    }
+  }
+  for (Operation *op : order)
+    op->moveBefore(&block, block.end());
+}
+
 /// One operation with the operands of all; it takes those of its computation, if there is one.
 void combineOperands(ArrayRef<Operation *> members) {
   Operation *last = members.back();
@@ -274,7 +304,7 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
         combineOperands(group.members);
     }
     if (changed)
-      sortTopologically(&block);
+      sortKeepingPlaces(block);
   }
 };
 

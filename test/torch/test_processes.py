@@ -485,7 +485,7 @@ def test_divergence(what):
     said = run("divergent", 2, ARGUMENT=what)
     for text in said:
         assert re.search(DIVERGENCES[what].replace("{L}", LINE), text), text
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < (60 if "LD_PRELOAD" in os.environ else 20)  # a sanitizer (scripts/torch-sanitizers) is slow at the start
 
 
 def test_lines_are_those_of_the_program_that_runs(tmp_path):

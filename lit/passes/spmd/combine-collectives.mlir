@@ -152,3 +152,22 @@ func.func @channels(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, ten
   %1 = "stablehlo.all_gather"(%y) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>}> : (tensor<4xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What waits for a combined message goes on before what does not: the gather of %w keeps its place behind the hyperbolic tangent.
+// CHECK-LABEL: @places
+// CHECK: %[[N:.*]] = stablehlo.negate %arg1
+// CHECK-NEXT: %[[G:.*]]:2 = "stablehlo.all_gather"(%arg0, %[[N]])
+// CHECK: %[[S:.*]] = stablehlo.sine %[[G]]#0
+// CHECK: stablehlo.tanh %[[S]]
+// CHECK: "stablehlo.all_gather"(%arg2) <{all_gather_dim = 1
+func.func @places(%a: tensor<4xf32>, %b: tensor<4xf32>, %w: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<4x16xf32>) {
+  %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+  %1 = stablehlo.sine %0 : tensor<8xf32>
+  %2 = stablehlo.negate %b : tensor<4xf32>
+  %3 = "stablehlo.all_gather"(%2) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+  %4 = stablehlo.tanh %1 : tensor<8xf32>
+  %5 = "stablehlo.all_gather"(%w) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<4x16xf32>
+  return %3, %4, %5 : tensor<8xf32>, tensor<8xf32>, tensor<4x16xf32>
+}
