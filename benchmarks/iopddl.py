@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Solves problems of the ASPLOS 2025 contest on intra-operator parallelism (google/iopddl) and compares with the best known solutions.
 
-  python -m benchmarks.iopddl [FILE.json[.gz] ...] [--share-of-time=1.0] [--threads=2] [--seed=1] [--solver=PATH] [--json=FILE] [--out=FILE.md]
+  python -m benchmarks.iopddl [FILE.json[.gz] ...] [--share-of-time=1.0] [--threads=2] [--processor-time] [--seed=1] [--solver=PATH] [--json=FILE] [--out=FILE.md]
 
 Without files: all of ../shared/iopddl (MILLRACE_SHARED names another folder). Each problem gets the contest's time, 60 to 300 seconds by its
-letter, times 8 / threads, because the contest had eight cores, times --share-of-time; other names get 60 seconds. The solver is build/bin/solve-sharding.
+letter, times 8 / threads, because the contest had eight cores, times --share-of-time; other names get 60 seconds.
+With --processor-time the same number of seconds is measured on the processors, for a machine that does other work. The solver is build/bin/solve-sharding.
 
 Every solution is checked here from the file alone, with NumPy and whole numbers: one valid choice per node, no impossible cost, bytes at every time
 within the limit, and the sum of costs. A solution that fails ends the command with status 1, as does none.
@@ -86,7 +87,8 @@ def seconds_for(name: str, known: dict[str, Any], threads: int, share: float) ->
 def solve(path: str, seconds: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """The solver's line for a file, with the processor seconds and the MiB of its process. Raises RuntimeError with the solver's words if it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [arguments.solver, path, f"--seconds={seconds:g}", f"--threads={arguments.threads}", f"--seed={arguments.seed}"]
+    limit = f"--processor-seconds={seconds * arguments.threads:g}" if arguments.processor_time else f"--seconds={seconds:g}"
+    command = [arguments.solver, path, limit, f"--threads={arguments.threads}", f"--seed={arguments.seed}"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=None if arguments.verbose else subprocess.PIPE, text=True)
     out, err = process.communicate()
     if process.returncode not in (0, 1) or not out:
@@ -163,6 +165,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*")
     parser.add_argument("--share-of-time", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--processor-time", action="store_true", help="limit the processor's seconds of all threads instead of the clock's")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--solver", default=tools.tool("solve-sharding"))
     parser.add_argument("--json", help="also write the rows there")

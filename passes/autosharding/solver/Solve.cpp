@@ -123,13 +123,14 @@ void Solver::take(Solution &solution) {
 void Solver::run(Solution &solution, std::function<double()> clock) {
   for (uint32_t index = 0; index < std::max(options.searches, 1u); ++index)
     searches.push_back(std::make_unique<Search>(model, forest, std::vector<uint32_t>(model.size(), 0), options.seed * 1000003 + index));
-  uint64_t most = options.iterations || options.seconds > 0 ? options.iterations : kDefaultIterations;
+  uint64_t most = options.iterations || options.seconds > 0 || options.enough ? options.iterations : kDefaultIterations;
   for (;; ++solution.iterations) {
     if (most && solution.iterations == most) {
       solution.stop = Stop::Iterations;
       break;
     }
-    if (options.seconds > 0 && solution.iterations > 1 && clock() >= options.seconds) {
+    bool late = (options.seconds > 0 && clock() >= options.seconds) || (options.enough && options.enough());
+    if (late && solution.iterations > 1) {
       solution.stop = Stop::Seconds;
       break;
     }

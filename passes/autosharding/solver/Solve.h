@@ -17,14 +17,16 @@ struct Progress {
   double bound;   ///< on all costs, not yet proved
 };
 
-/// At least one of `iterations` and `seconds` ends the search; with both zero `kDefaultIterations` do.
+/// `iterations`, `seconds` or `enough` ends the search; without any of them `kDefaultIterations` do.
 struct Options {
-  uint64_t iterations = 0; ///< 0: no limit. The result is a function of problem, iterations, seed and searches if `seconds` is 0
+  uint64_t iterations = 0; ///< 0: no limit. The result is a function of problem, iterations, seed and searches if neither of the
+                           ///< others ends the search first
   double seconds = 0;      ///< 0: no limit; iterations that have begun are finished, which takes some tenths of a second
   uint64_t seed = 1;
   uint32_t threads = 1;  ///< any number gives the same result for the same number of iterations
   uint32_t searches = 2; ///< that go on side by side and share what they find
   std::function<void(const Progress &)> progress; ///< called after every iteration, in the calling thread; may be empty
+  std::function<bool()> enough; ///< asked after every iteration, in the calling thread: true ends the search as if the time were up; may be empty
 };
 
 constexpr uint64_t kDefaultIterations = 100;
@@ -33,7 +35,7 @@ constexpr uint64_t kDefaultIterations = 100;
 enum class Stop {
   Optimal,    ///< the cost is the bound
   Iterations, ///< as many as asked for
-  Seconds,    ///< the time is up
+  Seconds,    ///< the time is up, or it was enough
   Impossible  ///< there is no solution, and this is proved; `message` says why
 };
 

@@ -5,9 +5,12 @@
 #include "passes/autosharding/solver/ProblemReader.h"
 #include "passes/autosharding/solver/Solve.h"
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 
@@ -15,14 +18,16 @@ using namespace millrace::autosharding;
 
 namespace {
 
-constexpr const char *kUsage = "usage: solve-sharding FILE.json [--seconds=S] [--iterations=N] [--threads=N] [--searches=N] [--seed=N] [--quiet]\n"
-                               "solves a problem in the format of google/iopddl; with neither seconds nor iterations: 100 iterations\n";
+constexpr const char *kUsage = "usage: solve-sharding FILE.json [--seconds=S] [--processor-seconds=S] [--iterations=N] [--threads=N] [--searches=N] [--seed=N] [--quiet]\n"
+                               "solves a problem in the format of google/iopddl; without a limit: 100 iterations\n"
+                               "seconds count from the start of the program; processor-seconds are those of all threads together\n";
 /// Progress is told this often, in seconds.
 constexpr double kProgressSeconds = 5;
 
 struct Arguments {
   std::string file;
   Options options;
+  double processorSeconds = 0; ///< 0: no limit
   bool quiet = false;
 };
 
@@ -39,7 +44,7 @@ bool parse(int count, char **values, Arguments &arguments) {
   for (int at = 1; at < count; ++at) {
     const char *value = values[at];
     Options &options = arguments.options;
-    if (parse(value, "--seconds=", options.seconds) || parse(value, "--iterations=", options.iterations) ||
+    if (parse(value, "--seconds=", options.seconds) || parse(value, "--processor-seconds=", arguments.processorSeconds) || parse(value, "--iterations=", options.iterations) ||
         parse(value, "--threads=", options.threads) || parse(value, "--searches=", options.searches) || parse(value, "--seed=", options.seed))
       continue;
     if (std::strcmp(value, "--quiet") == 0) {
@@ -73,6 +78,7 @@ void print(const Problem &problem, const Solution &solution) {
 } // namespace
 
 int main(int count, char **values) {
+  auto start = std::chrono::steady_clock::now();
   Arguments arguments;
   if (!parse(count, values, arguments))
     return 2;
@@ -90,6 +96,12 @@ int main(int count, char **values) {
     std::fprintf(stderr, "solve-sharding: %s: %s\n", arguments.file.c_str(), error.c_str());
     return 2;
   }
+  if (arguments.options.seconds > 0) {
+    double reading = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    arguments.options.seconds = std::max(arguments.options.seconds - reading, 1e-3);
+  }
+  if (arguments.processorSeconds > 0)
+    arguments.options.enough = [&] { return double(std::clock()) / CLOCKS_PER_SEC >= arguments.processorSeconds; };
   double next = 0;
   if (!arguments.quiet)
     arguments.options.progress = [&](const Progress &progress) {

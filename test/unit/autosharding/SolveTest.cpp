@@ -220,4 +220,13 @@ TEST(Solve, EndsWhenTheTimeIsUp) {
   EXPECT_LT(solution.seconds, 20); // a loaded machine included
 }
 
+TEST(Solve, EndsWhenItIsEnough) {
+  int asked = 0;
+  Options options;
+  options.enough = [&] { return ++asked > 3; };
+  Solution solution = solve(randomProblem({.nodes = 200, .mostChoices = 8, .edges = 500, .impossible = 0, .limit = 0.2}, 6), options);
+  EXPECT_EQ(solution.stop, Stop::Seconds);
+  EXPECT_EQ(solution.iterations, 3u);
+}
+
 } // namespace
