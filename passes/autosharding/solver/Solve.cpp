@@ -17,6 +17,8 @@ namespace {
 /// Costs that each task of an iteration reads: those of the problem so many times, within bounds. About 10^9 are read in a second, so that an
 /// iteration takes some hundredths of one per task.
 constexpr uint64_t kReadsPerCost = 20, kLeastReads = 100'000, kMostReads = 20'000'000;
+/// The bound's task reads this many times as much as a search's, so that two threads are busy with it and two searches.
+constexpr uint64_t kDualShare = 2;
 /// A bound this near to the cost, relatively, is worth a proof: the two may be equal.
 constexpr double kCloseBound = 1e-6;
 /// Iterations before which, and then half as many again each time, searches start again from what the messages suggest by then.
@@ -85,7 +87,7 @@ void Solver::iterate(uint64_t iteration) {
   double known = best ? best->bestCost() : std::numeric_limits<double>::infinity();
   std::vector<std::function<void()>> tasks;
   if (!dual.settled())
-    tasks.push_back([&] { dual.run(reads, known); });
+    tasks.push_back([&] { dual.run(kDualShare * reads, known); });
   if (iteration > 0)
     for (std::unique_ptr<Search> &search : searches)
       tasks.push_back([&] { search->run(reads); });
