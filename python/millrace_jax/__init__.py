@@ -73,11 +73,12 @@ def initialize():
         plugins.add("cpu")
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
-    from millrace_jax import callbacks, collectives, custom_calls, custom_partitioning, failures
+    from millrace_jax import annotations, callbacks, collectives, custom_calls, custom_partitioning, failures
 
     custom_calls.install(library)
     callbacks.install(library)
     collectives.install()
     failures.install(library)
     custom_partitioning.install()
+    annotations.install(library)
     _active = True

@@ -73,4 +73,8 @@ Status startFromEnvironment(uint32_t rank) {
 
 } // namespace millrace::runtime::profile
 
+extern "C" __attribute__((visibility("default"))) void millrace_begin_region(const char *name, const char *details) {
+  millrace::runtime::profile::beginRegion(name, details);
+}
+extern "C" __attribute__((visibility("default"))) int millrace_end_region() { return millrace::runtime::profile::endRegion(); }
 extern "C" __attribute__((visibility("default"))) void millrace_hide_profiler() { millrace::runtime::profile::hideFromFrameworks(); }

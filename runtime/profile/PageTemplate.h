@@ -9,8 +9,11 @@ inline constexpr const char kPageTemplate[] = R"page(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>@TITLE@</title>
 <style>
-:root { color-scheme: light dark; --back: #fff; --text: #1a1a1a; --faint: #666; --rule: #ddd; --lane: #f5f5f5; --accent: #0b5fa5; }
-@media (prefers-color-scheme: dark) { :root { --back: #16181b; --text: #e6e6e6; --faint: #9a9a9a; --rule: #34373b; --lane: #1e2125; --accent: #6fb1ea; } }
+:root { color-scheme: light dark; --back: #fff; --text: #1a1a1a; --faint: #666; --rule: #ddd; --lane: #f5f5f5;
+        --accent: #0b5fa5; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #16181b; --text: #e6e6e6; --faint: #9a9a9a; --rule: #34373b; --lane: #1e2125; --accent: #6fb1ea; }
+}
 body { margin: 0; padding: 1rem; font: 15px/1.45 system-ui, sans-serif; background: var(--back); color: var(--text); }
 h1 { font-size: 1.25rem; margin: 0 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.5rem 0 .5rem; }
 #verdict { font-size: 1.05rem; max-width: 70rem; } .warning { color: #b3541e; }
@@ -19,11 +22,13 @@ h1 { font-size: 1.25rem; margin: 0 0 .5rem; } h2 { font-size: 1.05rem; margin: 1
        white-space: pre-wrap; max-width: 32rem; display: none; z-index: 1; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0; font-size: 13px; color: var(--faint); }
 input, button { font: inherit; color: inherit; background: var(--lane); border: 1px solid var(--rule); border-radius: 3px; padding: .15rem .5rem; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; } th, td { padding: .15rem .6rem; text-align: left; border-bottom: 1px solid var(--rule); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13px; } th, td { padding: .15rem .6rem; text-align: left; border-bottom: 1px solid var(--rule); }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; } th { cursor: pointer; white-space: nowrap; } td { overflow-wrap: anywhere; }
 </style></head><body>
 <h1>@TITLE@</h1><p id="verdict"></p><div id="warnings"></div>
-<div class="bar"><input id="search" type="search" placeholder="name or line" aria-label="search events by name or line"><span id="found"></span>
+<div class="bar">
+<input id="search" type="search" placeholder="name or line" aria-label="search events by name or line"><span id="found"></span>
 <button id="whole">whole</button><span>wheel or + and - zoom, drag or arrow keys move, 0 shows the whole</span></div>
 <div id="frame" tabindex="0" aria-label="timeline"><canvas id="time"></canvas><div id="tip"></div></div>
 <h2>What takes the time</h2><div class="scroll"><table id="steps"></table></div>
@@ -35,10 +40,17 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; } th { curso
 <script>
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent), time = data.timeline, summary = data.summary;
-const byId = id => document.getElementById(id), style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const byId = id => document.getElementById(id);
+const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 byId("verdict").textContent = summary.verdict;
-for (const text of summary.warnings) { const p = document.createElement("p"); p.className = "warning"; p.textContent = text; byId("warnings").append(p); }
-const duration = ns => ns >= 1e9 ? (ns / 1e9).toFixed(3) + " s" : ns >= 1e6 ? (ns / 1e6).toFixed(3) + " ms" : ns >= 1e3 ? (ns / 1e3).toFixed(2) + " µs" : Math.round(ns) + " ns";
+for (const text of summary.warnings) {
+  const p = document.createElement("p");
+  p.className = "warning";
+  p.textContent = text;
+  byId("warnings").append(p);
+}
+const duration = ns => ns >= 1e9 ? (ns / 1e9).toFixed(3) + " s" : ns >= 1e6 ? (ns / 1e6).toFixed(3) + " ms" :
+  ns >= 1e3 ? (ns / 1e3).toFixed(2) + " µs" : Math.round(ns) + " ns";
 const megabytes = bytes => (bytes / 1e6).toFixed(1) + " MB";
 
 // Tables: a click on a title sorts by that column.
@@ -49,13 +61,18 @@ function table(id, rows, columns) {
     const head = element.createTHead().insertRow();
     columns.forEach(([title, value, isNumber], k) => {
       const cell = document.createElement("th"); cell.textContent = title; cell.className = isNumber ? "n" : "";
-      cell.onclick = () => draw([...rows].sort((a, b) => isNumber ? columns[k][3](b) - columns[k][3](a) : String(value(a)).localeCompare(String(value(b)))));
+      cell.onclick = () => draw([...rows].sort((a, b) =>
+        isNumber ? columns[k][3](b) - columns[k][3](a) : String(value(a)).localeCompare(String(value(b)))));
       head.append(cell);
     });
     const body = element.createTBody();
     for (const row of order.slice(0, shown)) {
       const line = body.insertRow();
-      for (const [, value, isNumber] of columns) { const cell = line.insertCell(); cell.textContent = value(row); cell.className = isNumber ? "n" : ""; }
+      for (const [, value, isNumber] of columns) {
+        const cell = line.insertCell();
+        cell.textContent = value(row);
+        cell.className = isNumber ? "n" : "";
+      }
     }
     if (order.length > shown) body.insertRow().insertCell().textContent = `and ${order.length - shown} more`;
   }
@@ -64,15 +81,19 @@ function table(id, rows, columns) {
 const total = summary.steps.reduce((sum, row) => sum + row.ns, 0) || 1;
 const text = (title, of) => [title, of, false], number = (title, of, show) => [title, row => show(of(row)), true, of];
 table("steps", summary.steps, [number("time", r => r.ns, duration), number("share", r => r.ns / total, x => (100 * x).toFixed(1) + " %"),
-  number("calls", r => r.calls, String), number("per call", r => r.ns / r.calls, duration), number("GFLOP/s", r => r.ns ? r.flops / r.ns : 0, x => x.toFixed(1)),
+  number("calls", r => r.calls, String), number("per call", r => r.ns / r.calls, duration),
+  number("GFLOP/s", r => r.ns ? r.flops / r.ns : 0, x => x.toFixed(1)),
   number("GB/s", r => r.ns ? r.bytes / r.ns : 0, x => x.toFixed(1)), number("waits", r => r.wait_ns, duration), text("name", r => r.name),
-  text("line", r => r.source + (r.other_lines ? ` and ${r.other_lines} more` : "")), text("made by", r => r.category), text("program", r => r.module)]);
+  text("line", r => r.source + (r.other_lines ? ` and ${r.other_lines} more` : "")), text("made by", r => r.category),
+  text("program", r => r.module)]);
 table("lines", summary.lines, [number("time", r => r.ns, duration), number("share", r => r.ns / total, x => (100 * x).toFixed(1) + " %"),
   number("calls", r => r.calls, String), text("line", r => r.name)]);
-table("devices", summary.devices, [text("device", r => r.name), number("executions", r => r.executions, String), number("busy", r => r.busy_ns, duration),
+table("devices", summary.devices, [text("device", r => r.name),
+  number("executions", r => r.executions, String), number("busy", r => r.busy_ns, duration),
   number("queued", r => r.queue_ns, duration), number("memory at most", r => r.peak_bytes, megabytes)]);
 table("programs", summary.programs, [number("time", r => r.ns, duration), number("executions", r => r.calls, String), text("program", r => r.name)]);
-table("host", summary.host, [number("time", r => r.ns, duration), number("calls", r => r.calls, String), number("data", r => r.bytes, megabytes), text("what", r => r.name)]);
+table("host", summary.host, [number("time", r => r.ns, duration), number("calls", r => r.calls, String), number("data", r => r.bytes, megabytes),
+  text("what", r => r.name)]);
 
 // Lanes: each line has as many rows as its events nest. A counter is one lane.
 const rowHeight = 16, titleHeight = 16, counterHeight = 34, rulerHeight = 20;
@@ -88,7 +109,11 @@ for (const line of time.lines) {
   line.y = y; y += titleHeight + line.rows * rowHeight + 4;
 }
 for (const line of time.counters) {
-  line.most = 1; for (let i = 0; i < line.events.length; i += 2) { line.most = Math.max(line.most, line.events[i + 1]); end = Math.max(end, line.events[i]); }
+  line.most = 1;
+  for (let i = 0; i < line.events.length; i += 2) {
+    line.most = Math.max(line.most, line.events[i + 1]);
+    end = Math.max(end, line.events[i]);
+  }
   line.y = y; y += titleHeight + counterHeight + 4;
 }
 const canvas = byId("time"), context = canvas.getContext("2d"), frame = byId("frame"), tip = byId("tip"), height = Math.max(80, y);
@@ -106,7 +131,8 @@ function draw() {
   const width = frame.clientWidth, dpr = devicePixelRatio || 1;
   canvas.width = width * dpr; canvas.height = height * dpr; canvas.style.height = height + "px"; context.setTransform(dpr, 0, 0, dpr, 0, 0);
   const x = ns => (ns - from) / (until - from) * width, ink = style("--text"), faint = style("--faint");
-  context.fillStyle = style("--back"); context.fillRect(0, 0, width, height); context.font = "11px system-ui, sans-serif"; context.textBaseline = "middle";
+  context.fillStyle = style("--back"); context.fillRect(0, 0, width, height);
+  context.font = "11px system-ui, sans-serif"; context.textBaseline = "middle";
   let step = 10 ** Math.floor(Math.log10((until - from) / 5)); while ((until - from) / step > 10) step *= 2;
   context.strokeStyle = style("--rule"); context.fillStyle = faint;
   for (let at = Math.ceil(from / step) * step; at < until; at += step) {
@@ -153,7 +179,11 @@ function zoom(factor, at) {
 }
 function move(by) { const span = until - from; from = Math.max(0, Math.min(end - span, from + by * span)); until = from + span; later(); }
 function whole() { from = 0; until = end; later(); }
-frame.addEventListener("wheel", e => { e.preventDefault(); e.shiftKey ? move(e.deltaY / 1000) : zoom(e.deltaY > 0 ? 1.25 : .8, e.offsetX / frame.clientWidth); }, {passive: false});
+frame.addEventListener("wheel", e => {
+  e.preventDefault();
+  if (e.shiftKey) move(e.deltaY / 1000);
+  else zoom(e.deltaY > 0 ? 1.25 : .8, e.offsetX / frame.clientWidth);
+}, {passive: false});
 let held = null;
 canvas.addEventListener("pointerdown", e => { held = e.clientX; canvas.setPointerCapture(e.pointerId); });
 canvas.addEventListener("pointerup", () => held = null);
@@ -162,21 +192,29 @@ canvas.addEventListener("pointermove", e => {
   const at = from + e.offsetX / frame.clientWidth * (until - from), slack = (until - from) / frame.clientWidth; let best = null;
   for (const line of time.lines) {
     const row = Math.floor((e.offsetY - line.y - titleHeight) / rowHeight); if (row < 0 || row >= line.rows) continue;
-    const v = line.events; for (let i = 0; i < v.length && v[i] <= at + slack; i += 4) if (line.row[i / 4] === row && v[i] + v[i + 1] >= at - slack) best = [v, i];
+    const v = line.events;
+    for (let i = 0; i < v.length && v[i] <= at + slack; i += 4)
+      if (line.row[i / 4] === row && v[i] + v[i + 1] >= at - slack) best = [v, i];
   }
   tip.style.display = best ? "block" : "none";
-  if (best) { const [v, i] = best; tip.textContent = time.texts[v[i + 2]] + "\n" + duration(v[i + 1]) + " at " + duration(v[i]) + "\n" + time.texts[v[i + 3]];
+  if (best) {
+    const [v, i] = best;
+    tip.textContent = time.texts[v[i + 2]] + "\n" + duration(v[i + 1]) + " at " + duration(v[i]) + "\n" + time.texts[v[i + 3]];
     tip.style.left = Math.min(e.offsetX + 12, Math.max(0, frame.clientWidth - 330)) + "px"; tip.style.top = e.offsetY + 14 + "px"; }
 });
 canvas.addEventListener("pointerleave", () => tip.style.display = "none");
 frame.addEventListener("keydown", e => {
-  const act = {"+": () => zoom(.6, .5), "=": () => zoom(.6, .5), "-": () => zoom(1.6, .5), "0": whole, ArrowLeft: () => move(-.2), ArrowRight: () => move(.2)}[e.key];
+  const act = {"+": () => zoom(.6, .5), "=": () => zoom(.6, .5), "-": () => zoom(1.6, .5), "0": whole,
+               ArrowLeft: () => move(-.2), ArrowRight: () => move(.2)}[e.key];
   if (act) { e.preventDefault(); act(); }
 });
 byId("whole").onclick = whole;
 byId("search").oninput = e => {
   wanted = e.target.value.toLowerCase(); let count = 0, sum = 0;
-  if (wanted) for (const line of time.lines) for (let i = 0; i < line.events.length; i += 4) if (isWanted(line.events[i + 2], line.events[i + 3])) { ++count; sum += line.events[i + 1]; }
+  if (wanted)
+    for (const line of time.lines)
+      for (let i = 0; i < line.events.length; i += 4)
+        if (isWanted(line.events[i + 2], line.events[i + 3])) { ++count; sum += line.events[i + 1]; }
   byId("found").textContent = wanted ? `${count} events, ${duration(sum)}` : ""; later();
 };
 addEventListener("resize", later); matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours.clear(); later(); });

@@ -181,6 +181,31 @@ void Scope::setDetail(std::string_view detail) {
     record.a = uint64_t(reinterpret_cast<uintptr_t>(intern(detail)));
 }
 
+static thread_local std::vector<Record> regions;
+
+void beginRegion(std::string_view name, std::string_view details) {
+  Record &record = regions.emplace_back();
+  if (!isOn())
+    return;
+  record.kind = Kind::Region;
+  record.what = intern(name);
+  if (!details.empty())
+    record.a = uint64_t(reinterpret_cast<uintptr_t>(intern(details)));
+  record.start = ticks();
+}
+
+bool endRegion() {
+  if (regions.empty())
+    return false;
+  Record record = regions.back();
+  regions.pop_back();
+  if (record.start) {
+    record.end = ticks();
+    append(record);
+  }
+  return true;
+}
+
 uint64_t ticksOf(double nanoseconds) {
   // Since the process asked first; until a millisecond has passed, nothing is that long.
   static const auto begin = std::pair(ticks(), std::chrono::steady_clock::now());

@@ -92,6 +92,12 @@ private:
   Record record;
 };
 
+/// The same where begin and end are two calls, as in Python: regions of a thread nest. `details`: "key=value, key=value". One that begins while
+/// nobody records is not recorded.
+void beginRegion(std::string_view name, std::string_view details);
+/// Ends the innermost region; false if this thread is in none.
+bool endRegion();
+
 /// Ticks that this thread has waited for other devices and processes.
 extern thread_local uint64_t waitedTicks;
 

@@ -229,7 +229,8 @@ std::string toText(const Summary &summary, size_t top) {
   for (size_t i = 0; i < std::min(top, summary.steps.size()); ++i) {
     const Summary::Row &row = summary.steps[i];
     const double ns = std::max(row.ns, 1.0);
-    out += format("%10.3f %5.1f%% %8llu %8.1f %7.1f  ", row.ns / 1e6, total > 0 ? 100 * row.ns / total : 0, (unsigned long long)row.calls, row.flops / ns,
+    out += format("%10.3f %5.1f%% %8llu %8.1f %7.1f  ", row.ns / 1e6, total > 0 ? 100 * row.ns / total : 0, (unsigned long long)row.calls,
+                  row.flops / ns,
                   row.bytes / ns) +
            row.name + "  " + row.category + "  " + placeOf(row) + (row.waitNs > 0 ? format("  waits %.3f ms", row.waitNs / 1e6) : "") + "\n";
   }
@@ -253,7 +254,8 @@ std::string toJson(const Summary &summary) {
     std::string out = "[";
     for (const Summary::Row &row : all)
       out += (out.size() > 1 ? "," : "") + std::string("{\"name\":") + jsonText(row.name) + ",\"module\":" + jsonText(row.module) + ",\"source\":" +
-             jsonText(row.source) + ",\"other_lines\":" + std::to_string(row.otherLines) + ",\"category\":" + jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
+             jsonText(row.source) + ",\"other_lines\":" + std::to_string(row.otherLines) + ",\"category\":" +
+             jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
              format(",\"ns\":%.0f,\"wait_ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f}", row.ns, row.waitNs, row.flops, row.bytes);
     return out + "]";
   };
@@ -267,7 +269,8 @@ std::string toJson(const Summary &summary) {
                     ",\"devices\":[";
   for (size_t i = 0; i < summary.devices.size(); ++i)
     out += (i ? "," : "") + std::string("{\"name\":") + jsonText(summary.devices[i].name) + ",\"executions\":" +
-           std::to_string(summary.devices[i].executions) + format(",\"busy_ns\":%.0f,\"queue_ns\":%.0f", summary.devices[i].busyNs, summary.devices[i].queueNs) +
+           std::to_string(summary.devices[i].executions) +
+           format(",\"busy_ns\":%.0f,\"queue_ns\":%.0f", summary.devices[i].busyNs, summary.devices[i].queueNs) +
            ",\"peak_bytes\":" + std::to_string(summary.devices[i].peakBytes) + "}";
   out += "],\"warnings\":[";
   for (size_t i = 0; i < summary.warnings.size(); ++i)

@@ -139,7 +139,8 @@ void addDeviceRecord(PlaneBuilder &builder, const Record &record, const Timeline
     });
     const int64_t queued = record.b ? timeline.picoseconds(record.start) - timeline.picoseconds(record.b) : 0;
     builder.add(builder.line(kModules, "XLA Modules"), kind, record,
-                {plane.text("hlo_module", program.name), run, plane.integer("queue_ns", queued / 1000), plane.number("_ct", 0), plane.number("_c", flowOf(record.a))});
+                {plane.text("hlo_module", program.name), run, plane.integer("queue_ns", queued / 1000), plane.number("_ct", 0),
+                 plane.number("_c", flowOf(record.a))});
     return;
   }
   const bool isKernel = record.kind == Kind::Kernel;

@@ -73,7 +73,8 @@ struct XSpace {
 /// The bytes of the message, for a file *.xplane.pb.
 std::string encode(const XSpace &space);
 
-/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has (no values that are bytes). DataLoss for what is no such message.
+/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has (no values that are bytes).
+/// DataLoss for what is no such message.
 StatusOr<XSpace> decodeXSpace(std::string_view bytes);
 
 } // namespace millrace::runtime::profile

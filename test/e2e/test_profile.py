@@ -15,24 +15,25 @@ sys.path.insert(0, os.path.join(tools.ROOT, "test", "harness"))
 from profile_files import data_of_page, events_of_chrome_trace  # noqa: E402
 
 # The number of turns is an argument: loops of known length become straight lines.
+MATRIX = "tensor<128x128xf32>"
 TEXT = """module @recorded {
   func.func @main(%x: tensor<128x128xf32>, %w: tensor<128x128xf32>, %n: tensor<i32>) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
     %zero = stablehlo.constant dense<0> : tensor<i32>
     %one = stablehlo.constant dense<1> : tensor<i32>
-    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> loc("model.py":12:3)
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (M, M) -> M loc("model.py":12:3)
     %count:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<128x128xf32>
       cond {
         %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
         stablehlo.return %c : tensor<i1>
       } do {
         %j = stablehlo.add %i, %one : tensor<i32>
-        %t = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> loc("model.py":21:1)
+        %t = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (M, M) -> M loc("model.py":21:1)
         stablehlo.return %j, %t : tensor<i32>, tensor<128x128xf32>
       } loc("model.py":20:1)
     return %y, %count#1 : tensor<128x128xf32>, tensor<128x128xf32>
   }
 }
-"""
+""".replace("M", MATRIX)
 DEVICE = "/device:CUSTOM:Millrace CPU:0"
 
 
@@ -119,7 +120,8 @@ def test_tables_page_and_merged_file_agree(recording, tmp_path):
     for at in range(0, 16, 4):
         source, begin, target, end = timeline["arrows"][at:at + 4]
         assert timeline["lines"][source]["name"] == "main" and timeline["lines"][target]["name"] == "XLA Modules" and begin <= end
-    assert all(len(counter["events"]) >= 4 and max(counter["events"][1::2]) > 0 for counter in timeline["counters"]) and len(timeline["counters"]) == 2
+    assert len(timeline["counters"]) == 2
+    assert all(len(counter["events"]) >= 4 and max(counter["events"][1::2]) > 0 for counter in timeline["counters"])
     assert "prefers-color-scheme: dark" in page
 
 

@@ -83,13 +83,24 @@ def test_jaxlibs_that_were_not_tried_get_no_profiler():
 
 
 def test_environment_records_a_program_as_it_is(tmp_path):
-    code = "import jax, jax.numpy as jnp; print(float(jax.jit(lambda x: jnp.sin(x) @ x)(jnp.ones((32, 32))).sum()))"
+    code = """
+import jax, jax.numpy as jnp
+x = jnp.ones((32, 32))
+for number in range(2):
+    with jax.profiler.StepTraceAnnotation("train", step_num=number):
+        with jax.profiler.TraceAnnotation("part"):
+            jax.jit(lambda x: jnp.sin(x) @ x)(x).block_until_ready()
+"""
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
                          env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path / "recorded"), MILLRACE_CACHE="off"))
     assert ran.returncode == 0, ran.stderr
     space, trace = sorted(os.listdir(tmp_path / "recorded"), key=lambda name: name.endswith(".json"))
     assert space.startswith("rank0.") and space.endswith(".xplane.pb") and trace == space.replace(".xplane.pb", ".trace.json")
-    names = {event["name"] for event in json.loads((tmp_path / "recorded" / trace).read_text())["traceEvents"]}
+    events = json.loads((tmp_path / "recorded" / trace).read_text())["traceEvents"]
+    names = {event["name"] for event in events}
     assert {"Compile", "compile kernel", "cache miss", "ExecuteComputation"} <= names
+    steps, parts = ([event for event in events if event["name"] == name] for name in ("train", "part"))
+    assert [event["args"]["step_num"] for event in steps] == [0, 1]
+    assert all(step["ts"] <= part["ts"] and part["ts"] + part["dur"] <= step["ts"] + step["dur"] for step, part in zip(steps, parts, strict=True))
     planes = {plane.name for plane in jax.profiler.ProfileData.from_file(str(tmp_path / "recorded" / space)).planes}
     assert planes == {DEVICE + str(device) for device in range(len(jax.devices())) if device == 0} | {"/host:CPU", "Task Environment"}

@@ -71,8 +71,8 @@ int profileFiles(const ProfileFilesOptions &options) {
   else if (options.out.ends_with(kEnding))
     text = encode(space);
   else
-    return fail("xla-prof", "--out expects a name that ends with .html (a page), .json (chrome://tracing, Perfetto) or .xplane.pb (XProf), but got '" +
-                                options.out + "'");
+    return fail("xla-prof", "--out expects a name that ends with .html (a page), .json (chrome://tracing, Perfetto) or .xplane.pb (XProf), "
+                            "but got '" + options.out + "'");
   if (runtime::Status status = runtime::writeFileAtomically(options.out, text); !status.ok())
     return fail("xla-prof", status.toString());
   return 0;

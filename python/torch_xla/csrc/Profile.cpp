@@ -46,37 +46,20 @@ PyObject *stop(PyObject *, PyObject *capsule) {
   return Py_BuildValue("(y#y#N)", bytes.data(), Py_ssize_t(bytes.size()), json.data(), Py_ssize_t(json.size()), list);
 }
 
-/// Regions that this thread is in. One that began while nobody recorded has no start.
-thread_local std::vector<profile::Record> regions;
-
 PyObject *beginRegion(PyObject *, PyObject *args) {
-  const char *name, *detail;
-  Py_ssize_t nameSize, detailSize;
-  if (!PyArg_ParseTuple(args, "s#s#", &name, &nameSize, &detail, &detailSize))
+  const char *name, *details;
+  Py_ssize_t nameSize, detailsSize;
+  if (!PyArg_ParseTuple(args, "s#s#", &name, &nameSize, &details, &detailsSize))
     return nullptr;
-  profile::Record &record = regions.emplace_back();
-  if (profile::isOn()) {
-    record.kind = profile::Kind::Region;
-    record.what = profile::intern({name, size_t(nameSize)});
-    if (detailSize)
-      record.a = uint64_t(reinterpret_cast<uintptr_t>(profile::intern({detail, size_t(detailSize)})));
-    record.start = profile::ticks();
-  }
+  profile::beginRegion({name, size_t(nameSize)}, {details, size_t(detailsSize)});
   Py_RETURN_NONE;
 }
 
 PyObject *endRegion(PyObject *, PyObject *) {
-  if (regions.empty()) {
-    PyErr_SetString(PyExc_RuntimeError, "expects a region that this thread is in, but it is in none");
-    return nullptr;
-  }
-  profile::Record record = regions.back();
-  regions.pop_back();
-  if (record.start) {
-    record.end = profile::ticks();
-    profile::append(record);
-  }
-  Py_RETURN_NONE;
+  if (profile::endRegion())
+    Py_RETURN_NONE;
+  PyErr_SetString(PyExc_RuntimeError, "expects a region that this thread is in, but it is in none");
+  return nullptr;
 }
 
 constexpr const char *kServer = "torch_xla.profile_server";

@@ -157,7 +157,8 @@ def trace(service_addr: str, logdir: str, duration_ms: int = 1000, num_tracing_a
     happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError."""
     ends = time.monotonic() + timeout_s
     for _ in range(timeout_s // interval_s + 1):
-        failure = _capture_from_all(service_addr.split(","), logdir, duration_ms, num_tracing_attempts, host_tracer_level, device_tracer_level, delay_ms)
+        failure = _capture_from_all(service_addr.split(","), logdir, duration_ms, num_tracing_attempts, host_tracer_level,
+                                    device_tracer_level, delay_ms)
         if failure is None:
             return
         if time.monotonic() + interval_s > ends:

@@ -14,7 +14,9 @@
 namespace millrace::runtime::profile::rpc {
 
 /// gRPC's numbers.
-enum class Outcome : int { Ok = 0, Cancelled = 1, Unknown = 2, InvalidArgument = 3, DeadlineExceeded = 4, Unimplemented = 12, Internal = 13, Unavailable = 14 };
+enum class Outcome : int {
+  Ok = 0, Cancelled = 1, Unknown = 2, InvalidArgument = 3, DeadlineExceeded = 4, Unimplemented = 12, Internal = 13, Unavailable = 14
+};
 
 struct Reply {
   Outcome outcome = Outcome::Ok;

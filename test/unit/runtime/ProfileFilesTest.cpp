@@ -45,9 +45,11 @@ Recording sample() {
   };
   static const int allocator = 0, stranger = 0;
   recording.devices[&allocator] = 2;
-  recording.threads.push_back({int64_t(getpid()), "python", {record(Kind::Launch, 100, 200, info, 7), record(Kind::Transfer, 210, 220, intern("TransferToDevice"), 64),
+  recording.threads.push_back({int64_t(getpid()), "python",
+                               {record(Kind::Launch, 100, 200, info, 7), record(Kind::Transfer, 210, 220, intern("TransferToDevice"), 64),
                                 record(Kind::Region, 50, 250, intern("step \"one\""), uint64_t(uintptr_t(intern("step_num=3, note=first"))))}});
-  recording.threads.push_back({4242, "python", {record(Kind::Memory, 310, 310, &allocator, uint64_t(int64_t(-64)), 1024), record(Kind::Memory, 310, 310, &stranger, 1, 1),
+  recording.threads.push_back({4242, "python",
+                               {record(Kind::Memory, 310, 310, &allocator, uint64_t(int64_t(-64)), 1024), record(Kind::Memory, 310, 310, &stranger, 1, 1),
                                 record(Kind::Kernel, 400, 600, info, 7, 0), record(Kind::Step, 600, 800, info, 7, 1, 150),
                                 record(Kind::Execution, 300, 900, info, 7, 150)}});
   return recording;

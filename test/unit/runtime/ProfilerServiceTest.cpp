@@ -39,10 +39,12 @@ TEST(Hpack, ReadsTheExamplesOfItsStandard) {
   EXPECT_EQ(headers, (Headers{{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":authority", "www.example.com"}}));
   headers.clear();
   ASSERT_TRUE(decoder.decode(hex("828684be5886a8eb10649cbf"), headers));
-  EXPECT_EQ(headers, (Headers{{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":authority", "www.example.com"}, {"cache-control", "no-cache"}}));
+  EXPECT_EQ(headers, (Headers{{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":authority", "www.example.com"},
+                              {"cache-control", "no-cache"}}));
   headers.clear();
   ASSERT_TRUE(decoder.decode(hex("828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf"), headers));
-  EXPECT_EQ(headers, (Headers{{":method", "GET"}, {":scheme", "https"}, {":path", "/index.html"}, {":authority", "www.example.com"}, {"custom-key", "custom-value"}}));
+  EXPECT_EQ(headers, (Headers{{":method", "GET"}, {":scheme", "https"}, {":path", "/index.html"}, {":authority", "www.example.com"},
+                              {"custom-key", "custom-value"}}));
 }
 
 TEST(Hpack, WritesWhatItReadsAndRefusesDamage) {
