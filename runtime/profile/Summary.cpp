@@ -194,7 +194,8 @@ std::string verdict(const Summary &summary) {
     waited += row.waitNs;
   const double devices = double(std::max<size_t>(1, summary.devices.size()));
   auto share = [&](double ns) { return format("%.0f %%", 100 * ns / summary.wallNs); };
-  std::string text = "Of " + format("%.3g", summary.wallNs / 1e6) + " ms, devices run programs for " + share(busy / devices) +
+  const std::string wall = summary.wallNs >= 10e9 ? format("%.1f s", summary.wallNs / 1e9) : format("%.1f ms", summary.wallNs / 1e6);
+  std::string text = "Of " + wall + ", devices run programs for " + share(busy / devices) +
                      ", the compiler works for " + share(summary.compileNs) + " (" + std::to_string(summary.compilations) +
                      (summary.compilations == 1 ? " program" : " programs") + "), transfers take " + share(summary.transferNs) + ".";
   if (summary.compilations > 4 && double(summary.compilations) > 0.2 * double(executions))

@@ -207,6 +207,9 @@ TEST(ProfileFiles, TablesCountOwnTimesOnce) {
     if (row.name == "step \"one\"")
       EXPECT_EQ(row.ns, 90); // 200, without the launch and the transfer in it
   EXPECT_NE(verdict(summary).find("wait for each other"), std::string::npos) << verdict(summary);
+  EXPECT_TRUE(verdict(summary).starts_with("Of 0.0 ms, devices run programs for 71 %")) << verdict(summary);
+  summary.wallNs = 92e9;
+  EXPECT_TRUE(verdict(summary).starts_with("Of 92.0 s, devices")) << verdict(summary);
 }
 
 TEST(ProfileFiles, PagesEscapeWhatTheyShow) {
