@@ -88,6 +88,10 @@ struct Leaver {
   }
 };
 
+/// Handlers of forks run in the reverse order of their registration. Those of the background wait for its job, which may record: this one must not
+/// hold the mutex then, so it is registered before all of them, when the library is loaded.
+[[maybe_unused]] const Registry &registeredFirst = Registry::get();
+
 int64_t threadId() { return int64_t(syscall(SYS_gettid)); }
 
 void Registry::inChild() {

@@ -2,6 +2,7 @@
 //===- RecorderTest.cpp - What is recorded, kept, lost and counted ---------===//
 #include "TestPrograms.h"
 
+#include "runtime/base/Background.h"
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/Recorder.h"
 
@@ -137,6 +138,32 @@ TEST(Recorder, TicksAreNanosecondsOfTheRealClock) {
   EXPECT_NEAR(found, expected, 2e6);
   EXPECT_NEAR(double(recording.timeline.startNs + recording.timeline.picoseconds(record.start) / 1000 - before), 0, 2e6);
 }
+
+// A job of the background that records goes on while another thread forks, which waits for it.
+#if !defined(__SANITIZE_THREAD__) && !(defined(__has_feature) && __has_feature(thread_sanitizer))
+TEST(Recorder, AForkWaitsForTheBackgroundWithoutTheRecorder) {
+  Background &background = Background::ofProcess(); // before the first session, where this test runs alone
+  Session session;
+  std::atomic<bool> hasBegun{false};
+  background.add([&](bool) {
+    hasBegun = true;
+    for (int i = 0; i < 200; ++i) {
+      Scope scope(Kind::Compile, "job " + std::to_string(i));
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return false;
+  });
+  while (!hasBegun)
+    std::this_thread::yield();
+  pid_t child = fork();
+  if (child == 0)
+    _exit(0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(session.stop().numRecords(), 200u);
+}
+#endif
 
 #if !defined(__SANITIZE_THREAD__) && !(defined(__has_feature) && __has_feature(thread_sanitizer))
 TEST(Recorder, AForkBeginsEmpty) {
