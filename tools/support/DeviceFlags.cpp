@@ -7,14 +7,24 @@
 #include "passes/sharding/MeshText.h"
 #include "passes/spmd/Partition.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Progress.h"
 #include "tools/support/Explanation.h"
 #include "tools/support/Source.h"
 #include "tools/support/TextOutput.h"
 
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
 namespace millrace::tools {
 
+/// In the place of axes: the number of devices follows.
+static constexpr llvm::StringLiteral kAuto = "auto:";
+
+bool DeviceFlags::isAuto() const { return llvm::StringRef(mesh).starts_with(kAuto); }
+
 void DeviceFlags::addTo(Flags &flags, bool reports) {
-  flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
+  flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2; auto:8 for the best with --auto-sharding");
   flags.add("auto-sharding", &planning.isOn, "choose how values are split over the mesh's devices, as far as annotations leave that open");
   flags.add("machine", &planning.machine, "description of devices and links to plan for: virtual (default), h100, tpu-v4, server, ethernet, or a file");
   flags.add("memory-per-device", &planning.memory, "with --auto-sharding: bytes that values may take on a device, for example 16G (default: any number)");
@@ -25,7 +35,9 @@ void DeviceFlags::addTo(Flags &flags, bool reports) {
 }
 
 llvm::Error DeviceFlags::applyMesh(mlir::ModuleOp module) const {
-  return mesh.empty() ? llvm::Error::success() : sharding::applyMesh(module, mesh, "--mesh");
+  if (isAuto() && !planning.isOn)
+    return llvm::createStringError("--mesh=" + mesh + " expects --auto-sharding beside it");
+  return mesh.empty() || isAuto() ? llvm::Error::success() : sharding::applyMesh(module, mesh, "--mesh");
 }
 
 llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
@@ -36,11 +48,38 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
   return planning.options("--");
 }
 
-llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::applyPlan(mlir::ModuleOp module) const {
+/// Every mesh of one or two axes; the last axis has the nearest devices.
+llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding::AutoShardingOptions &asked) {
+  int64_t devices = 0;
+  if (llvm::StringRef(mesh).drop_front(kAuto.size()).getAsInteger(10, devices) || devices < 1)
+    return llvm::createStringError("--mesh expects a number of devices behind auto:, but got '" + mesh + "'");
+  runtime::Progress progress;
+  for (int64_t rows = 1; rows <= devices; ++rows) {
+    if (devices % rows || (rows == devices && devices > 1))
+      continue; // the same as one row
+    std::string text = (rows > 1 ? "a=" + std::to_string(rows) + "," : "") + "b=" + std::to_string(devices / rows);
+    progress.show("planning for " + text);
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+    if (llvm::Error error = sharding::applyMesh(*copy, text, "--mesh"))
+      return error;
+    autosharding::AutoShardingReport report;
+    if (succeeded(autosharding::autoShard(*copy, asked, &report)))
+      ranked.push_back({text, report.computing + report.communicating});
+  }
+  if (ranked.empty())
+    return llvm::createStringError("no mesh of " + std::to_string(devices) + " devices has a plan");
+  llvm::stable_sort(ranked, [](const auto &one, const auto &other) { return one.second < other.second; });
+  return sharding::applyMesh(module, ranked.front().first, "--mesh");
+}
+
+llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::applyPlan(mlir::ModuleOp module) {
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
   if (!asked)
     return asked.takeError();
   asked->threads = runtime::availableCpus();
+  if (isAuto())
+    if (llvm::Error error = applyBestMesh(module, *asked))
+      return std::move(error);
   std::optional<autosharding::AutoShardingReport> planned;
   if (planning.isOn && failed(autosharding::autoShard(module, *asked, &planned.emplace())))
     return llvm::createStringError("the program cannot be sharded automatically");
@@ -66,6 +105,9 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
     autosharding::printJson(simulation, planned ? &*planned : nullptr, asked->machine, stream);
   else
     autosharding::print(simulation, planned ? &*planned : nullptr, asked->machine, stream);
+  if (!output.ends_with(".json"))
+    for (const auto &[text, seconds] : ranked)
+      stream << llvm::formatv("{0,14:f3} ms expected with --mesh={1}\n", seconds * 1e3, text);
   return writeText("xla-compile", output, text);
 }
 

@@ -6,12 +6,13 @@
 #include "tools/support/Flags.h"
 
 #include <optional>
+#include <vector>
 
 namespace millrace::tools {
 
 /// Over which devices a program is spread, and how.
 struct DeviceFlags {
-  std::string mesh; ///< sizes of the mesh's axes; empty: as the program says
+  std::string mesh; ///< sizes of the mesh's axes, or "auto:N": that of N devices with the best plan; empty: as the program says
   autosharding::Request planning;
   bool simulate = false, explain = false; ///< xla-compile's
 
@@ -19,15 +20,20 @@ struct DeviceFlags {
   void addTo(Flags &flags, bool reports);
   /// Gives the module the mesh. The error names the flag.
   llvm::Error applyMesh(mlir::ModuleOp module) const;
-  /// Chooses shardings if that is asked for; says what it expects of them then. The error names the flag; what is wrong with the program went to
-  /// the diagnostic handlers.
-  llvm::Expected<std::optional<autosharding::AutoShardingReport>> applyPlan(mlir::ModuleOp module) const;
+  /// Chooses shardings if that is asked for; says what it expects of them then. With "auto:N" it plans for every mesh of one or two axes and takes
+  /// the best. The error names the flag; what is wrong with the program went to the diagnostic handlers.
+  llvm::Expected<std::optional<autosharding::AutoShardingReport>> applyPlan(mlir::ModuleOp module);
   /// Writes what --simulate or --explain-sharding ask for. The exit status; none if they do not ask.
   std::optional<int> report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
                             const std::string &output) const;
 
 private:
+  llvm::Error applyBestMesh(mlir::ModuleOp module, const autosharding::AutoShardingOptions &asked);
   llvm::Expected<autosharding::AutoShardingOptions> options() const;
+
+  bool isAuto() const;
+
+  std::vector<std::pair<std::string, double>> ranked; ///< meshes of "auto:N" and the seconds expected of them, the best one first
 };
 
 } // namespace millrace::tools

@@ -260,7 +260,8 @@ int runFile(const RunFileOptions &options) {
       if (failed(makeGlobal(*original)))
         return 1;
     }
-    if (auto planned = options.devices.applyPlan(*module); !planned)
+    DeviceFlags devices = options.devices;
+    if (auto planned = devices.applyPlan(*module); !planned)
       return fail(kTool, llvm::toString(planned.takeError()));
     if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
       llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "

@@ -6,6 +6,15 @@
 // RUN: not xla-compile %s --auto-sharding --mesh=a=2,b=4 --machine=h1000 --simulate 2>&1 | FileCheck %s --check-prefix=MACHINE
 // RUN: not xla-compile %s --memory-per-device=1G 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not xla-compile %s --auto-sharding --mesh=a=2 --memory-per-device=much 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: xla-run %s --auto-sharding --mesh=auto:4 --verify --quiet --cache-dir=off
+// RUN: xla-compile %s --auto-sharding --mesh=auto:4 --simulate | FileCheck %s --check-prefix=RANKED
+// RUN: not xla-compile %s --mesh=auto:4 2>&1 | FileCheck %s --check-prefix=UNPLANNED
+// RUN: not xla-compile %s --auto-sharding --mesh=auto:many 2>&1 | FileCheck %s --check-prefix=MANY
+// RANKED: the plan expected
+// RANKED-DAG: ms expected with --mesh=b=4
+// RANKED-DAG: ms expected with --mesh=a=2,b=2
+// UNPLANNED: --mesh=auto:4 expects --auto-sharding beside it
+// MANY: --mesh expects a number of devices behind auto:, but got 'auto:many'
 // SIMULATE: a step on h100
 // SIMULATE: ms in all
 // SIMULATE: bytes of arguments
