@@ -279,7 +279,7 @@ def same_states(one, other):
 def begins():
     """Two steps of each kind of shards; rank 0 saves the whole model and the whole state of the optimizer. What plain PyTorch's four steps lose."""
     folder, rank = os.environ["FOLDER"], xr.global_ordinal()
-    for name, options in ACROSS.items():
+    for name, options in [(name, ACROSS[name]) for name in json.loads(os.environ["NAMES"])]:
         model = FSDP(model_of(), auto_wrap_policy=POLICY, **options)
         optimizer = optimizer_of(model)
         steps_of(model, optimizer, 0, 2)
@@ -299,7 +299,7 @@ def begins():
 def goes_on():
     """The losses of two further steps, in another number of processes; and what is said of states that do not belong there."""
     folder, size, losses, said = os.environ["FOLDER"], xr.world_size(), {}, []
-    for name, options in ACROSS.items():
+    for name, options in [(name, ACROSS[name]) for name in json.loads(os.environ["NAMES"])]:
         path = os.path.join(folder, name.replace(" ", "_"))
         model = model_of()
         model.load_state_dict(torch.load(f"{path}-rank-_consolidated.pth", weights_only=True)["model"])
