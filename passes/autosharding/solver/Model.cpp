@@ -111,7 +111,8 @@ Obstacle millrace::autosharding::buildModel(const Problem &problem, Model &model
     for (uint32_t row : rows)
       for (uint32_t column : columns) {
         int64_t cost = edge.costs[row * width + column];
-        forward.push_back(double(cost));
+        // Costs just below kImpossible are equal to it in double, but possible.
+        forward.push_back(cost < kImpossible ? double(cost) : std::numeric_limits<double>::infinity());
         if (cost < kImpossible)
           most = std::max(most, double(cost));
       }
@@ -135,7 +136,7 @@ Obstacle millrace::autosharding::buildModel(const Problem &problem, Model &model
   // A power of two above all possible solutions: fewer bits are lost beside it than beside 10^18.
   model.impossible = std::exp2(std::ceil(std::log2(magnitude + 1)) + 1);
   for (double &cost : model.tables)
-    if (cost >= double(kImpossible))
+    if (std::isinf(cost))
       cost = model.impossible;
   addMemory(problem, left, model);
   model.edges = uint32_t(placed.size());

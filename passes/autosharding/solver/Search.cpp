@@ -18,7 +18,7 @@ constexpr uint32_t kHeightCount = sizeof(kHeights) / sizeof(*kHeights);
 constexpr double kMostTree = 10, kLeastRegion = 4, kMostRegion = 11;
 /// Passes of messages in a region before it chooses.
 constexpr uint32_t kRegionPasses = 20;
-/// Sweeps (costs of every link of the core, read about ten times for ten choices) per height for trees and again for regions.
+/// A sweep: so many reads per node and link of the core, about the costs of one link. Sweeps per height, or per repair, for each kind of move.
 constexpr double kSweepReads = 100, kSweepsPerHeight = 4, kSweepsPerRepair = 2;
 /// Kicks take regions of up to 2^this nodes, and move trees this often afterwards.
 constexpr double kMostKick = 6;

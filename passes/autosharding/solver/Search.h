@@ -4,7 +4,8 @@
 // of changes is made if it improves cost plus prices and the loads still fit. Three things keep it from standing still:
 // - the prices swing: at full height memory is given back where that is cheap, at zero it is spent where it saves most;
 // - kicks: a region chooses at random among nearly best choices, its surroundings follow, and all is taken back unless it is an improvement;
-// - restarts: other choices from the messages, or the best known ones with other prices.
+// - perturbation: after some swings without a better solution, prices change at random and the limit is lifted until they have taken effect, or
+//   single nodes are annealed; and the caller restarts the search from other choices.
 // What is best is judged by the cost without prices.
 #pragma once
 

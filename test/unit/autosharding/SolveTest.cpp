@@ -179,6 +179,18 @@ TEST(Solve, CostsNearTheLargestDoNotOverflow) {
   EXPECT_EQ(solution.peak, 2);
 }
 
+// In double the possible pairs cost as much as the impossible ones.
+TEST(Solve, CostsNearTheLargestArePossible) {
+  Problem problem;
+  problem.nodes = {{{0, 10}, {0, 0}, 0, 1}, {{10, 0}, {0, 0}, 0, 1}};
+  problem.edges = {{0, 1, {kImpossible - 1, kImpossible, kImpossible, kImpossible - 1}}};
+  Solution solution = solve(problem, brief(3));
+  ASSERT_TRUE(solution.found);
+  EXPECT_TRUE(evaluate(problem, solution.choices).possible);
+  EXPECT_EQ(toString(solution.cost), toString(Total(kImpossible) + 9));
+  EXPECT_LE(solution.bound, solution.cost);
+}
+
 TEST(Solve, BoundsHoldWhereCostsHave50Bits) {
   for (uint64_t seed = 400; seed < 430; ++seed) {
     Problem problem = randomProblem({.edges = 12, .limit = 0.3, .mostCost = int64_t(1) << 50}, seed);
