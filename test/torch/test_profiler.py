@@ -179,6 +179,21 @@ def test_trace_speaks_to_the_server_of_jaxlib(tmp_path):
     assert any(captured(tmp_path, port)["/host:CPU"].values())
 
 
+def test_the_server_is_open_to_this_machine_unless_it_is_told_otherwise(monkeypatch):
+    def reaches(address, port):
+        with socket.socket() as caller:
+            return caller.connect_ex((address, port)) == 0
+
+    server = xp.start_server(0)
+    assert reaches("127.0.0.1", server.port) and not reaches("127.0.0.2", server.port)  # another address of the loopback interface
+    monkeypatch.setenv("MILLRACE_PROFILER_ADDRESS", "0.0.0.0")
+    everywhere = xp.start_server(0)
+    assert reaches("127.0.0.2", everywhere.port)
+    monkeypatch.setenv("MILLRACE_PROFILER_ADDRESS", "nowhere")
+    with pytest.raises(RuntimeError, match="MILLRACE_PROFILER_ADDRESS expects an address to listen at, .* but got 'nowhere'"):
+        xp.start_server(0)
+
+
 def test_servers_and_captures_say_what_is_wrong(tmp_path, capfd):
     server = xp.start_server(0)
     assert server.port > 0

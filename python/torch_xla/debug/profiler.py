@@ -137,10 +137,10 @@ class _Server:
 
 
 def start_server(port: int, only_on_master: bool = True) -> object:
-    """Listens at `port`, on all addresses of this machine and without a check of who calls: xp.trace, TensorBoard's and XProf's "Capture
+    """Listens at `port` of 127.0.0.1, or of MILLRACE_PROFILER_ADDRESS, without a check of who calls: xp.trace, TensorBoard's and XProf's "Capture
     profile" and `python -m jax.collect_profile` ask there for a recording of this process, which writes it into its own file system. The
     object that is returned keeps the server; None in a process that is not the master, unless `only_on_master` is False. RuntimeError if the
-    port is taken."""
+    port is taken, or the address is none."""
     from ..core import xla_model as xm
     if only_on_master and not xm.is_master_ordinal():
         return None

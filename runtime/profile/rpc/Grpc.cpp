@@ -5,6 +5,7 @@
 #include "runtime/profile/rpc/Hpack.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -465,26 +466,28 @@ StatusOr<std::unique_ptr<Server>> Server::start(uint16_t port, Handler handler) 
   auto failed = [&](const char *what) {
     return Status(Code::Unavailable, std::string(what) + " port " + std::to_string(port) + ": " + std::strerror(errno));
   };
+  // Whoever reaches the port may ask for recordings and name the folder, so others than this machine's programs do not, unless the user says so.
+  const char *asked = std::getenv("MILLRACE_PROFILER_ADDRESS");
+  const std::string text = asked && *asked ? asked : "127.0.0.1";
+  sockaddr_in6 six{};
+  sockaddr_in four{};
+  const bool hasSix = ::inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1;
+  if (!hasSix && ::inet_pton(AF_INET, text.c_str(), &four.sin_addr) != 1)
+    return invalidArgument("MILLRACE_PROFILER_ADDRESS expects an address to listen at, 0.0.0.0 or :: for all of this machine's, but got '" +
+                           text + "'");
   int yes = 1, no = 0;
-  state->listener = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool hasSix = state->listener >= 0;
-  if (!hasSix)
-    state->listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  state->listener = ::socket(hasSix ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (state->listener < 0)
     return failed("cannot make a socket for");
   setsockopt(state->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in6 six{};
-  sockaddr_in four{};
   socklen_t size = hasSix ? sizeof six : sizeof four;
   sockaddr *address = hasSix ? reinterpret_cast<sockaddr *>(&six) : reinterpret_cast<sockaddr *>(&four);
   if (hasSix) {
     setsockopt(state->listener, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
     six.sin6_family = AF_INET6;
-    six.sin6_addr = in6addr_any;
     six.sin6_port = htons(port);
   } else {
     four.sin_family = AF_INET;
-    four.sin_addr.s_addr = INADDR_ANY;
     four.sin_port = htons(port);
   }
   if (::bind(state->listener, address, size) || ::listen(state->listener, 16))
