@@ -38,6 +38,12 @@ void print(llvm::raw_ostream &os, const TensorSharding &sharding) {
   }
 }
 
+/// All parts are of one size.
+bool isEven(ArrayRef<int64_t> shape, const TensorSharding &sharding) {
+  return llvm::all_of(llvm::zip_equal(shape, sharding.dims),
+                      [](auto each) { return std::get<0>(each) % productOf(std::get<1>(each).axes) == 0; });
+}
+
 /// The axes that do not split the same dimension in both.
 Axes changedAxes(const TensorSharding &from, const TensorSharding &to) {
   Axes changed;
@@ -62,7 +68,7 @@ double CostModel::secondsOf(Operation *op, const Strategy &strategy) const {
     return llvm::map_to_vector(llvm::zip_equal(values, shardings), [](auto each) { return localBytes(std::get<0>(each), std::get<1>(each)); });
   };
   double moved = bytesMoved(op, bytes(op->getOperands(), strategy.operands), bytes(op->getResults(), strategy.results));
-  return secondsOfWork(description, op, flopsOf(op) / double(strategy.parts), moved);
+  return secondsOfWork(description, op, flopsOf(op) * strategy.share, moved);
 }
 
 Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool canWait) const {
@@ -75,7 +81,7 @@ Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool ca
   for (auto [result, summed, kept] : llvm::zip_equal(op->getResults(), strategy.results, strategy.kept)) {
     double bytes = localBytes(result, summed), moved = bytes * double(devices - 1) / double(devices);
     bool isScattered = !(summed == kept);
-    link.seconds = canWait ? latency * std::min(1.0, bytes / double(spmd::kMostReduceBytes)) : latency;
+    link.seconds = canWait && !isScattered ? latency * std::min(1.0, bytes / double(spmd::kMostReduceBytes)) : latency;
     transfer.seconds += isScattered ? secondsOfTransfer(link, devices - 1, moved) : secondsOfAllReduce(link, devices, bytes);
     transfer.bytes += isScattered ? moved : 2 * moved;
   }
@@ -126,9 +132,17 @@ Transfer CostModel::reshard(Type type, const TensorSharding &from, const TensorS
     transfer.seconds += secondsOfTransfer(link, move.messages, bytes);
     transfer.bytes += bytes;
   }
-  // A slice of what is there is read and written.
+  auto rewrite = [&](const TensorSharding &sharding) {
+    return 2 * double(elementsOf(shape, sharding)) * double(elementBytes(type)) / description.bytesPerSecond;
+  };
+  // A slice of what is there is read and written. What fills unequal parts up is put behind the value before it is split, and cut off again when it
+  // is whole.
   if (transfer.bytes == 0)
-    transfer.seconds = 2 * double(elementsOf(shape, to)) * double(elementBytes(type)) / description.bytesPerSecond;
+    transfer.seconds += rewrite(to);
+  if (!isEven(shape, to))
+    transfer.seconds += rewrite(from);
+  if (!isEven(shape, from))
+    transfer.seconds += rewrite(to);
   return transfer;
 }
 

@@ -59,14 +59,14 @@ std::vector<Strategy> strategiesOf(const Splittable &splittable, llvm::ArrayRef<
     llvm::SmallVector<Axes> axes(rule.factors.size());
     Strategy strategy;
     for (auto [axis, factor] : llvm::enumerate(factorOf))
-      if (factor >= 0) {
+      if (factor >= 0)
         axes[factor].push_back({int32_t(axis), 1, mesh[axis]});
-        strategy.parts *= mesh[axis];
-      }
     for (auto [factor, split] : llvm::enumerate(axes)) {
       int64_t parts = productOf(split), size = rule.factors[factor].size;
       if (parts > 1 && (parts > size || (size % parts != 0 && !splittable.uneven[factor])))
         return;
+      if (parts > 1)
+        strategy.share *= double((size + parts - 1) / parts) / double(size);
       if (rule.factors[factor].kind == FactorKind::Reduction)
         llvm::append_range(strategy.summed, split);
     }

@@ -17,7 +17,7 @@ struct Strategy {
   sharding::Axes summed;
   /// How the results are kept: as `results`, or split along the axes of `summed`, too, which makes the all_reduce a reduce_scatter.
   std::vector<sharding::TensorSharding> kept;
-  int64_t parts = 1; ///< devices that do different work
+  double share = 1; ///< of the work, that the busiest device does: more than one of as many parts where these are not equal
 };
 
 /// What can be split of an operation: the rule, and for each factor whether that is possible, and whether into unequal parts.
