@@ -234,7 +234,7 @@ void ProgramProblem::addNode(int node) {
   Table table{int(variables.size()), {}};
   Variable &variable = variables.emplace_back();
   for (const Strategy &strategy : strategies) {
-    Transfer reduction = costs.reductionOf(op, strategy, !feedsContraction[node]);
+    Transfer reduction = costs.reductionOf(op, strategy, !feedsContraction[node] && lastContractions > 1);
     variable.costs.push_back({times * costs.secondsOf(op, strategy), times * reduction.seconds, times * reduction.bytes});
   }
   for (size_t i = 0; i < each.operands.size(); ++i) {
@@ -314,6 +314,8 @@ void ProgramProblem::findReaders() {
         if (reader != node)
           feedsContraction[node] = feedsContraction[node] || feedsContraction[reader] || flopsOf(module.operation(reader)) > 0;
     }
+  for (size_t node = 0; node < graph.nodes.size(); ++node)
+    lastContractions += !feedsContraction[node] && flopsOf(module.operation(int(node))) > 0;
 }
 
 void ProgramProblem::build(int64_t limit) {

@@ -91,6 +91,7 @@ private:
   std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations that nothing is known of
   std::vector<Reader> readers;
   std::vector<bool> feedsContraction; ///< by node: a product or convolution needs a result of it, directly or through others
+  int lastContractions = 0;           ///< of which no other one needs a result: their sums share messages if there are several
   std::vector<std::pair<Table, Table>> alike; ///< members of groups; results in the place of arguments
 };
 
