@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Automatic sharding beside the plans that people write, on modelled machines.
 
-  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8] [--machine=FILE] [--json=FILE]
+  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8] [--machine=FILE] [--measure] [--json=FILE]
 
 Each model's training step is lowered once without annotations, for `xla-compile --auto-sharding`, and once for each hand-written plan (data
 parallel, fully sharded, Megatron-LM's tensor parallelism, both in two dimensions). All of them are partitioned, and `xla-compile --simulate` says
 what a step of the partitioned program takes: milliseconds of the modelled step, and of automatic sharding the ratio to the best of the others
 (below 1: it is faster) and the seconds that planning took. Nothing is executed, so sizes are those of real models.
+
+--measure runs small sizes of the models on 8 virtual devices (2x4) with xla-run instead, plans for these, and prints the least milliseconds of a step
+beside the modelled ones; below the table stands for how many pairs of plans the model and the clock agree which one is faster. Devices of one process
+share its processors, so what is split over devices is not faster for it: measured is what plans add, not what they gain.
 """
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +27,12 @@ from typing import Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 COLUMNS = ("data", "fsdp", "tensor", "2-d")
+# Sizes at which a step takes some milliseconds on two cores.
+SMALL: dict[str, dict[str, int]] = {
+    "gpt2": dict(layers=2, width=256, heads=8, words=2048, length=128, batch=16), "bert": dict(layers=2, width=256, heads=8, words=2048, length=128, batch=16),
+    "llama": dict(layers=2, width=256, heads=8, inner=768, words=2048, length=128, batch=16),
+    "experts": dict(layers=1, width=128, heads=8, count=8, inner=256, length=64, batch=16), "resnet50": dict(batch=8, size=32),
+    "unet": dict(batch=16, size=32, width=16)}
 
 
 def compiler() -> str:
@@ -37,6 +49,18 @@ def simulated(path: str, extra: list[str]) -> tuple[dict[str, Any], float]:
             raise RuntimeError(f"xla-compile {path} {' '.join(extra)}: {done.stderr.strip()[-600:]}")
         with open(out) as file:
             return json.load(file), time.monotonic() - began
+
+
+def measured(path: str, extra: list[str], seconds: float = 3.0) -> float:
+    """The least seconds of an execution on virtual devices."""
+    def run(count: int) -> float:
+        command = [os.path.join(os.path.dirname(compiler()), "xla-run"), path, "--quiet", f"--repeat={count}", *extra]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
+        found = re.search(r"run: min ([0-9.]+) ms", done.stdout)
+        if done.returncode or not found:
+            raise RuntimeError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-600:]}")
+        return float(found[1]) / 1e3
+    return run(min(500, max(5, int(seconds / max(run(2), 1e-4)))))
 
 
 def lowered(model: Any, plan: tuple[Any, Any] | None, mesh: Any) -> str:
@@ -59,13 +83,13 @@ def lowered(model: Any, plan: tuple[Any, Any] | None, mesh: Any) -> str:
     return jax.jit(model.step(place), in_shardings=inputs, out_shardings=outputs, donate_argnums=(0, 1)).lower(*arguments).as_text()
 
 
-def row(name: str, shape: tuple[int, int], machine: list[str], folder: str) -> dict[str, Any]:
-    """Modelled seconds of every plan for one model and mesh."""
+def row(name: str, shape: tuple[int, int], machine: list[str], folder: str, measure: bool = False) -> dict[str, Any]:
+    """Modelled seconds of every plan for one model and mesh; with `measure` of its small size, with measured seconds beside."""
     import jax
     import numpy as np
     from benchmarks import planned_models
 
-    model = planned_models.MODELS[name]()
+    model = planned_models.MODELS[name](**(SMALL[name] if measure else {}))
     sizes = {"data": shape[0], "model": shape[1]}
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:shape[0] * shape[1]]).reshape(shape), ("data", "model"))
     result: dict[str, Any] = {"model": name, "mesh": f"{shape[0]}x{shape[1]}", "plans": {}}
@@ -75,6 +99,8 @@ def row(name: str, shape: tuple[int, int], machine: list[str], folder: str) -> d
         with open(path, "w") as file:
             file.write(text)
         result["plans"][kind], seconds = simulated(path, [*machine, *extra])
+        if measure:
+            result["plans"][kind]["measured"] = measured(path, extra)
         return seconds
 
     for kind, plan in planned_models.plans(model, sizes).items():
@@ -89,10 +115,13 @@ def main() -> int:
     parser.add_argument("models", nargs="*", default=[])
     parser.add_argument("--meshes", default="2x2,2x4,4x4,8x8")
     parser.add_argument("--machine", help="file that describes devices and links (default: virtual devices of one process)")
+    parser.add_argument("--measure", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
     os.environ["JAX_PLATFORMS"], os.environ["MILLRACE_JAX"] = "cpu", "0"
-    meshes = [tuple(int(size) for size in each.split("x")) for each in options.meshes.split(",")]
+    if options.measure and options.machine:
+        parser.error("--measure is about the virtual devices of this machine: expects no --machine")
+    meshes = [tuple(int(size) for size in each.split("x")) for each in ("2x4" if options.measure else options.meshes).split(",")]
     import jax
 
     jax.config.update("jax_num_cpu_devices", max(a * b for a, b in meshes))
@@ -107,14 +136,22 @@ def main() -> int:
         for name in options.models or planned_models.MODELS:
             for shape in meshes:
                 print(f"{name} {shape} ...", end="\r", file=sys.stderr)
-                each = row(name, shape, [f"--machine={options.machine}"] if options.machine else [], folder)
+                each = row(name, shape, [f"--machine={options.machine}"] if options.machine else [], folder, options.measure)
                 rows.append(each)
-                seconds = {kind: found["seconds"] for kind, found in each["plans"].items()}
+                if options.measure:
+                    modelled = {kind: found["seconds"] for kind, found in each["plans"].items()}
+                    print(f"{name:<10}{'model':>6}" + "".join(f"{modelled[kind] * 1e3:>11.2f}" if kind in modelled else f"{'-':>11}"
+                                                              for kind in (*COLUMNS, "auto")))
+                seconds = {kind: found["measured" if options.measure else "seconds"] for kind, found in each["plans"].items()}
                 best = min(value for kind, value in seconds.items() if kind != "auto")
                 each["ratio"] = seconds["auto"] / best
                 cells = "".join(f"{seconds[kind] * 1e3:>11.2f}" if kind in seconds else f"{'-':>11}" for kind in (*COLUMNS, "auto"))
                 print(f"{name:<10}{each['mesh']:>6}{cells}{each['ratio']:>8.3f}{each['planning']:>12.1f}", flush=True)
     kept = sum(each["ratio"] <= 1 for each in rows)
+    if options.measure:
+        agreed = [(one["seconds"] < other["seconds"]) == (one["measured"] < other["measured"])
+                  for each in rows for one, other in itertools.combinations(each["plans"].values(), 2)]
+        print(f"{sum(agreed)} of {len(agreed)} pairs of plans: the model and the clock agree which is faster")
     print(f"{len(rows)} rows: {kept} at or below the best hand-written plan, worst ratio {max(each['ratio'] for each in rows):.3f}")
     if options.json:
         with open(options.json, "w") as file:
