@@ -94,14 +94,14 @@ TEST(Grpc, CallsHaveRepliesAndErrors) {
 
 /// A connection that sends `bytes` and reads until the server closes it, or stops answering for a while.
 void sendTo(uint16_t port, const std::string &bytes) {
-  int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ASSERT_GE(fd, 0);
   timeval patience{0, 20'000};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_addr = in6addr_loopback;
-  address.sin6_port = htons(port);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
   ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
   [[maybe_unused]] ssize_t put = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   char answer[4096];
