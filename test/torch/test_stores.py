@@ -122,6 +122,7 @@ def test_ranks_and_sizes_that_contradict(keeper):
 
 def test_waits_obey_signals(keeper):
     """PyTorch's own wait holds them up."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in processes that a shell has put into the background
     store = _stores.TextStore(*_stores.over_tcp("localhost", keeper[0], 1, 3, False, 5))
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begin = time.monotonic()
