@@ -11,7 +11,8 @@ or device does three steps; the peak is what the allocator of the first device c
 The least, with P bytes of parameters, U of the largest wrapper's own, N devices, and for every moment of the backward pass A bytes of activations that
 PyTorch's autograd still keeps for the batch of one device and G bytes of gradients that are there: what a step begins and ends with, and the larger of
 the largest sum of A and gradients during the backward pass and of what a rank has at its end (gradients; what it has of the whole at once).
-  ddp: 3 P + max(A + G)    zero1: P + 2 P / N + max(A + G, P + P / N)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
+ZeRO-1 has the share of the parameters that a rank updates beside the parameters, as PyTorch/XLA's class does.
+  ddp: 3 P + max(A + G)    zero1: P + 3 P / N + max(A + G, P + P / N)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
   zero3, fsdpv2: 3 P / N + U + max(A + G / N, P / N + U)    tensor: 3 P' + max(A' + G'), where X' of what Megatron-LM splits is 1 / N and of the
 rest the whole. It splits heads, what lies between the two products of attention and of the MLP, and words of embeddings and logits; residual streams, what goes
 into the first products, norms and biases of the second ones are whole on every device. Of ResNet-50, for which it has no way, X' is X / N, which is not reached:
@@ -142,7 +143,7 @@ def least(way: str, size: Sizes, count: int) -> float:
     """The least peak, in bytes."""
     p, u, own = size.parameters, size.wrapper, size.parameters / count
     step = max(size.most(1, 1 / count), own + u)  # of a rank that keeps its share of the gradients
-    return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + max(size.most(), p + own), "zero2": 3 * own + p + step, "zero3": 3 * own + u + step,
+    return {"ddp": 3 * p + size.most(), "zero1": p + 3 * own + max(size.most(), p + own), "zero2": 3 * own + p + step, "zero3": 3 * own + u + step,
             "fsdpv2": 3 * own + u + step, "tensor": size.tensor(count)}[way]
 
 
