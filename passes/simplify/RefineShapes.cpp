@@ -87,7 +87,12 @@ private:
         .Case([&](DynamicPadOp pad) { return refinePad(pad); })
         .Case([&](RealDynamicSliceOp slice) { return refineSlice(slice); })
         .Case([&](UniformQuantizeOp quantize) { return refineLikeOperand(op); })
-        .Case([&](ConvertOp convert) { return refineLikeOperand(op); })
+        .Case([&](ConvertOp convert) {
+          LogicalResult refined = refineLikeOperand(op);
+          if (succeeded(refined))
+            foldShapeComputation(op); // only now has the result a size
+          return refined;
+        })
         .Default([&](Operation *) { return refineByInference(op); });
   }
 
@@ -98,6 +103,9 @@ private:
       return false;
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
     if (!type || !isa<IntegerType>(type.getElementType()))
+      return false;
+    // Sizes are integers all the way; numbers with fractions are data.
+    if (auto convert = dyn_cast<ConvertOp>(op); convert && !isa<IntegerType>(getElementTypeOrSelf(convert.getOperand().getType())))
       return false;
     OpBuilder builder(&op);
     // The size of a static dimension needs no operand.
