@@ -4,9 +4,10 @@
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    -> (tensor<2xi32>, tensor<2xi64>)
-// CHECK-DAG:     %[[SIZES:.*]] = stablehlo.constant dense<[7, 9]> : tensor<2xi32>
-// CHECK-DAG:     %[[DATA:.*]] = stablehlo.convert %{{.*}} : (tensor<2xf32>) -> tensor<2xi64>
-// CHECK:         return %[[SIZES]], %[[DATA]]
+// CHECK-NEXT:    %{{.*}} = stablehlo.constant dense<[7, 9]> : tensor<2xi32>
+// CHECK-NOT:     stablehlo.convert
+// CHECK:         %[[DATA:.*]] = stablehlo.convert %{{.*}} : (tensor<2xf32>) -> tensor<2xi64>
+// CHECK-NEXT:    return %{{.*}}, %[[DATA]] : tensor<2xi32>, tensor<2xi64>
 func.func @main() -> (tensor<?xi32>, tensor<2xi64>) {
   %sizes = stablehlo.constant dense<[7, 9]> : tensor<2xi32>
   %0 = stablehlo.convert %sizes : (tensor<2xi32>) -> tensor<?xi32>
