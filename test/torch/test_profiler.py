@@ -127,10 +127,13 @@ def test_environment_names_the_files_of_two_processes_by_rank(tmp_path):
 WORK = """
 import sys, time
 {setup}
+def work():
+    {work}
+work()  # compiled before anybody records
 print("ready", flush=True)
 ends = time.time() + 60
 while time.time() < ends:
-    {work}
+    work()
 """
 
 
