@@ -157,7 +157,7 @@ def test_another_process_is_recorded_through_its_server(tmp_path, capfd):
     port = free_port()
     process = serving("import torch, torch_xla, torch_xla.debug.profiler as xp\n"
                       f"server = xp.start_server({port})\nx = torch.ones(64, 64, device='xla')",
-                      "with xp.StepTrace('work'): (x @ x).sum()")
+                      "with xp.StepTrace('work'): y = (x @ x).sum()")  # kept until the step's end, or nobody computes it
     try:
         xp.trace(f"localhost:{port}", str(tmp_path), duration_ms=500)
     finally:
