@@ -708,6 +708,7 @@ def victim():
     x = torch.ones(count, device="xla")
     xm.all_reduce(xm.REDUCE_SUM, x)[0].item()
     if rank == int(os.environ.get("VICTIM", "1")):
+        time.sleep(0.3)  # the others have their first result by then, and wait for the second one
         if how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if how == "stop":
