@@ -8,6 +8,7 @@
 #include "lowering/hlo/HloText.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
+#include "passes/sharding/RoundTrip.h"
 #include "passes/spmd/Placement.h"
 #include "passes/chlo/Passes.h"
 #include "runtime/base/Cpu.h"
@@ -144,8 +145,6 @@ std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std:
 
 } // namespace
 
-static constexpr llvm::StringLiteral kSharding = "mhlo.sharding";
-
 /// Chooses shardings; nothing without a mesh. Arguments of fewer than `smallest` elements stay whole if nothing else is said of them.
 static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, int64_t smallest) {
   if (mesh.empty())
@@ -154,9 +153,9 @@ static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &m
   for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
     auto type = mlir::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
     mlir::DictionaryAttr attributes = function.getArgAttrDict(i);
-    bool isAnnotated = attributes && (attributes.contains(kSharding) || attributes.contains(sdy::shardingAttrName));
+    bool isAnnotated = attributes && (attributes.contains(sharding::hloShardingName) || attributes.contains(sdy::shardingAttrName));
     if (type && !isAnnotated && type.getNumElements() < smallest)
-      function.setArgAttr(i, kSharding, mlir::StringAttr::get(module.getContext(), "{replicated}"));
+      function.setArgAttr(i, sharding::hloShardingName, mlir::StringAttr::get(module.getContext(), "{replicated}"));
   }
   autosharding::AutoShardingOptions options;
   options.mesh = mesh;

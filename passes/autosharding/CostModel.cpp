@@ -18,13 +18,6 @@ namespace millrace::autosharding {
 
 namespace {
 
-int64_t devicesOf(ArrayRef<int64_t> mesh) {
-  int64_t devices = 1;
-  for (int64_t size : mesh)
-    devices *= size;
-  return devices;
-}
-
 double localBytes(Value value, const TensorSharding &sharding) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type ? double(elementsOf(type.getShape(), sharding)) * double(elementBytes(type)) : 0;
@@ -60,7 +53,7 @@ Axes changedAxes(const TensorSharding &from, const TensorSharding &to) {
 CostModel::CostModel(const Machine &machine, sdy::MeshAttr mesh) : description(machine), meshAttr(mesh) {
   for (sdy::MeshAxisAttr axis : mesh.getAxes())
     sizes.push_back(axis.getSize());
-  scope = spmd::Scope::all(devicesOf(sizes));
+  scope = spmd::Scope::all(mesh.getTotalSize());
 }
 
 double CostModel::secondsOf(Operation *op, const Strategy &strategy) const {

@@ -7,6 +7,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "passes/sharding/DataFlow.h"
 #include "passes/spmd/OpRules.h"
+#include "passes/spmd/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,7 +20,6 @@ using namespace millrace::stablehlo;
 namespace millrace::autosharding {
 namespace {
 
-constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
 /// A thousand seconds: nothing that is possible costs more, and sums stay far below what the solver calls impossible.
 constexpr double kMostTicks = 1e15;
 
@@ -270,7 +270,7 @@ void ProgramProblem::addBoundaries() {
     // A result in the place of an argument is the argument of the next execution.
     func::FuncOp function = module.place(result).function;
     for (BlockArgument argument : function.getArguments()) {
-      auto aliased = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kAlias);
+      auto aliased = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), spmd::kAlias);
       if (aliased && aliased.getInt() == int64_t(module.place(result).result) && module.tensorOf(argument) >= 0)
         alike.push_back({kept[module.tensorOf(argument)], table});
     }

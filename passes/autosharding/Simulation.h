@@ -16,7 +16,7 @@ struct SimulatedCollective {
   double seconds = 0, bytes = 0; ///< bytes that come to a device
 };
 
-/// What one device does in an execution; operations one after the other, loops as often as they are known or assumed to run.
+/// What one device does in an execution; operations one after the other, loops as often as is assumed (kLoopTurns).
 struct Simulation {
   double computing = 0;                         ///< seconds
   double flops = 0;                             ///< of contractions

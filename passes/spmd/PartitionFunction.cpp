@@ -30,7 +30,6 @@ namespace millrace::spmd {
 
 namespace {
 constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
-constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
 /// Of an argument or result whose tiles do not fill the whole.
 constexpr llvm::StringLiteral kWholeShape = "millrace.whole_shape";
 

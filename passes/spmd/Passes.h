@@ -12,6 +12,9 @@ namespace millrace::spmd {
 /// `python -m benchmarks.processes`), against which the latency of a message, 0.1 ms, does not count; longer messages hold more memory at once.
 inline constexpr int64_t kMostReduceBytes = 16 << 20;
 
+/// Integer attribute of an argument: the result in whose place it is.
+inline constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
+
 #define GEN_PASS_DECL
 #include "passes/spmd/Passes.h.inc"
 
