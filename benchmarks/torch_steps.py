@@ -10,24 +10,17 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 
+from benchmarks import turns
+
 WAYS = ("lazy", "openxla", "eager", "inductor")
-ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 TOLERANCE = 2e-3
-TARGET_S = 0.25  # how long one turn of a process lasts, about
 
 
 def child(way, name, threads):
-    """Answers on the real standard output; what libraries print goes to the error output."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-
-    def answer(**values):
-        print(json.dumps(values), file=out, flush=True)
-    try:
+    def prepare():
         import torch
         torch.set_num_threads(threads)
         from benchmarks.torch_programs import PROGRAMS
@@ -44,79 +37,19 @@ def child(way, name, threads):
             result = step()
             barrier()
             return result
-        start = time.perf_counter()
-        first = []
-        for _ in range(3):
-            first.append([t.detach().cpu().double().flatten()[:20000].tolist() for t in one()])
-        wait()
-        answer(first_s=time.perf_counter() - start, results=first)
-        for line in sys.stdin:
-            count = int(line)
-            start = time.perf_counter()
-            for _ in range(count):
-                one()
-            wait()
-            answer(ms=(time.perf_counter() - start) / count * 1e3)
-    except Exception as error:
-        import traceback
-        traceback.print_exc()
-        answer(error=f"{type(error).__name__}: {str(error)[:300]}")
-
-
-class Process:
-    def __init__(self, way, name, threads):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), PYTHONPATH=os.path.join(ROOT, "python") + ":" + ROOT)
-        self.way, self.count, self.times = way, 1, []
-        self.process = subprocess.Popen([sys.executable, "-m", "benchmarks.torch_steps", "--child", way, name, str(threads)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if not
-                                        os.environ.get("MILLRACE_BENCH_STDERR") else None, text=True, cwd=ROOT,
-                                        env=environment)
-        self.state = self.read()
-
-    def read(self):
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else {"error": f"the process ended, status {self.process.wait()}"}
-
-    def turn(self, keep=True):
-        if "error" in self.state:
-            return
-        self.process.stdin.write(f"{self.count}\n")
-        self.process.stdin.flush()
-        got = self.read()
-        if "error" in got:
-            self.state = got
-        elif keep:
-            self.times.append(got["ms"])
-        else:
-            self.count = max(1, int(TARGET_S * 1e3 / got["ms"]))
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(60)
-
-
-def difference(got, want):
-    """Largest difference, relative to the largest value of the result."""
-    worst = 0.0
-    for a, b in zip(got, want):
-        for x, y in zip(a, b):
-            scale = max(1e-6, max(abs(v) for v in y))
-            worst = max(worst, max(abs(p - q) for p, q in zip(x, y)) / scale if len(x) == len(y) else float("inf"))
-    return worst
+        return one, wait
+    turns.serve(prepare)
 
 
 def measure(name, ways, rounds, threads):
-    processes = {way: Process(way, name, threads) for way in ways}
-    for keep in [False] * 2 + [True] * rounds:
-        for process in processes.values():
-            process.turn(keep)
+    processes = {way: turns.Process("benchmarks.torch_steps", (way, name, threads), threads) for way in ways}
+    turns.take_turns(processes.values(), rounds)
     rows = {}
     for way, process in processes.items():
-        process.close()
         row = rows[way] = {"error": process.state["error"]} if "error" in process.state else \
             {"ms": statistics.median(process.times), "best_ms": min(process.times), "first_s": process.state["first_s"]}
         if "ms" in row and "eager" in processes and "results" in processes["eager"].state:
-            row["difference"] = difference(process.state["results"], processes["eager"].state["results"])
+            row["difference"] = turns.difference(process.state["results"], processes["eager"].state["results"])
     return rows
 
 

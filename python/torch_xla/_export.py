@@ -73,6 +73,15 @@ def _poisoned(result):
     return result
 
 
+def _view_of_any_strides(tensor, size):
+    """aten.view of a graph that was exported on another device, whose operators may give their results other strides than ours do:
+    attention on the CPU gives a transposed tensor. What is no view here is copied."""
+    try:
+        return torch.ops.aten.view.default(tensor, size)
+    except RuntimeError:
+        return torch.ops.aten.reshape.default(tensor, size)  # wrong sizes are still an error
+
+
 class _Interpreter(fx.Interpreter):
     """Runs an exported graph on the device, whatever device it was exported on. Operators of the namespaces `called` are not run:
     they become custom calls of their names."""
@@ -99,7 +108,7 @@ class _Interpreter(fx.Interpreter):
                 and not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves((args, kwargs))):
             kwargs["device"] = torch.device("xla:0")
         _checks.clear()
-        made = super().call_function(target, args, kwargs)
+        made = super().call_function(_view_of_any_strides if target is torch.ops.aten.view.default else target, args, kwargs)
         made = pytree.tree_map(_poisoned, made) if _checks else made
         _checks.clear()
         return made

@@ -154,6 +154,17 @@ def test_operators_that_become_custom_calls():
         stablehlo.exported_program_to_stablehlo(program)
 
 
+def test_views_of_results_with_the_strides_of_the_cpu():
+    class Attention(torch.nn.Module):
+        def forward(self, x):
+            heads = [x.view(2, 6, 4, 8).transpose(1, 2)] * 3
+            return torch.nn.functional.scaled_dot_product_attention(*heads).transpose(1, 2).reshape(2, 6, 32)
+    x = torch.randn(2, 6, 32)
+    program = torch.export.export(Attention(), (x,))
+    assert any(node.target is torch.ops.aten.view.default for node in program.graph.nodes)  # of the attention's result too
+    torch.testing.assert_close(torch.as_tensor(stablehlo.exported_program_to_stablehlo(program)(x)).cpu(), Attention()(x), rtol=1e-4, atol=1e-5)
+
+
 def test_functions_half_types_and_old_versions(tmp_path):
     def f(x, y):
         return (x @ y).softmax(-1)
