@@ -46,7 +46,7 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(simplify::createRemoveEmptyTensorsPass());
   // Of loops that count between constants from the beginning the iterations are simplified and folded, too.
   pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
-  pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveSimplificationPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createSimplifyForKernelsPass());
   if (options.fold)
     pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());
   pm.addPass(simplify::createCanonicalizeProgramPass());
@@ -87,18 +87,39 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(loops::createOrderReadsPass());
 }
 
-void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
-  fusion::FuseKernelsPassOptions fusionOptions;
-  fusionOptions.single = !options.fuse;
+/// What brings operations into a form in which they share kernels, or can be shared by threads.
+static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &options) {
+  // First: the parts of scatters are combined by reductions, and so are contractions of computed operands.
+  pm.addNestedPass<func::FuncOp>(fusion::createSplitScattersPass());
+  pm.addNestedPass<func::FuncOp>(fusion::createReduceComputedOperandsPass());
+  pm.addNestedPass<func::FuncOp>(fusion::createSplitReductionsPass());
+  pm.addNestedPass<func::FuncOp>(fusion::createSplitStacksPass());
+  pm.addNestedPass<func::FuncOp>(fusion::createComposeConcatenationsPass());
+  pm.addNestedPass<func::FuncOp>(fusion::createMergePadDimensionsPass());
+  pm.addNestedPass<func::FuncOp>(fusion::createSinkReshapesPass());
+  // Attention before what copies or pads its operations.
+  fusion::KernelCheck never = [](func::FuncOp) { return false; };
+  pm.addPass(fusion::createFuseAttentionPass(options.genericOnly ? never : attentionCheck(options.target)));
+  pm.addPass(fusion::createFusePoolGradientsPass());
+  pm.addPass(fusion::createSplitConcatenationsPass());
   if (!options.genericOnly) {
     KernelTarget target = kernelTarget(options.target);
-    fusionOptions.matrixBf16 = target.amxBf16;
-    fusionOptions.matrixInt8 = target.amxInt8;
+    fusion::PadContractionsPassOptions units;
+    units.matrixBf16 = target.amxBf16;
+    units.matrixInt8 = target.amxInt8;
+    pm.addNestedPass<func::FuncOp>(fusion::createPadContractionsPass(units));
   }
+  pm.addNestedPass<func::FuncOp>(fusion::createRepeatCheapOperationsPass());
+}
+
+void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
   // Before fusion, which takes what follows a collective for one reader of all its results.
   pm.addNestedPass<func::FuncOp>(spmd::createSplitCollectivesPass());
-  fusion::KernelCheck isAttention = [](func::FuncOp) { return false; };
-  pm.addPass(fusion::createFuseKernelsPass(fusionOptions, options.genericOnly ? isAttention : attentionCheck(options.target)));
+  if (options.fuse)
+    addRewritesForFusion(pm, options);
+  fusion::FuseKernelsPassOptions fusionOptions;
+  fusionOptions.single = !options.fuse;
+  pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
   if (!options.genericOnly)
     pm.addPass(fusion::createPackLoopWeightsPass(panelWidth(options.target)));
   pm.addPass(fusion::createMarkInPlacePass());

@@ -18,15 +18,11 @@ struct GrowingCluster {
   SmallVector<Operation *> opsInReverse;
   ClusterSummary summary;
   unsigned position; ///< of the root in the block
-  bool isAttention = false;
 };
 
 class Planner {
 public:
-  Planner(Block &block, ArrayRef<Cluster> settled) : block(block), settled(settled) {
-    for (auto [index, cluster] : llvm::enumerate(settled))
-      for (Operation *op : cluster.ops)
-        settledOf[op] = index;
+  explicit Planner(Block &block) : block(block) {
     unsigned position = 0;
     for (Operation &op : block)
       positions[&op] = position++;
@@ -39,7 +35,6 @@ public:
     for (GrowingCluster &cluster : llvm::reverse(clusters)) {
       Cluster done;
       done.ops.assign(cluster.opsInReverse.rbegin(), cluster.opsInReverse.rend());
-      done.isAttention = cluster.isAttention;
       plan.clusters.push_back(std::move(done));
     }
     plan.missed = std::move(missed);
@@ -47,25 +42,7 @@ public:
   }
 
 private:
-  /// What uses its results comes after the root, so that its place is the root's.
-  void placeSettled(const Cluster &given) {
-    for (Operation *op : given.ops)
-      clusterOf[op] = clusters.size();
-    GrowingCluster &cluster = clusters.emplace_back();
-    cluster.opsInReverse.assign(given.ops.rbegin(), given.ops.rend());
-    cluster.position = positions.lookup(given.root());
-    cluster.isAttention = given.isAttention;
-    cluster.summary.start(given.root());
-    cluster.summary.tiny = false;
-    cluster.summary.closed = true;
-  }
-
   void place(Operation *op) {
-    if (auto it = settledOf.find(op); it != settledOf.end()) {
-      if (op == settled[it->second].root())
-        placeSettled(settled[it->second]);
-      return;
-    }
     OpRole role = classify(op);
     if (role == OpRole::TopLevel || (role == OpRole::Duplicated && !neededAsBuffer(op)))
       return;
@@ -196,8 +173,6 @@ private:
   }
 
   Block &block;
-  ArrayRef<Cluster> settled;
-  llvm::DenseMap<Operation *, size_t> settledOf;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
   SmallVector<GrowingCluster> clusters;
@@ -206,6 +181,6 @@ private:
 
 } // namespace
 
-FusionPlan planFusion(Block &block, ArrayRef<Cluster> settled) { return Planner(block, settled).run(); }
+FusionPlan planFusion(Block &block) { return Planner(block).run(); }
 
 } // namespace millrace::fusion

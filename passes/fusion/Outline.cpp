@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Outline.cpp - A cluster as a function ------------------------------===//
+//===- Outline.cpp - Clusters as functions --------------------------------===//
 #include "passes/fusion/Outline.h"
 
 #include "passes/fusion/FusionPolicy.h"
@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace millrace::fusion {
 
-bool isInside(Operation *op, const llvm::SetVector<Operation *> &members) {
+/// The operation is a member or in a region of one.
+static bool isInside(Operation *op, const llvm::SetVector<Operation *> &members) {
   for (; op; op = op->getParentOp())
     if (members.contains(op))
       return true;
@@ -77,6 +78,44 @@ OutlinedKernel outlineCluster(const Cluster &cluster, StringRef name) {
     returned.push_back(mapping.lookup(output));
   func::ReturnOp::create(inner, root->getLoc(), returned);
   return kernel;
+}
+
+/// The line of the first file location in `loc`, or 0.
+static unsigned lineOf(Location loc) {
+  unsigned line = 0;
+  loc->walk([&](Location inner) {
+    auto file = dyn_cast<FileLineColLoc>(inner);
+    if (!file)
+      return WalkResult::advance();
+    line = file.getLine();
+    return WalkResult::interrupt();
+  });
+  return line;
+}
+
+void KernelOutliner::outline(ArrayRef<Cluster> clusters) {
+  SmallVector<const Cluster *> inOrder;
+  for (const Cluster &cluster : clusters)
+    inOrder.push_back(&cluster);
+  llvm::sort(inOrder, [](const Cluster *a, const Cluster *b) { return a->root()->isBeforeInBlock(b->root()); });
+  for (const Cluster *cluster : inOrder)
+    outline(*cluster);
+}
+
+void KernelOutliner::outline(const Cluster &cluster) {
+  llvm::SetVector<Operation *> members(cluster.ops.begin(), cluster.ops.end());
+  Operation *root = cluster.root();
+  StringRef mnemonic = root->getName().stripDialect();
+  OutlinedKernel kernel = outlineCluster(cluster, (mnemonic + "_" + Twine(lineOf(root->getLoc()))).str());
+  if (cluster.isAttention)
+    kernel.function->setAttr(kAttentionAttr, UnitAttr::get(root->getContext()));
+  symbols.insert(kernel.function); // makes the name unique
+  OpBuilder builder(root);
+  auto call = func::CallOp::create(builder, root->getLoc(), kernel.function, kernel.inputs);
+  for (auto [output, result] : llvm::zip_equal(kernel.outputs, call.getResults()))
+    output.replaceUsesWithIf(result, [&](OpOperand &use) { return !isInside(use.getOwner(), members); });
+  for (Operation *op : llvm::reverse(cluster.ops))
+    op->erase();
 }
 
 } // namespace millrace::fusion

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Outline.h - A cluster as a function --------------------------------===//
+//===- Outline.h - Clusters as functions ----------------------------------===//
 #pragma once
 
 #include "passes/fusion/FusionPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace millrace::fusion {
 
@@ -17,7 +20,18 @@ struct OutlinedKernel {
 /// Copies the cluster, and what each kernel has for itself (splat constants, iota), into a function. Changes nothing in the block.
 OutlinedKernel outlineCluster(const Cluster &cluster, llvm::StringRef name);
 
-/// The operation is a member or in a region of one.
-bool isInside(mlir::Operation *op, const llvm::SetVector<mlir::Operation *> &members);
+/// Moves clusters into kernels: functions of a module, with names of its own, called where the cluster's root stood.
+class KernelOutliner {
+public:
+  explicit KernelOutliner(mlir::ModuleOp module) : symbols(module) {}
+
+  /// Outlines the clusters of one block, in the order of their roots.
+  void outline(llvm::ArrayRef<Cluster> clusters);
+
+private:
+  void outline(const Cluster &cluster);
+
+  mlir::SymbolTable symbols;
+};
 
 } // namespace millrace::fusion

@@ -33,7 +33,7 @@ using KernelCheck = std::function<bool(mlir::func::FuncOp)>;
 
 /// The pass with a check for kernels of attention: without an emitter of their own they would be slow. Operations of those that do not pass
 /// are fused like all others.
-std::unique_ptr<mlir::Pass> createFuseKernelsPass(FuseKernelsPassOptions options, KernelCheck isAttention);
+std::unique_ptr<mlir::Pass> createFuseAttentionPass(KernelCheck isAttention);
 
 /// Columns of the panels in which code generation reads the right factor of a product of `rows` x `columns`; 0 if it prefers rows.
 using PanelWidth = std::function<int64_t(int64_t rows, int64_t columns, mlir::Type element)>;

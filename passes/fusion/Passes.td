@@ -4,6 +4,108 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitScattersPass : Pass<"xla-split-scatters", "::mlir::func::FuncOp"> {
+  let summary = "Split scatters of many updates to few elements into parts that threads share";
+  let description = [{
+    A scatter of many updates to few elements becomes a batch of scatters to copies of its operand, and a reduction of the copies. The number
+    of parts depends on the shapes alone, so that results do not depend on the number of threads.
+  }];
+}
+
+def ReduceComputedOperandsPass : Pass<"xla-reduce-computed-operands", "::mlir::func::FuncOp"> {
+  let summary = "Turn contractions of a few vectors with a computed matrix into reductions";
+  let description = [{
+    A contraction of a few rows with a matrix that is computed elementwise from fewer bytes (quantized weights with scales) becomes a product
+    and a reduction, which fuse with the computation of the matrix: the matrix is never stored. Before `xla-split-reductions`.
+  }];
+}
+
+def SplitReductionsPass : Pass<"xla-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Split reductions of many elements to few into two, the first of which threads share";
+  let description = [{
+    Reductions to a scalar or to a few columns, inner products of long vectors, and contractions with a long summed dimension and few results
+    are computed in parts, which a second reduction combines. The parts depend on the shapes alone.
+  }];
+}
+
+def SplitStacksPass : Pass<"xla-split-stacks", "::mlir::func::FuncOp"> {
+  let summary = "Compute component by component what is computed from a stack of components";
+  let description = [{
+    Where values are concatenated, and slices of what is computed from the result take the components apart again, every component is computed
+    by itself. Before `xla-compose-concatenations`.
+  }];
+}
+
+def ComposeConcatenationsPass : Pass<"xla-compose-concatenations", "::mlir::func::FuncOp"> {
+  let summary = "Let concatenations of slices of concatenations read the operands of the inner ones";
+  let description = [{
+    Rolls and mirrored or repeated borders along several dimensions are written as concatenations of slices, one dimension after the other.
+    They become one step, without the arrays in between.
+  }];
+}
+
+def MergePadDimensionsPass : Pass<"xla-merge-pad-dimensions", "::mlir::func::FuncOp"> {
+  let summary = "Merge the channels of images into their rows where a pad is a kernel of its own";
+  let description = [{
+    Few channels are shorter than a vector. Pads that leave the trailing dimensions as they are become pads of arrays whose trailing dimensions
+    are merged into one.
+  }];
+}
+
+def SinkReshapesPass : Pass<"xla-sink-reshapes", "::mlir::func::FuncOp"> {
+  let summary = "Move reshapes of a normalization behind its scale and shift";
+  let description = [{
+    Group normalization reshapes groups into channels before the channels' scale and shift. The elementwise operations move in front of the
+    reshape, in the shape of the statistics, so that one kernel of rows computes all of them.
+  }];
+}
+
+def FuseAttentionPass : Pass<"xla-fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "Group attention, forward and backward, into kernels with the attribute millrace.attention";
+  let description = [{
+    Two contractions with a softmax between them, and the contractions of their gradients, become kernels that never store the scores. Asks
+    code generation whether it has an emitter for each of them. Before `xla-fuse-kernels`.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def FusePoolGradientsPass : Pass<"xla-fuse-pool-gradients", "::mlir::ModuleOp"> {
+  let summary = "Group the gradient of padded max pooling into one kernel";
+  let description = [{
+    JAX pads the operand of max pooling before it takes the gradient, and slices the result. As one kernel the padding is never stored.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def SplitConcatenationsPass : Pass<"xla-split-concatenations", "::mlir::ModuleOp"> {
+  let summary = "Compute from the operands of a concatenation what is computed from its result";
+  let description = [{
+    Elementwise operations on a concatenation are applied to its operands instead, and the results are concatenated: one kernel, without the
+    concatenation in memory. After `xla-fuse-attention`, whose operands may be concatenated.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def PadContractionsPass : Pass<"xla-pad-contractions", "::mlir::func::FuncOp"> {
+  let summary = "Pad summed dimensions of contractions to the length that a matrix unit takes";
+  let description = [{
+    Contractions of bf16 or int8 whose summed dimension fills no row of the target's matrix tile get zeros behind it, where that costs less
+    than it saves. After `xla-fuse-attention`, whose emitter pads by itself.
+  }];
+  let options = [
+    Option<"matrixBf16", "matrix-bf16", "bool", "false", "the target multiplies bf16 in tiles of 32 terms">,
+    Option<"matrixInt8", "matrix-int8", "bool", "false", "the target multiplies integers of 8 bits in tiles of 64 terms">,
+  ];
+}
+
+def RepeatCheapOperationsPass : Pass<"xla-repeat-cheap-operations", "::mlir::func::FuncOp"> {
+  let summary = "Give each of several kernels its own copy of cheap operations";
+  let description = [{
+    An operation that costs less than writing and reading its result is cloned for each of its users, so that every kernel computes it by
+    itself. Right before `xla-fuse-kernels`.
+  }];
+}
+
 def FuseKernelsPass : Pass<"xla-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group operations into kernels: private functions with the attribute millrace.kernel";
   let description = [{
@@ -14,8 +116,6 @@ def FuseKernelsPass : Pass<"xla-fuse-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"single", "single", "bool", "false", "give every operation a kernel of its own (for tests)">,
-    Option<"matrixBf16", "matrix-bf16", "bool", "false", "the target multiplies bf16 in tiles of 32 terms">,
-    Option<"matrixInt8", "matrix-int8", "bool", "false", "the target multiplies integers of 8 bits in tiles of 64 terms">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }

@@ -16,8 +16,9 @@
 // Leaves alone small operands, combiners without a neutral number, sums of narrow floats (the parts would be rounded), other results of
 // several numbers, which threads can share, and shapes that have no dimensions to cut at.
 #include "passes/fusion/Combiners.h"
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -29,56 +30,8 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
-TypedAttr neutralNumber(Operation &combine, Type type) {
-  Builder b(type.getContext());
-  if (auto number = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = number.getFloatSemantics();
-    bool isWide = type.isF32() || type.isF64();
-    if (isa<AddOp>(combine) && isWide)
-      return b.getFloatAttr(type, APFloat::getZero(semantics, /*Negative=*/true));
-    if (isa<MulOp>(combine) && isWide)
-      return b.getFloatAttr(type, APFloat::getOne(semantics));
-    bool hasInfinity = isWide || type.isF16() || type.isBF16();
-    if (isa<MaxOp, MinOp>(combine) && hasInfinity)
-      return b.getFloatAttr(type, APFloat::getInf(semantics, /*Negative=*/isa<MaxOp>(combine)));
-    return {};
-  }
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return {};
-  unsigned width = integer.getWidth();
-  bool isUnsigned = integer.isUnsigned() || width == 1;
-  if (isa<AddOp, OrOp, XorOp>(combine) && width > 1)
-    return b.getIntegerAttr(type, APInt::getZero(width));
-  if (isa<MulOp>(combine) && width > 1)
-    return b.getIntegerAttr(type, APInt(width, 1));
-  if (isa<AndOp>(combine) && width > 1)
-    return b.getIntegerAttr(type, APInt::getAllOnes(width));
-  if (isa<MaxOp>(combine) && width > 1)
-    return b.getIntegerAttr(type, isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width));
-  if (isa<MinOp>(combine) && width > 1)
-    return b.getIntegerAttr(type, isUnsigned ? APInt::getAllOnes(width) : APInt::getSignedMaxValue(width));
-  return {};
-}
-
-Operation *combinerOf(Region &region) {
-  Block &body = region.front();
-  if (body.getNumArguments() != 2 || body.getOperations().size() != 2)
-    return nullptr;
-  Operation &combine = body.front();
-  Value x = body.getArgument(0), y = body.getArgument(1);
-  bool takesBoth = combine.getNumOperands() == 2 && combine.getNumResults() == 1 &&
-                   ((combine.getOperand(0) == x && combine.getOperand(1) == y) || (combine.getOperand(0) == y && combine.getOperand(1) == x));
-  return takesBoth && body.getTerminator()->getOperand(0) == combine.getResult(0) ? &combine : nullptr;
-}
-
-bool isOneNumber(Value value) {
-  Operation *source = value.getDefiningOp();
-  auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source);
-  DenseElementsAttr attr;
-  return (matchPattern(value, m_Constant(&attr)) && attr.isSplat()) ||
-         (broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0);
-}
+#define GEN_PASS_DEF_SPLITREDUCTIONSPASS
+#include "passes/fusion/Passes.h.inc"
 
 namespace {
 
@@ -417,20 +370,23 @@ bool splitProduct(DotGeneralOp dot, Reshaped &known) {
   return true;
 }
 
-} // namespace
-
-void splitReductions(Block &block) {
-  Reshaped known;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    auto reduce = dyn_cast<ReduceOp>(op);
-    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-      if (splitProduct(dot, known))
-        continue;
-      reduce = asSum(dot);
-    }
-    if (reduce)
-      split(reduce, known);
+struct SplitReductions : impl::SplitReductionsPassBase<SplitReductions> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](Block &block) {
+      Reshaped known;
+      for (Operation &op : llvm::make_early_inc_range(block)) {
+        auto reduce = dyn_cast<ReduceOp>(op);
+        if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+          if (splitProduct(dot, known))
+            continue;
+          reduce = asSum(dot);
+        }
+        if (reduce)
+          split(reduce, known);
+      }
+    });
   }
-}
+};
 
+} // namespace
 } // namespace millrace::fusion

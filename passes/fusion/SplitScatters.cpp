@@ -8,8 +8,9 @@
 // Leaves alone scatters to many elements (the parts would cost as much as what they save), those whose long rows threads share,
 // combiners without a neutral number, sums of narrow floats, positions that no number of parts divides.
 #include "passes/fusion/Combiners.h"
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -20,6 +21,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_SPLITSCATTERSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 constexpr int64_t kFewUpdates = 16384;
@@ -112,12 +116,15 @@ void split(ScatterOp scatter) {
   scatter.erase();
 }
 
+struct SplitScatters : impl::SplitScattersPassBase<SplitScatters> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](Block &block) {
+      for (Operation &op : llvm::make_early_inc_range(block))
+        if (auto scatter = dyn_cast<ScatterOp>(op))
+          split(scatter);
+    });
+  }
+};
+
 } // namespace
-
-void splitScatters(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto scatter = dyn_cast<ScatterOp>(op))
-      split(scatter);
-}
-
 } // namespace millrace::fusion

@@ -7,8 +7,9 @@
 // Leaves alone stacks along inner dimensions (their parts do not lie side by side), those of which nobody reads a part, large ones that are
 // read as a whole too, small values (they share a kernel anyway), and more parts and operations than a kernel takes.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -21,6 +22,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_SPLITSTACKSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 constexpr size_t kMostParts = 8;
@@ -242,21 +246,24 @@ private:
   llvm::DenseMap<std::pair<Value, size_t>, Value> outside; ///< parts of operands that are no members
 };
 
-} // namespace
-
-void splitStacks(Block &block) {
-  llvm::SetVector<Operation *> open;
-  for (auto concat : block.getOps<ConcatenateOp>())
-    if (Group::canStart(concat))
-      open.insert(concat);
-  while (!open.empty()) {
-    auto first = cast<ConcatenateOp>(open.pop_back_val());
-    Group group(first);
-    group.grow(first);
-    open.remove_if([&](Operation *op) { return group.contains(op); });
-    if (group.pays())
-      group.split();
+struct SplitStacks : impl::SplitStacksPassBase<SplitStacks> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](Block &block) {
+      llvm::SetVector<Operation *> open;
+      for (auto concat : block.getOps<ConcatenateOp>())
+        if (Group::canStart(concat))
+          open.insert(concat);
+      while (!open.empty()) {
+        auto first = cast<ConcatenateOp>(open.pop_back_val());
+        Group group(first);
+        group.grow(first);
+        open.remove_if([&](Operation *op) { return group.contains(op); });
+        if (group.pays())
+          group.split();
+      }
+    });
   }
-}
+};
 
+} // namespace
 } // namespace millrace::fusion

@@ -87,6 +87,20 @@ def StablehloAggressiveSimplificationPass
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def SimplifyForKernelsPass : Pass<"xla-simplify-for-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Simplify, and bring operations into forms that emitters and fusion take";
+  let description = [{
+    The rewrites of `stablehlo-aggressive-simplification` (group `general`) together with groups of our own, until nothing changes:
+    `indices` (index arithmetic in 32 bits), `unit-dimensions` (one shape for operations that fuse), `contractions` (transposes, reshapes,
+    broadcasts and scalars that contractions, convolutions and reductions absorb), `diagonals` (sums of diagonals as slices), `scatters`
+    (batches and windows of scatters).
+  }];
+  let options = [
+    ListOption<"groups", "groups", "std::string", "groups of rewrites to apply (default: all)">,
+  ];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 def StablehloAggressiveFolderPass : Pass<"stablehlo-aggressive-folder", "::mlir::func::FuncOp"> {
   let summary = "Evaluate operations on constants";
   let description = [{ The evaluator computes what the specification fixes; canonical forms expose more constants. }];

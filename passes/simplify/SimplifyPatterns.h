@@ -2,27 +2,43 @@
 //===- SimplifyPatterns.h - Exact algebraic rewrites, by op family --------===//
 #pragma once
 
+#include "dialects/stablehlo/Ops.h"
+
 #include "mlir/IR/PatternMatch.h"
+
+#include <optional>
 
 namespace millrace::simplify {
 
+//===-- Groups of stablehlo-aggressive-simplification ----------------------===//
+
 /// Identities of arithmetic, comparisons and conversions.
 void populateElementwiseSimplifications(mlir::RewritePatternSet &patterns);
-/// Counting in fewer bits.
-void populateIndexSimplifications(mlir::RewritePatternSet &patterns);
-/// Composition of broadcasts, reshapes, transposes, slices, pads, concatenates, gathers.
+/// Composition of broadcasts, reshapes, transposes, slices, pads, concatenations, gathers.
 void populateDataMovementSimplifications(mlir::RewritePatternSet &patterns);
-/// Transposes absorbed by reductions and contractions.
-void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
-
-/// Sums of diagonals as slices.
-void populateDiagonalSimplifications(mlir::RewritePatternSet &patterns);
-
-/// Scatters of batches.
-void populateScatterSimplifications(mlir::RewritePatternSet &patterns);
-
 /// All of the above and the canonical forms of the dialect: what stablehlo-aggressive-simplification does.
 void populateSimplifications(mlir::RewritePatternSet &patterns);
+
+//===-- Further groups of xla-simplify-for-kernels -------------------------===//
+
+/// Index arithmetic in integers of fewer bits.
+void populateIndexSimplifications(mlir::RewritePatternSet &patterns);
+/// One shape for operations that differ by unit dimensions, divided dimensions or components only.
+void populateUnitDimensionSimplifications(mlir::RewritePatternSet &patterns);
+/// Transposes, reshapes, broadcasts and scalars absorbed by reductions, convolutions and contractions.
+void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
+/// Sums of diagonals as slices.
+void populateDiagonalSimplifications(mlir::RewritePatternSet &patterns);
+/// Scatters of batches and of windows.
+void populateScatterSimplifications(mlir::RewritePatternSet &patterns);
+
+//===-- What several groups ask --------------------------------------------===//
+
+/// The result dimension of each operand dimension of a reshape that only adds dimensions of size one; none if it does more.
+std::optional<llvm::SmallVector<int64_t>> addedUnits(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
+/// True if `op` takes one position of a last dimension that has only a few.
+bool isComponent(stablehlo::SliceOp op);
 
 struct FoldLimits {
   int64_t elements;             ///< of the largest operand or result

@@ -1,4 +1,4 @@
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-fuse-attention -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // The backward pass is one kernel, which computes scores and weights again; so the forward pass is one, too, although the gradients
 // need its weights. The gradient of the values moves behind what the gradient of the weights needs.

@@ -1,4 +1,4 @@
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-fuse-attention -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // Two layers share a mask: each attention is one kernel with a copy of what spreads it and with the transpose behind it.
 // CHECK-LABEL: func.func @layers

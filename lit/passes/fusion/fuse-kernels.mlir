@@ -1,4 +1,4 @@
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-repeat-cheap-operations -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // A chain of elementwise operations is one kernel; constants move into it.
 // CHECK-LABEL: func.func @chain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A sum of many elements to one number is two reductions: threads share the parts, whose bounds depend on the shape alone.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-split-reductions -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // What lies in memory is cut evenly.
 // CHECK-LABEL: func.func @in_memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Much that is scattered to little is scattered to several copies of it, which threads share; their number depends on the shapes alone.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-split-scatters -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @histogram
 // CHECK: %[[I:.*]] = stablehlo.reshape %arg0 : (tensor<100000x1xi32>) -> tensor<8x12500x1xi32>

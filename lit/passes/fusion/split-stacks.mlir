@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is computed of a stack and taken apart again is computed part by part.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-split-stacks -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // Half a step of a differential equation: nobody makes the stack %k, and only its parts are added.
 // CHECK-LABEL: func.func @taken_apart

@@ -182,14 +182,6 @@ func.func @gather_to_slice(%x: tensor<5x4xf32>) -> tensor<2x4x1xf32> {
   return %0 : tensor<2x4x1xf32>
 }
 
-// CHECK-LABEL: @dot_of_transpose
-// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0]
-func.func @dot_of_transpose(%a: tensor<3x2xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
-  %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-  return %1 : tensor<2x4xf32>
-}
-
 // The transpose decides the order of the result: it has to stay somewhere.
 // CHECK-LABEL: @keeps_transpose
 // CHECK: stablehlo.transpose
@@ -198,26 +190,6 @@ func.func @keeps_transpose(%a: tensor<2x5x3xf32>, %b: tensor<3x4xf32>) -> tensor
   %0 = stablehlo.transpose %a, dims = [1, 0, 2] : (tensor<2x5x3xf32>) -> tensor<5x2x3xf32>
   %1 = stablehlo.dot_general %0, %b, contracting_dims = [2] x [0] : (tensor<5x2x3xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>
   return %1 : tensor<5x2x4xf32>
-}
-
-// A weight's gradient as jax.grad writes it: its factors change places.
-// CHECK-LABEL: @transpose_of_dot
-// CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %arg1, %arg0, contracting_dims = [0] x [0], precision = [HIGHEST, DEFAULT] : (tensor<8x4xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
-// CHECK-NEXT: return %[[R]]
-func.func @transpose_of_dot(%g: tensor<8x3xf32>, %x: tensor<8x4xf32>) -> tensor<4x3xf32> {
-  %0 = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0], precision = [DEFAULT, HIGHEST] : (tensor<8x3xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
-  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
-  return %1 : tensor<4x3xf32>
-}
-
-// Batching dimensions change their order with the result's, of several kept dimensions each factor keeps its own.
-// CHECK-LABEL: @transpose_of_batched_dot
-// CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %arg1, %arg0, batching_dims = [3, 0] x [1, 0], contracting_dims = [2] x [2] : (tensor<7x6x3x5xf32>, tensor<7x5x3x2x4xf32>) -> tensor<5x7x6x2x4xf32>
-// CHECK-NEXT: return %[[R]]
-func.func @transpose_of_batched_dot(%a: tensor<7x5x3x2x4xf32>, %b: tensor<7x6x3x5xf32>) -> tensor<5x7x6x2x4xf32> {
-  %0 = stablehlo.dot_general %a, %b, batching_dims = [0, 1] x [0, 3], contracting_dims = [2] x [2] : (tensor<7x5x3x2x4xf32>, tensor<7x6x3x5xf32>) -> tensor<7x5x2x4x6xf32>
-  %1 = stablehlo.transpose %0, dims = [1, 0, 4, 2, 3] : (tensor<7x5x2x4x6xf32>) -> tensor<5x7x6x2x4xf32>
-  return %1 : tensor<5x7x6x2x4xf32>
 }
 
 // Nothing happens where the product has another reader, where a factor's own dimensions change their order, where a batching dimension leaves
@@ -238,25 +210,6 @@ func.func @keeps_transpose_of_dot(%g: tensor<8x3xf32>, %x: tensor<8x4xf32>, %y: 
   return %0, %1, %3, %5, %7 : tensor<3x4xf32>, tensor<4x3xf32>, tensor<6x4x3xf32>, tensor<6x8x5xf32>, tensor<4x5xf32>
 }
 
-// CHECK-LABEL: @reduce_of_transpose
-// CHECK: stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0]
-func.func @reduce_of_transpose(%x: tensor<2x3xf32>, %z: tensor<f32>) -> tensor<3xf32> {
-  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
-  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3xf32>
-  return %1 : tensor<3xf32>
-}
-
-// A batch of products with the same matrix is one product.
-// CHECK-LABEL: @dot_of_repeated
-// CHECK-NOT: broadcast_in_dim
-// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [2] x [1] : (tensor<5x2x3xf32>, tensor<4x3xf32>) -> tensor<5x2x4xf32>
-func.func @dot_of_repeated(%a: tensor<5x2x3xf32>, %w: tensor<4x3xf32>) -> tensor<5x2x4xf32> {
-  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
-  %b = stablehlo.broadcast_in_dim %t, dims = [1, 2] : (tensor<3x4xf32>) -> tensor<5x3x4xf32>
-  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<5x2x3xf32>, tensor<5x3x4xf32>) -> tensor<5x2x4xf32>
-  return %0 : tensor<5x2x4xf32>
-}
-
 // Not if the result would be transposed, and not if one batching dimension is more than repeated.
 // CHECK-LABEL: @dot_of_repeated_stays
 // CHECK-COUNT-2: stablehlo.dot_general {{.*}} batching_dims
@@ -269,50 +222,6 @@ func.func @dot_of_repeated_stays(%a: tensor<2x5x3xf32>, %c: tensor<5x7x2x3xf32>,
   return %0, %1 : tensor<5x2x4xf32>, tensor<5x7x2x4xf32>
 }
 
-// One index per position needs no dimension of its own at the end.
-// CHECK-LABEL: @gather_of_unit_reshape
-// CHECK: %[[FRONT:.*]] = stablehlo.reshape %arg1 : (tensor<6x4xi32>) -> tensor<1x6x4xi32>
-// CHECK: "stablehlo.gather"(%arg0, %arg1) <{{.*}}index_vector_dim = 2{{.*}} : (tensor<6x5xf32>, tensor<6x4xi32>) -> tensor<6x4xf32>
-// CHECK: "stablehlo.gather"(%arg0, %[[FRONT]])
-func.func @gather_of_unit_reshape(%x: tensor<6x5xf32>, %i: tensor<6x4xi32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
-  %last = stablehlo.reshape %i : (tensor<6x4xi32>) -> tensor<6x4x1xi32>
-  %front = stablehlo.reshape %i : (tensor<6x4xi32>) -> tensor<1x6x4xi32>
-  %0 = "stablehlo.gather"(%x, %last) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x1xi32>) -> tensor<6x4xf32>
-  %1 = "stablehlo.gather"(%x, %front) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 0>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<1x6x4xi32>) -> tensor<6x4xf32>
-  return %0, %1 : tensor<6x4xf32>, tensor<6x4xf32>
-}
-
-// The first index is the row itself, as take_along_axis has it; one that counts along another dimension stays.
-// CHECK-LABEL: @gather_at_position
-// CHECK: %[[BOTH:.*]] = stablehlo.concatenate %arg1
-// CHECK: %[[I:.*]] = stablehlo.reshape %arg1 : (tensor<6x4x1xi32>) -> tensor<6x4xi32>
-// CHECK: "stablehlo.gather"(%arg0, %[[I]]) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, {{.*}}slice_sizes = array<i64: 1, 1>}>
-// CHECK: "stablehlo.gather"(%arg0, %[[BOTH]]) {{.*}}start_index_map = [0, 1]
-func.func @gather_at_position(%x: tensor<6x5xf32>, %i: tensor<6x4x1xi32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
-  %row = stablehlo.iota dim = 0 : tensor<6x4x1xi32>
-  %column = stablehlo.iota dim = 1 : tensor<6x4x1xi32>
-  %rows = stablehlo.concatenate %row, %i, dim = 2 : (tensor<6x4x1xi32>, tensor<6x4x1xi32>) -> tensor<6x4x2xi32>
-  %columns = stablehlo.concatenate %i, %column, dim = 2 : (tensor<6x4x1xi32>, tensor<6x4x1xi32>) -> tensor<6x4x2xi32>
-  %0 = "stablehlo.gather"(%x, %rows) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x2xi32>) -> tensor<6x4xf32>
-  %1 = "stablehlo.gather"(%x, %columns) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x2xi32>) -> tensor<6x4xf32>
-  return %0, %1 : tensor<6x4xf32>, tensor<6x4xf32>
-}
-
-// The mean of a row keeps the shape of its sum until it is broadcast.
-// CHECK-LABEL: @mean_of_rows
-// CHECK: %[[SUM:.*]] = stablehlo.reduce
-// CHECK: %[[MEAN:.*]] = stablehlo.divide %[[SUM]], %{{.*}} : tensor<1x4xf32>
-// CHECK: stablehlo.broadcast_in_dim %[[MEAN]], dims = [0, 1] : (tensor<1x4xf32>) -> tensor<1x4x3xf32>
-func.func @mean_of_rows(%x: tensor<1x4x3xf32>) -> tensor<1x4x3xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %three = stablehlo.constant dense<3.0> : tensor<1x4x1xf32>
-  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<1x4x3xf32>, tensor<f32>) -> tensor<1x4xf32>
-  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x4xf32>) -> tensor<1x4x1xf32>
-  %2 = stablehlo.divide %1, %three : tensor<1x4x1xf32>
-  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1, 2] : (tensor<1x4x1xf32>) -> tensor<1x4x3xf32>
-  return %3 : tensor<1x4x3xf32>
-}
-
 // Operands of two shapes, and one that is no reshape, stay as they are.
 // CHECK-LABEL: @other_units
 // CHECK: stablehlo.add {{.*}} : tensor<1x4x1xf32>
@@ -323,32 +232,6 @@ func.func @other_units(%x: tensor<1x4xf32>, %y: tensor<4x1xf32>, %z: tensor<1x4x
   %2 = stablehlo.add %0, %1 : tensor<1x4x1xf32>
   %3 = stablehlo.add %0, %z : tensor<1x4x1xf32>
   return %2, %3 : tensor<1x4x1xf32>, tensor<1x4x1xf32>
-}
-
-// A reduction of single elements is its reducer; the order of its operands stays.
-// CHECK-LABEL: @reduce_of_units
-// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<4x1xf32>) -> tensor<4xf32>
-// CHECK: stablehlo.subtract %[[X]], %{{.*}} : tensor<4xf32>
-// CHECK: stablehlo.reduce
-func.func @reduce_of_units(%x: tensor<4x1xf32>, %c: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
-  %0 = "stablehlo.reduce"(%x, %c) ({
-  ^bb0(%a: tensor<f32>, %e: tensor<f32>):
-    %1 = stablehlo.subtract %e, %a : tensor<f32>
-    stablehlo.return %1 : tensor<f32>
-  }) {dimensions = array<i64: 1>} : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
-  %2 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<f32>
-  return %0, %2 : tensor<4xf32>, tensor<f32>
-}
-
-// A dimension of size one that a reshape adds does not stand between a slice and its operand; an empty slice of it does.
-// CHECK-LABEL: @slice_of_unit_reshape
-// CHECK:         %[[S:.*]] = stablehlo.slice %arg0 [0:16, 256:512:2] : (tensor<16x1024xf32>) -> tensor<16x128xf32>
-// CHECK:         %[[R:.*]] = stablehlo.reshape %[[S]] : (tensor<16x128xf32>) -> tensor<16x1x128x1xf32>
-// CHECK:         return %[[R]]
-func.func @slice_of_unit_reshape(%x: tensor<16x1024xf32>) -> tensor<16x1x128x1xf32> {
-  %0 = stablehlo.reshape %x : (tensor<16x1024xf32>) -> tensor<16x1x1024x1xf32>
-  %1 = stablehlo.slice %0 [0:16, 0:1, 256:512:2, 0:1] : (tensor<16x1x1024x1xf32>) -> tensor<16x1x128x1xf32>
-  return %1 : tensor<16x1x128x1xf32>
 }
 // CHECK-LABEL: @slice_of_merging_reshape
 // CHECK:         stablehlo.reshape

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: xla-opt %s --stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,unit-dimensions | FileCheck %s
 
 // Width times height of the overlaps of boxes: x and y apart from the beginning.
 // CHECK-LABEL: func.func @areas(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Transposes and reversals of a convolution's operands become attributes of it.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,contractions | FileCheck %s
 
 // CHECK-LABEL: @gradient
 // CHECK-NEXT: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = {{\[\[}}1, 1], [1, 1]], reverse = [true, true]}

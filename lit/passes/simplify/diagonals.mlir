@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sums over a matrix of which all but the diagonal is zero read the diagonal.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,diagonals -split-input-file | FileCheck %s
 
 // CHECK-LABEL: @trace
 // CHECK: %[[FLAT:.*]] = stablehlo.reshape %arg0 : (tensor<100x100xf32>) -> tensor<10000xf32>

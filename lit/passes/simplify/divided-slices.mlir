@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: xla-opt %s --stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,unit-dimensions | FileCheck %s
 
 // Heads of attention: the tensor gets the dimension, and the part is one of its heads.
 // CHECK-LABEL: func.func @heads(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A product with a tensor that repeats one number is a sum, repeated.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,contractions | FileCheck %s
 
 // CHECK-LABEL: @ones_left
 // CHECK: %[[S:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<96x33xf32>, tensor<f32>) -> tensor<33xf32>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: xla-opt %s -stablehlo-aggressive-simplification -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,indices -split-input-file | FileCheck %s
 
 // Positions below 2^31 are counted in 32 bits, and their high half is zero.
 // CHECK-LABEL: @halves

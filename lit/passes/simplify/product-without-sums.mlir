@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A product that adds nothing up is one of numbers, in the order of the transpose behind it.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,contractions | FileCheck %s
 
 // CHECK-LABEL: @outer
 // CHECK-NEXT: %[[A:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [0] : (tensor<7xf32>) -> tensor<7x5xf32>

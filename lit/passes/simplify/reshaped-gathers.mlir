@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a gather's slices have of size one is dropped by the gather itself: the chosen elements then are what their kernel computes with.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,unit-dimensions | FileCheck %s
 
 // CHECK-LABEL: @elements
 // CHECK-NEXT: %[[G:.*]] = "stablehlo.gather"(%arg0, %arg1)

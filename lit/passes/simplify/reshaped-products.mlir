@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What happens to a product element by element happens before its rows are counted in another way: it becomes part of the product's kernel.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,contractions | FileCheck %s
 
 // CHECK-LABEL: @bias
 // CHECK-NEXT: %[[HALF:.*]] = stablehlo.constant dense<5.000000e-01> : tensor<1024x96xf32>

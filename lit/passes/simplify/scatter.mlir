@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An index that counts along a dimension of the positions is one of a batch; one window at a known place is a part of the operand.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,scatters -split-input-file | FileCheck %s
 
 // CHECK-LABEL: @along_rows
 // CHECK: "stablehlo.scatter"(%arg0, %arg1, %arg2)

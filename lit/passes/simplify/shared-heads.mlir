@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Heads that share their keys are the rows of one product: nobody repeats the keys.
-// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+// RUN: xla-opt %s -xla-simplify-for-kernels=groups=general,contractions | FileCheck %s
 
 // CHECK-LABEL: @scores
 // CHECK-DAG: %[[K:.*]] = stablehlo.multiply %arg1, %{{.*}} : tensor<4x1000x64xf32>

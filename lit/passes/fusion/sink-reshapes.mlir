@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scale and shift of a normalization get the shape of its statistics: all of it is one kernel.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-sink-reshapes -xla-fuse-kernels -split-input-file | FileCheck %s
 // RUN: xla-run %s --verify --seed=3 --quiet --cache-dir=off
 
 // Groups of three channels; a variance that keeps its reduced dimensions as ones; a weight per channel, and one per image and group.

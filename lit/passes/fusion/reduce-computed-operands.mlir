@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products with matrices that are computed of fewer bytes: sums, in one kernel with what computes them.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-reduce-computed-operands -xla-fuse-kernels -split-input-file | FileCheck %s
 // RUN: xla-run %s --entry=groups --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=leading_terms --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=matrix_is_left --verify --seed=3 --quiet --cache-dir=off

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- BehindReshapes.cpp - Scale and shift of a normalization in its shape ===//
+//===- SinkReshapes.cpp - Scale and shift of a normalization in its shape -===//
 // Input:   %n = multiply (subtract %g, mean), deviation : 4x8x6x841 ; %y = reshape %n : 4x48x29x29 ; %0 = multiply %y, broadcast(%scale : 48, dims = [1])
 // Output:  %0 = reshape (multiply %n, broadcast(reshape(%scale) : 8x6, dims = [1, 2])): one kernel of rows from the first sum to the last shift
 //          So group normalization is written: statistics of groups, then weights of channels. And variances whose divisor was not known to be
 //          a constant from the beginning: rsqrt(reshape(sum : 512) : 512x1) becomes reshape(rsqrt(sum)), broadcast from there.
 // Leaves alone what is no normalization of rows, operands other than numbers and repeated vectors, and vectors along a part of a merged dimension.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -19,6 +20,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_SINKRESHAPESPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 constexpr int64_t kLittle = 16384; ///< elements that one thread computes with alone
@@ -224,8 +228,13 @@ private:
   llvm::DenseSet<Value> members;
 };
 
+struct SinkReshapes : impl::SinkReshapesPassBase<SinkReshapes> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](mlir::Block &block) {
+      Mover(block).run();
+    });
+  }
+};
+
 } // namespace
-
-void moveBehindReshapes(mlir::Block &block) { Mover(block).run(); }
-
 } // namespace millrace::fusion

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What costs one addition per element is computed in both kernels that need it; what costs more, or reads two tensors, is written.
-// RUN: xla-opt %s -xla-fuse-kernels | FileCheck %s
+// RUN: xla-opt %s -xla-repeat-cheap-operations -xla-fuse-kernels | FileCheck %s
 
 // CHECK-LABEL: @variance
 // CHECK: call @{{.*}} : (tensor<64xf32>, tensor<64x1024xf32>) -> tensor<1024xf32>

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RepeatCheap.cpp - Compute again instead of writing and reading ------===//
+//===- RepeatCheapOperations.cpp - Compute again instead of writing and reading -===//
 // Input:   %d = subtract %x, %mean ; %v = reduce(%d * %d) ; %y = multiply %d, %scale
 // Output:  %d = subtract %x, %mean ; %v = reduce(%d * %d) ; %e = subtract %x, %mean ; %y = multiply %e, %scale
 //          A kernel that needs %d reads %x just as well, and the one before it has nothing to write.
 // Leaves alone what costs more than an addition or two, what has two large operands (twice the bytes to read), small values, values
 // that somebody reads from memory anyway.
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_REPEATCHEAPOPERATIONSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 constexpr int64_t kFewElements = 16384;
@@ -56,35 +59,33 @@ bool isCheap(Operation *op) {
   return !large || getElementTypeOrSelf(large).getIntOrFloatBitWidth() <= getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth();
 }
 
-} // namespace
-
-void repeatCheapOperations(Block &block, ArrayRef<Cluster> settled) {
-  llvm::DenseSet<Operation *> taken;
-  for (const Cluster &cluster : settled)
-    taken.insert(cluster.ops.begin(), cluster.ops.end());
-  SmallVector<Operation *> ops;
-  for (Operation &op : block)
-    ops.push_back(&op);
-  // Users before producers: a copy's operands may be worth repeating for it.
-  for (Operation *op : llvm::reverse(ops)) {
-    llvm::SmallSetVector<Operation *, 4> users;
-    for (Operation *user : op->getUsers())
-      users.insert(user);
-    if (taken.contains(op) || llvm::any_of(users, [&](Operation *user) { return taken.contains(user); }))
-      continue;
-    if (users.size() < 2 || (int64_t)users.size() > kMostCopies || !isCheap(op))
-      continue;
-    bool isAllComputed = llvm::all_of(users, [&](Operation *user) {
-      OpRole role = classify(user);
-      return user->getBlock() == &block && (role == OpRole::Elementwise || role == OpRole::Reduction);
+struct RepeatCheapOperations : impl::RepeatCheapOperationsPassBase<RepeatCheapOperations> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](Block &block) {
+      SmallVector<Operation *> ops;
+      for (Operation &op : block)
+        ops.push_back(&op);
+      // Users before producers: a copy's operands may be worth repeating for it.
+      for (Operation *op : llvm::reverse(ops)) {
+        llvm::SmallSetVector<Operation *, 4> users;
+        for (Operation *user : op->getUsers())
+          users.insert(user);
+        if (users.size() < 2 || (int64_t)users.size() > kMostCopies || !isCheap(op))
+          continue;
+        bool isAllComputed = llvm::all_of(users, [&](Operation *user) {
+          OpRole role = classify(user);
+          return user->getBlock() == &block && (role == OpRole::Elementwise || role == OpRole::Reduction);
+        });
+        if (!isAllComputed)
+          continue;
+        for (Operation *user : llvm::drop_begin(users)) {
+          OpBuilder builder(user);
+          user->replaceUsesOfWith(op->getResult(0), builder.clone(*op)->getResult(0));
+        }
+      }
     });
-    if (!isAllComputed)
-      continue;
-    for (Operation *user : llvm::drop_begin(users)) {
-      OpBuilder builder(user);
-      user->replaceUsesOfWith(op->getResult(0), builder.clone(*op)->getResult(0));
-    }
   }
-}
+};
 
+} // namespace
 } // namespace millrace::fusion

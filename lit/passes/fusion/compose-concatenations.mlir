@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Concatenations of parts of a concatenation read what that was made of.
-// RUN: xla-opt %s -xla-fuse-kernels | FileCheck %s
+// RUN: xla-opt %s -xla-compose-concatenations -xla-fuse-kernels | FileCheck %s
 
 // A roll along two dimensions is one kernel with four parts of %x.
 // CHECK-LABEL: func.func @roll

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ComposePieces.cpp - Parts of a concatenation are parts of its operands ===//
+//===- ComposeConcatenations.cpp - Parts of a concatenation are parts of its operands -===//
 // Input:   %a = concatenate(slice(%x, 3:9), slice(%x, 0:3)), dim = 0 ; %b = concatenate(slice(%a, [5:8]), slice(%a, [0:5])), dim = 1
 // Output:  %b = concatenate(concatenate(slice(%x, ...), slice(%x, ...)), concatenate(...)): four parts of %x, no %a in between
 //          Rolls, mirrored borders and borders that repeat the last elements along several dimensions are written so, one dimension after the other.
 // Leaves alone a concatenation that somebody reads who is no concatenation, or of which many parts would be made.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -14,6 +15,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_COMPOSECONCATENATIONSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 constexpr size_t kMostPieces = 16; ///< of a concatenation that is taken apart, times its readers
@@ -201,15 +205,15 @@ void compose(ConcatenateOp concat) {
   }
 }
 
+struct ComposeConcatenations : impl::ComposeConcatenationsPassBase<ComposeConcatenations> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](Block &block) {
+      SmallVector<ConcatenateOp> found(block.getOps<ConcatenateOp>());
+      for (ConcatenateOp concat : found)
+        compose(concat);
+    });
+  }
+};
+
 } // namespace
-
-void composePieces(Block &block) {
-  SmallVector<ConcatenateOp> found(block.getOps<ConcatenateOp>());
-  for (ConcatenateOp concat : found)
-    compose(concat);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isa<ConcatenateOp, SliceOp, ReverseOp, BroadcastInDimOp>(op) && op.use_empty())
-      op.erase();
-}
-
 } // namespace millrace::fusion

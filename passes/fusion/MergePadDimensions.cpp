@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MergePads.cpp - Borders of images with few channels ------------------===//
+//===- MergePadDimensions.cpp - Borders of images with few channels -------===//
 // Input:   %0 = stablehlo.pad %x, low = [0, 2, 3, 0], high = [0, 2, 3, 0] : tensor<8x99x101x3xui8> -> tensor<8x103x107x3xui8>
 // Output:  the same of %x as tensor<8x99x303xui8>, low = [0, 2, 9], high = [0, 2, 9], and its result as an image: three channels are no
 //          vector, a row of them is.
 // Leaves alone many channels, borders between elements, and what is computed or used in the pad's own kernel: reshapes would be in the way.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -14,6 +15,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_MERGEPADDIMENSIONSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 bool isStep(Operation *op) { return !op || classify(op) == OpRole::TopLevel || op->hasTrait<OpTrait::IsTerminator>(); }
@@ -44,12 +48,15 @@ void mergePad(PadOp pad) {
   pad.erase();
 }
 
+struct MergePadDimensions : impl::MergePadDimensionsPassBase<MergePadDimensions> {
+  void runOnOperation() override {
+    forEachProgramBlock(getOperation(), [](Block &block) {
+      for (Operation &op : llvm::make_early_inc_range(block))
+        if (auto pad = dyn_cast<PadOp>(op))
+          mergePad(pad);
+    });
+  }
+};
+
 } // namespace
-
-void mergePads(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto pad = dyn_cast<PadOp>(op))
-      mergePad(pad);
-}
-
 } // namespace millrace::fusion

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PadSums.cpp - Sums as long as the matrix unit takes them -----------===//
+//===- PadContractions.cpp - Sums as long as the matrix unit takes them ---===//
 // Input:   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<129x515xbf16>, tensor<515x131xbf16>) -> tensor<129x131xf32>
 // Output:  the same of %a : tensor<129x544xbf16> and %b : tensor<544x131xbf16>, with zeros behind both: a row of a tile in the matrix unit
 //          holds 32 bf16 or 64 integers of 8 bits, and other sums go through vectors of wider numbers, an eighth as fast.
@@ -7,18 +7,27 @@
 // Leaves alone what the unit takes as it is, short sums (most of it would be zeros), few rows, columns or products (two copies would cost
 //          more than is gained), groups of channels, several dimensions that are added up, and operations of attention kernels.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/FusionPlan.h"
+
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_PADCONTRACTIONSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
+
+/// Narrow types whose contractions the target computes in tiles of a matrix unit.
+struct MatrixUnit {
+  bool bf16 = false, int8 = false;
+};
 
 constexpr int64_t kFewestRows = 16;           ///< and columns: a tile's
 constexpr int64_t kFewestProducts = 1 << 19;  ///< some microseconds without the unit
@@ -103,25 +112,28 @@ void padConvolution(ConvolutionOp op, const MatrixUnit &unit) {
     padBoth(op, channel, dims.getKernelInputFeatureDimension(), more);
 }
 
-} // namespace
+struct PadContractions : impl::PadContractionsPassBase<PadContractions> {
+  using PadContractionsPassBase::PadContractionsPassBase;
 
-void padSums(Block &block, ArrayRef<Cluster> settled, const MatrixUnit &unit) {
-  if (!unit.bf16 && !unit.int8)
-    return;
-  llvm::DenseSet<Operation *> taken;
-  for (const Cluster &cluster : settled)
-    taken.insert(cluster.ops.begin(), cluster.ops.end());
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (taken.contains(&op) || !llvm::all_of(op.getOperandTypes(), [](Type type) {
-          auto tensor = dyn_cast<RankedTensorType>(type);
-          return tensor && tensor.hasStaticShape();
-        }))
-      continue;
-    if (auto dot = dyn_cast<DotGeneralOp>(op))
-      padProduct(dot, unit);
-    else if (auto convolution = dyn_cast<ConvolutionOp>(op))
-      padConvolution(convolution, unit);
+  void runOnOperation() override {
+    MatrixUnit unit{matrixBf16, matrixInt8};
+    if (!unit.bf16 && !unit.int8)
+      return;
+    forEachProgramBlock(getOperation(), [&](Block &block) {
+      for (Operation &op : llvm::make_early_inc_range(block)) {
+        if (!llvm::all_of(op.getOperandTypes(), [](Type type) {
+              auto tensor = dyn_cast<RankedTensorType>(type);
+              return tensor && tensor.hasStaticShape();
+            }))
+          continue;
+        if (auto dot = dyn_cast<DotGeneralOp>(op))
+          padProduct(dot, unit);
+        else if (auto convolution = dyn_cast<ConvolutionOp>(op))
+          padConvolution(convolution, unit);
+      }
+    });
   }
-}
+};
 
+} // namespace
 } // namespace millrace::fusion

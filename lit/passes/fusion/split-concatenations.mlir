@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is computed of joined values is computed of the parts: the joined value is not in memory.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-split-concatenations -xla-fuse-kernels -split-input-file | FileCheck %s
 // RUN: xla-run %s --verify --seed=3 --quiet --cache-dir=off
 
 // A token that all images share before their patches, positions for all of them, then a scale per column and a whole tensor.

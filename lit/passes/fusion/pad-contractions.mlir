@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sums of narrow numbers get as many terms as rows of the matrix unit's tiles hold.
-// RUN: xla-opt %s -xla-fuse-kernels=matrix-bf16=true -split-input-file | FileCheck %s
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: xla-opt %s -xla-pad-contractions=matrix-bf16=true -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-pad-contractions -xla-fuse-kernels -split-input-file | FileCheck %s --check-prefix=NONE
 // NONE-NOT: low = [0, 0], high = [0, 29]
 
 // The product's kernel adds the zeros where it packs both factors.

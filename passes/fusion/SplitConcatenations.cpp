@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ComputedJoins.cpp - What is computed of joined values, part by part ===//
+//===- SplitConcatenations.cpp - What is computed of joined values, part by part -===//
 // Input:   %k = concatenate %a, %b, dim = 1 : 16x1x384, 16x196x384 ; %0 = add %k, broadcast(%e : 197x384)
 // Output:  one kernel: concatenate (add %a, broadcast(slice %e [0:1])), (add %b, broadcast(slice %e [1:197])): no %k in memory
 //          So a class token and positions are added to patches, and what dense blocks have collected is normalized.
 // Leaves alone joined values with several readers, parts of other values, parts that are made in their place (lowering/program/Parts.cpp), short and small ones, results
 // that are wider than what is joined.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Outline.h"
+#include "passes/fusion/Passes.h"
+#include "passes/fusion/ProgramBlocks.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -19,6 +21,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
+#define GEN_PASS_DEF_SPLITCONCATENATIONSPASS
+#include "passes/fusion/Passes.h.inc"
+
 namespace {
 
 constexpr size_t kMostParts = 8;
@@ -177,27 +182,26 @@ private:
   SmallVector<Operation *> members;
 };
 
-} // namespace
-
-std::vector<Cluster> splitJoins(Block &block, ArrayRef<Cluster> settled) {
-  llvm::DenseSet<Operation *> taken;
-  for (const Cluster &cluster : settled)
-    taken.insert(cluster.ops.begin(), cluster.ops.end());
-  std::vector<Cluster> found;
-  SmallVector<ConcatenateOp> concats(block.getOps<ConcatenateOp>());
-  for (ConcatenateOp concat : concats) {
-    Join join(concat, taken);
-    if (!join.pays() || !join.follow())
-      continue;
-    found.push_back(join.split());
-    taken.insert(found.back().ops.begin(), found.back().ops.end());
+struct SplitConcatenations : impl::SplitConcatenationsPassBase<SplitConcatenations> {
+  void runOnOperation() override {
+    KernelOutliner outliner(getOperation());
+    forEachProgramBlock(getOperation(), [&](Block &block) { outliner.outline(splitIn(block)); });
   }
-  // Vectors that were repeated for the whole would be kernels without readers.
-  if (!found.empty())
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isa<BroadcastInDimOp, ConstantOp>(op) && op.use_empty())
-        op.erase();
-  return found;
-}
 
+  static std::vector<Cluster> splitIn(Block &block) {
+    std::vector<Cluster> found;
+    llvm::DenseSet<Operation *> taken;
+    SmallVector<ConcatenateOp> concats(block.getOps<ConcatenateOp>());
+    for (ConcatenateOp concat : concats) {
+      Join join(concat, taken);
+      if (!join.pays() || !join.follow())
+        continue;
+      found.push_back(join.split());
+      taken.insert(found.back().ops.begin(), found.back().ops.end());
+    }
+    return found;
+  }
+};
+
+} // namespace
 } // namespace millrace::fusion

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Few channels get their borders as rows.
-// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-merge-pad-dimensions -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @image
 // CHECK: %[[ROWS:.*]] = stablehlo.reshape %arg0 : (tensor<8x99x101x3xui8>) -> tensor<8x99x303xui8>

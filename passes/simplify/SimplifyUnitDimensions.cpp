@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SimplifyUnitDimensions.cpp - Shapes in which operations share kernels ===//
+// Fusion compares shapes: operations that only differ by dimensions of size one, by how a dimension is divided, or by a component that is
+// sliced from a short last dimension, get one shape here.
+#include "passes/simplify/SimplifyPatterns.h"
+
+#include "dialects/stablehlo/Elementwise.h"
+#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+namespace {
+
+/// Input:  divide(reshape(x: 512 -> 512x1), c)      Output: reshape(divide(x, c)), for operations of any number of such operands
+/// What keeps reduced dimensions as ones (the mean of a row) so has the shape of the reduction until it is broadcast again.
+struct ElementwiseOfUnitReshapes : RewritePattern {
+  ElementwiseOfUnitReshapes(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !op->hasTrait<mlir::OpTrait::Elementwise>() ||
+        op->getNumRegions() != 0 || op->getNumResults() != 1 || op->getNumOperands() == 0)
+      return rewriter.notifyMatchFailure(op, "not elementwise");
+    RankedTensorType type = typeOf(op->getResult(0));
+    if (!type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic or quantized");
+    std::optional<SmallVector<int64_t>> shape;
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      DenseElementsAttr number;
+      auto reshape = operand.getDefiningOp<ReshapeOp>();
+      if (typeOf(operand).getShape() != type.getShape() || isa<quant::QuantizedType>(typeOf(operand).getElementType()))
+        return rewriter.notifyMatchFailure(op, "an operand of another shape or quantized");
+      if (reshape) {
+        ArrayRef<int64_t> from = typeOf(reshape.getOperand()).getShape();
+        if (from.size() >= type.getShape().size() || !addedUnits(from, type.getShape()) || (shape && ArrayRef(*shape) != from))
+          return rewriter.notifyMatchFailure(op, "a reshape that does more than add unit dimensions, or others than another operand's");
+        shape = SmallVector<int64_t>(from);
+      } else if (!matchPattern(operand, m_Constant(&number)) || !number.isSplat()) {
+        return rewriter.notifyMatchFailure(op, "an operand is neither a reshape nor one number everywhere");
+      }
+      operands.push_back(reshape ? reshape.getOperand() : operand);
+    }
+    if (!shape)
+      return rewriter.notifyMatchFailure(op, "constants are the folder's business");
+    for (Value &operand : operands)
+      if (DenseElementsAttr number; matchPattern(operand, m_Constant(&number)) && typeOf(operand).getShape() != ArrayRef(*shape))
+        operand = ConstantOp::create(rewriter, op->getLoc(), number.resizeSplat(typeOf(operand).clone(*shape)));
+    OperationState state(op->getLoc(), op->getName(), operands, {type.clone(*shape)}, op->getAttrs());
+    Operation *small = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, small->getResult(0));
+    return success();
+  }
+};
+
+/// Input:  reduce(x: 512x1) across dimension 1 by add from c        Output: add(broadcast(c), reshape(x))
+struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1 || !typeOf(op.getInputs()[0]).hasStaticShape() || isa<quant::QuantizedType>(typeOf(op.getInputs()[0]).getElementType()))
+      return rewriter.notifyMatchFailure(op, "several inputs, dynamic or quantized");
+    RankedTensorType from = typeOf(op.getInputs()[0]), to = typeOf(op.getResult(0));
+    if (llvm::any_of(op.getDimensions(), [&](int64_t dim) { return from.getDimSize(dim) != 1; }))
+      return rewriter.notifyMatchFailure(op, "reduces several elements");
+    Block &body = op.getBody().front();
+    Operation &step = body.front();
+    Value left = body.getArgument(0), right = body.getArgument(1);
+    if (std::distance(body.begin(), body.end()) != 2 || step.getNumOperands() != 2 || step.getNumResults() != 1 ||
+        !step.hasTrait<mlir::OpTrait::Elementwise>() || body.getTerminator()->getOperand(0) != step.getResult(0) ||
+        step.getOperand(0) == step.getOperand(1) || !llvm::all_of(step.getOperands(), [&](Value v) { return v == left || v == right; }) ||
+        step.getResult(0).getType() != left.getType() || typeOf(left).getElementType() != from.getElementType() ||
+        to.getElementType() != from.getElementType())
+      return rewriter.notifyMatchFailure(op, "not one operation on elements");
+    Value init = BroadcastInDimOp::create(rewriter, op.getLoc(), to, op.getInitValues()[0], rewriter.getDenseI64ArrayAttr({}));
+    Value element = ReshapeOp::create(rewriter, op.getLoc(), to, op.getInputs()[0]);
+    bool inOrder = step.getOperand(0) == left;
+    OperationState state(op.getLoc(), step.getName(), {inOrder ? init : element, inOrder ? element : init}, {to}, step.getAttrs());
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
+/// Input:  slice(reshape(x: 16x1024 -> 16x1024x1))      Output: reshape(slice(x)): as PyTorch cuts the gates of an LSTM
+/// Leaves alone an empty slice of such a dimension of size one.
+struct SliceOfUnitReshape : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
+    if (!reshape)
+      return rewriter.notifyMatchFailure(op, "no reshape");
+    RankedTensorType from = typeOf(reshape.getOperand()), middle = typeOf(reshape), to = typeOf(op);
+    if (!from.hasStaticShape() || !to.hasStaticShape() || from.getRank() >= middle.getRank() || isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic, quantized, or a reshape that adds no dimensions");
+    auto map = addedUnits(from.getShape(), middle.getShape());
+    if (!map)
+      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
+    SmallVector<int64_t> start, limit, strides, shape;
+    int64_t elements = 1;
+    for (int64_t dim : *map) {
+      start.push_back(op.getStartIndices()[dim]);
+      limit.push_back(op.getLimitIndices()[dim]);
+      strides.push_back(op.getStrides()[dim]);
+      shape.push_back(to.getDimSize(dim));
+      elements *= shape.back();
+    }
+    if (elements != to.getNumElements())
+      return rewriter.notifyMatchFailure(op, "empty in a unit dimension");
+    Value slice = SliceOp::create(rewriter, op.getLoc(), from.clone(shape), reshape.getOperand(), rewriter.getDenseI64ArrayAttr(start),
+                                  rewriter.getDenseI64ArrayAttr(limit), rewriter.getDenseI64ArrayAttr(strides));
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, slice);
+    return success();
+  }
+};
+
+/// Input:  reshape(slice(x: 8x64x576 -> 8x64x192) -> 8x64x6x32), which is then transposed: heads of attention
+/// Output: slice(reshape(x -> 8x64x18x32) -> 8x64x6x32)
+/// Leaves alone cuts inside of the new dimensions, and reshapes that do more than divide one dimension.
+struct DividedSlice : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto slice = op.getOperand().getDefiningOp<SliceOp>();
+    if (!slice || !slice->hasOneUse() || !llvm::all_of(op->getUsers(), [](Operation *user) { return isa<TransposeOp>(user); }))
+      return rewriter.notifyMatchFailure(op, "no slice that is only transposed");
+    RankedTensorType whole = typeOf(slice.getOperand()), part = typeOf(slice), to = typeOf(op);
+    if (!whole.hasStaticShape() || !to.hasStaticShape() || part.getNumElements() == 0 || isa<quant::QuantizedType>(whole.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic, empty or quantized");
+    ArrayRef<int64_t> from = part.getShape(), divided = to.getShape();
+    int64_t added = int64_t(divided.size()) - int64_t(from.size()), dim = 0;
+    if (added <= 0 || llvm::is_contained(divided, 1))
+      return rewriter.notifyMatchFailure(op, "no dimensions added, or such of size one");
+    while (dim + 1 < int64_t(from.size()) && from[dim] == divided[dim])
+      ++dim;
+    if (from.drop_front(dim + 1) != divided.drop_front(dim + 1 + added))
+      return rewriter.notifyMatchFailure(op, "more than one dimension divided");
+    int64_t inner = from[dim] / divided[dim], start = slice.getStartIndices()[dim];
+    if (slice.getStrides()[dim] != 1 || start % inner != 0 || whole.getDimSize(dim) % inner != 0)
+      return rewriter.notifyMatchFailure(op, "cut inside of the new dimensions");
+    auto insert = [&](ArrayRef<int64_t> values, int64_t first, bool isSize) {
+      SmallVector<int64_t> result(values.take_front(dim));
+      result.push_back(first);
+      for (int64_t i = 1; i <= added; ++i)
+        result.push_back(isSize ? divided[dim + i] : 0);
+      llvm::append_range(result, values.drop_front(dim + 1));
+      return result;
+    };
+    SmallVector<int64_t> strides = insert(slice.getStrides(), 1, /*isSize=*/false);
+    for (int64_t i = 1; i <= added; ++i)
+      strides[dim + i] = 1;
+    Value source = ReshapeOp::create(rewriter, op.getLoc(), whole.clone(insert(whole.getShape(), whole.getDimSize(dim) / inner, /*isSize=*/true)), slice.getOperand());
+    rewriter.replaceOpWithNewOp<SliceOp>(op, to, source, rewriter.getDenseI64ArrayAttr(insert(slice.getStartIndices(), start / inner, /*isSize=*/false)),
+                                         rewriter.getDenseI64ArrayAttr(insert(slice.getLimitIndices(), start / inner + divided[dim], /*isSize=*/true)),
+                                         rewriter.getDenseI64ArrayAttr(strides));
+    return success();
+  }
+};
+
+/// Input:  slices of op(a, b), nothing else, each one position of a short last dimension (x and y of corners of boxes, say)
+/// Output: op(slice(a), slice(b)): what was computed with x and y in turns is computed with vectors of x, and nothing is written in between
+struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    Operation *made = op.getOperand().getDefiningOp();
+    RankedTensorType whole = typeOf(op.getOperand()), part = typeOf(op);
+    if (!made || !isElementwise(made) || made->getNumResults() != 1 || made->getNumRegions() != 0 || !isMemoryEffectFree(made))
+      return rewriter.notifyMatchFailure(op, "not of an elementwise operation");
+    if (!isComponent(op))
+      return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
+    int64_t taken = 0;
+    for (Operation *user : made->getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      if (!slice || typeOf(slice).getShape().back() != 1)
+        return rewriter.notifyMatchFailure(op, "somebody needs more than one component");
+      taken += typeOf(slice).getNumElements();
+    }
+    if (taken > whole.getNumElements())
+      return rewriter.notifyMatchFailure(op, "components would be computed again");
+    SmallVector<Value> operands;
+    for (Value operand : made->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type || type.getEncoding() || isa<quant::QuantizedType>(type.getElementType()) || (type.getRank() != 0 && type.getShape() != whole.getShape()))
+        return rewriter.notifyMatchFailure(op, "an operand of another shape");
+      operands.push_back(operand);
+    }
+    for (Value &operand : operands)
+      if (RankedTensorType type = typeOf(operand); type.getRank() != 0)
+        operand = SliceOp::create(rewriter, op.getLoc(), type.clone(part.getShape()), operand, op.getStartIndicesAttr(), op.getLimitIndicesAttr(),
+                                  op.getStridesAttr());
+    OperationState state(made->getLoc(), made->getName().getStringRef(), operands, part, made->getAttrs());
+    state.propertiesAttr = made->getPropertiesAsAttribute();
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
+/// The dimension along which `value` counts its own position, -1 if it is no such counter.
+int64_t countedDimension(Value value) {
+  if (auto iota = value.getDefiningOp<IotaOp>())
+    return iota.getIotaDimension();
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
+    int64_t inner = countedDimension(broadcast.getOperand());
+    if (inner < 0)
+      return -1;
+    int64_t dim = broadcast.getBroadcastDimensions()[inner];
+    return typeOf(broadcast.getOperand()).getDimSize(inner) == typeOf(broadcast).getDimSize(dim) ? dim : -1;
+  }
+  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    // Another dimension of size one at the end.
+    ArrayRef<int64_t> from = typeOf(reshape.getOperand()).getShape(), to = typeOf(reshape).getShape();
+    return to.size() == from.size() + 1 && to.back() == 1 && to.drop_back() == from ? countedDimension(reshape.getOperand()) : -1;
+  }
+  return -1;
+}
+
+/// Input:  gather at (position, x), as take_along_axis writes it     Output: gather at x, with a batching dimension for the position
+struct GatherAtPosition : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    RankedTensorType from = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
+    auto joined = op.getStartIndices().getDefiningOp<ConcatenateOp>();
+    int64_t last = indices.getRank() - 1;
+    if (!joined || static_cast<int64_t>(joined.getDimension()) != last || numbers.getIndexVectorDim() != last || !from.hasStaticShape() ||
+        !indices.hasStaticShape() ||
+        llvm::any_of(joined.getInputs(), [&](Value part) { return typeOf(part).getDimSize(last) != 1; }))
+      return rewriter.notifyMatchFailure(op, "indices that are not joined from single ones along their last dimension");
+    SmallVector<std::pair<int64_t, int64_t>> batching;
+    for (auto [dim, other] : llvm::zip_equal(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
+      batching.push_back({dim, other});
+    SmallVector<int64_t> collapsed(numbers.getCollapsedSliceDims()), map;
+    SmallVector<Value> left;
+    for (auto [part, dim] : llvm::zip_equal(joined.getInputs(), numbers.getStartIndexMap())) {
+      int64_t operandDim = dim, counted = countedDimension(part);
+      if (counted >= 0 && counted != last && llvm::is_contained(collapsed, operandDim) &&
+          from.getDimSize(operandDim) == indices.getDimSize(counted) &&
+          llvm::none_of(batching, [&](auto pair) { return pair.second == counted; })) {
+        batching.push_back({operandDim, counted});
+        llvm::erase(collapsed, operandDim);
+      } else {
+        left.push_back(part);
+        map.push_back(operandDim);
+      }
+    }
+    if (left.empty() || left.size() == joined.getInputs().size())
+      return rewriter.notifyMatchFailure(op, "no index, or no other one, is the position");
+    llvm::sort(batching);
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::make_first_range(batching)), others = llvm::to_vector(llvm::make_second_range(batching));
+    Value start = left.front();
+    int64_t vectorDim = last;
+    if (left.size() > 1)
+      start = ConcatenateOp::create(rewriter, op.getLoc(), left, last);
+    else
+      start = ReshapeOp::create(rewriter, op.getLoc(), indices.clone(indices.getShape().drop_back()), start);
+    auto changed = GatherDimensionNumbersAttr::get(op.getContext(), numbers.getOffsetDims(), collapsed, dims, others, map, vectorDim);
+    rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), op.getOperand(), start, changed, op.getSliceSizesAttr(),
+                                          op.getIndicesAreSortedAttr());
+    return success();
+  }
+};
+
+/// Input:  gather at a reshape that only adds the dimension of its one index per position     Output: gather without that dimension
+struct GatherOfUnitReshape : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    RankedTensorType indices = typeOf(op.getStartIndices());
+    int64_t last = indices.getRank() - 1;
+    auto reshape = op.getStartIndices().getDefiningOp<ReshapeOp>();
+    if (!reshape || numbers.getIndexVectorDim() != last || typeOf(reshape.getOperand()).getShape() != indices.getShape().drop_back() ||
+        indices.getDimSize(last) != 1)
+      return rewriter.notifyMatchFailure(op, "indices without a last dimension of their own");
+    rewriter.modifyOpInPlace(op, [&] { op.getStartIndicesMutable().assign(reshape.getOperand()); });
+    return success();
+  }
+};
+
+/// Input:  reshape(gather: 1000x1) : 1000 that only drops the slices' dimensions of size one      Output: gather : 1000
+struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto gather = op.getOperand().getDefiningOp<GatherOp>();
+    if (!gather || !gather->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "no gather of its own");
+    GatherDimensionNumbersAttr numbers = gather.getDimensionNumbers();
+    RankedTensorType from = typeOf(gather.getOperand()), type = typeOf(gather);
+    if (!from.hasStaticShape() || !type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic or quantized");
+    // The operand's dimensions that slices have, in the order of the result's offset dimensions.
+    SmallVector<int64_t> sliced, collapsed(numbers.getCollapsedSliceDims()), offsets, shape;
+    for (int64_t dim = 0; dim < from.getRank(); ++dim)
+      if (!llvm::is_contained(collapsed, dim) && !llvm::is_contained(numbers.getOperandBatchingDims(), dim))
+        sliced.push_back(dim);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      const int64_t *offset = llvm::find(numbers.getOffsetDims(), dim);
+      bool isOffset = offset != numbers.getOffsetDims().end();
+      if (isOffset && type.getDimSize(dim) == 1) {
+        collapsed.push_back(sliced[offset - numbers.getOffsetDims().begin()]);
+        continue;
+      }
+      if (isOffset)
+        offsets.push_back(shape.size());
+      shape.push_back(type.getDimSize(dim));
+    }
+    if (ArrayRef(shape) == type.getShape() || typeOf(op).getShape() != ArrayRef(shape))
+      return rewriter.notifyMatchFailure(op, "other dimensions than those of slices of size one");
+    llvm::sort(collapsed);
+    auto changed = GatherDimensionNumbersAttr::get(op.getContext(), offsets, collapsed, numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims(),
+                                                   numbers.getStartIndexMap(), numbers.getIndexVectorDim());
+    rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), gather.getOperand(), gather.getStartIndices(), changed, gather.getSliceSizesAttr(),
+                                          gather.getIndicesAreSortedAttr());
+    return success();
+  }
+};
+
+} // namespace
+
+void populateUnitDimensionSimplifications(RewritePatternSet &patterns) {
+  patterns.add<ComponentOfElementwise, DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather,
+               SliceOfUnitReshape>(patterns.getContext());
+}
+
+} // namespace millrace::simplify
