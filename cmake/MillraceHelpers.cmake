@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# millrace_library(NAME LAYER runtime|compiler [PLAIN] [SOURCES ...] [DEPENDS ...])
-# One static, position-independent archive per folder. Without SOURCES every .cpp of the folder belongs to it.
+# millrace_library(NAME LAYER runtime|compiler [PLAIN] [ROOMS ...] [SOURCES ...] [DEPENDS ...])
+# One static, position-independent archive per folder. Without SOURCES every .cpp of the folder and of its subfolders ROOMS belongs to it.
 # PLAIN: sources that use no MLIR; they wait for no generated header and read no precompiled one.
 # The two shared libraries of MillraceSharedLibraries.cmake collect the archives of their layer.
 function(millrace_library name)
-  cmake_parse_arguments(ARG "PLAIN" "LAYER" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN" "LAYER" "ROOMS;SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)
-    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    foreach(room ${ARG_ROOMS})
+      list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cpp)
+    endforeach()
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${patterns})
   endif()
   if(NOT ARG_SOURCES)
     return()

@@ -2,6 +2,8 @@
 //===- ProgramKernels.cpp - The kernels of one program ---------------------===//
 #include "lowering/ProgramKernels.h"
 
+#include "dialects/millrace/Attributes.h"
+
 #include "lowering/program/KernelCost.h"
 #include "lowering/program/OutlineReducers.h"
 #include "lowering/program/Parts.h"
@@ -42,7 +44,7 @@ std::vector<KernelRequest> shareEqualKernels(ModuleOp module, StringRef entry) {
   llvm::DenseMap<StringAttr, StringAttr> renamed;
   SmallVector<func::FuncOp> duplicates;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(fusion::kKernelAttr) || !called.contains(function.getNameAttr()))
+    if (!function->hasAttr(kKernelAttr) || !called.contains(function.getNameAttr()))
       continue;
     std::string fingerprint = fingerprintKernel(function);
     auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);

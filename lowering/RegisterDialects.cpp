@@ -3,6 +3,7 @@
 #include "lowering/Compile.h"
 
 #include "dialects/chlo/Ops.h"
+#include "dialects/millrace/Dialect.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/vhlo/Dialect.h"
@@ -43,7 +44,7 @@
 using namespace mlir;
 
 void millrace::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect, vhlo::VhloDialect, arith::ArithDialect,
+  registry.insert<MillraceDialect, stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect, vhlo::VhloDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect, complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                   linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   quant::QuantDialect, scf::SCFDialect, shape::ShapeDialect, tensor::TensorDialect, ub::UBDialect,

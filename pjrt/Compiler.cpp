@@ -3,6 +3,7 @@
 #include "pjrt/Compiler.h"
 
 #include "dialects/bytecode/Validate.h"
+#include "dialects/millrace/Attributes.h"
 #include "dialects/sdy/HloSharding.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/CacheKey.h"
@@ -14,7 +15,7 @@
 #include "pjrt/EntryLayouts.h"
 #include "passes/autosharding/Request.h"
 #include "passes/calls/Passes.h"
-#include "passes/sharding/MeshText.h"
+#include "passes/sharding/mesh/MeshText.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "runtime/base/Cpu.h"
@@ -147,7 +148,7 @@ void applyOpenness(func::FuncOp function, const CompileOptionsProto &proto) {
   MLIRContext *context = function.getContext();
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (flagOf(proto.openParameters, i, false) && !isAnnotated(function.getArgAttrDict(i)))
-      function.setArgAttr(i, spmd::kOpenArgument, UnitAttr::get(context));
+      function.setArgAttr(i, kOpenAttr, UnitAttr::get(context));
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (!flagOf(proto.openResults, i, true) && !isAnnotated(function.getResultAttrDict(i)))
       function.setResultAttr(i, "mhlo.sharding", StringAttr::get(context, "{replicated}"));

@@ -5,6 +5,7 @@
 #include "dialects/check/CheckOps.h"
 #include "dialects/interpreter/Passes.h"
 #include "dialects/chlo/Ops.h"
+#include "dialects/millrace/Dialect.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/Passes.h"
@@ -22,7 +23,7 @@
 #include "passes/loops/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ProgramPasses.h"
-#include "passes/sharding/RoundTrip.h"
+#include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/simplify/Passes.h"
 #include "passes/testing/Passes.h"
 #include "passes/vhlo/Passes.h"
@@ -49,7 +50,7 @@
 #include "mlir/Transforms/Passes.h"
 
 void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<check::CheckDialect, chlo::ChloDialect, interpreter::InterpreterDialect, sdy::SdyDialect,
+  registry.insert<MillraceDialect, check::CheckDialect, chlo::ChloDialect, interpreter::InterpreterDialect, sdy::SdyDialect,
                   stablehlo::StablehloDialect, vhlo::VhloDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect, mlir::cf::ControlFlowDialect,
                   mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,

@@ -5,7 +5,8 @@
 // Processes that are not in the group do not record the operation; StableHLO wants groups of them, too.
 #include "tracing/Collectives.h"
 
-#include "lowering/program/GroupName.h"
+#include "dialects/millrace/Attributes.h"
+
 #include "tracing/EmbeddedProgram.h"
 #include "tracing/Session.h"
 
@@ -71,7 +72,7 @@ std::string groupsWith(const Ranks &group, bool areEven) {
 }
 
 /// The attribute that becomes a part of the step's name.
-std::string named(const std::string &group) { return group.empty() ? "" : ", " + std::string(lowering::kGroupNameAttr) + " = \"" + group + "\""; }
+std::string named(const std::string &group) { return group.empty() ? "" : ", " + std::string(kGroupNameAttr) + " = \"" + group + "\""; }
 
 StatusOr<std::vector<Value>> record(const std::string &name, const std::vector<Value> &operands, const std::vector<Shape> &results,
                                     const std::string &attributes, const std::string &reduction = "") {

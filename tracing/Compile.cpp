@@ -8,7 +8,7 @@
 #include "lowering/hlo/HloText.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
-#include "passes/sharding/RoundTrip.h"
+#include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Placement.h"
 #include "passes/chlo/Passes.h"
 #include "runtime/base/Cpu.h"

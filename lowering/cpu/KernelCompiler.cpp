@@ -2,13 +2,14 @@
 //===- KernelCompiler.cpp - Kernel functions to object code ---------------===//
 #include "lowering/cpu/KernelCompiler.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/cpu/EmitterPool.h"
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/KernelLowerings.h"
 #include "lowering/cpu/SharedCode.h"
 #include "lowering/cpu/emitters/Emitter.h"
-#include "lowering/cpu/emitters/SliceUpdate.h"
+#include "lowering/cpu/emitters/rows/SliceUpdate.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -49,7 +50,7 @@ template <typename OpT> std::string textOf(OpT op) {
 /// The emitters that write vector code; they say why not in remarks.
 FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target) {
   // An operand's buffer as output is the generic path's business, but for slices that are only copied there.
-  FailureOr<EmittedKernel> emitted = fn->hasAttr(fusion::kInPlaceAttr) ? emitSliceUpdate(fn, target) : emitKernel(fn, target);
+  FailureOr<EmittedKernel> emitted = fn->hasAttr(kInPlaceAttr) ? emitSliceUpdate(fn, target) : emitKernel(fn, target);
   if (failed(emitted))
     return failure();
   BufferKernel kernel;
@@ -352,7 +353,7 @@ private:
     }
     if (failed(buffered)) {
       // Correct, but far slower than the kernels it was made of: attentionCheck() promised otherwise.
-      if (fn->hasAttr(fusion::kAttentionAttr) && !options.genericOnly)
+      if (fn->hasAttr(kAttentionAttr) && !options.genericOnly)
         fn.emitWarning("attention was fused, but has no emitter: it will be slow");
       buffered = lowerings->generic.run(fn);
     }

@@ -2,7 +2,7 @@
 //===- PanelWidth.cpp - What packing of weights asks the emitter ----------===//
 #include "lowering/cpu/PanelWidth.h"
 
-#include "lowering/cpu/emitters/ContractionPlan.h"
+#include "lowering/cpu/emitters/contraction/ContractionPlan.h"
 
 namespace millrace::lowering {
 

@@ -10,7 +10,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/hlo/Writer.h"
-#include "passes/sharding/RoundTrip.h"
+#include "passes/sharding/exchange/RoundTrip.h"
 #include "runtime/base/FloatModes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/RegionUtils.h"

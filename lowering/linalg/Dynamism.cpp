@@ -6,7 +6,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/LinalgBuilders.h"
 #include "lowering/linalg/Patterns.h"
-#include "lowering/linalg/TensorMoves.h"
+#include "lowering/linalg/storage/TensorMoves.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 

@@ -7,8 +7,8 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/LinalgBuilders.h"
 #include "lowering/linalg/Patterns.h"
-#include "lowering/linalg/ScalarFamilies.h"
-#include "lowering/linalg/ScalarOps.h"
+#include "lowering/linalg/scalar/ScalarFamilies.h"
+#include "lowering/linalg/scalar/ScalarOps.h"
 
 using namespace mlir;
 

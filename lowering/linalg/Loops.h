@@ -4,7 +4,8 @@
 // them in place: a tensor is only read and written through the innermost iteration argument, and every loop yields it.
 #pragma once
 
-#include "lowering/linalg/ScalarOps.h"
+#include "lowering/linalg/scalar/ScalarOps.h"
+#include "dialects/millrace/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,10 +13,6 @@
 
 namespace millrace::lowering {
 
-/// On the outermost scf.for of a kernel: its iterations are independent and may run in different calls. Iteration i of a loop over
-/// rows touches no other row of what it writes; parts divide the result in some other way.
-inline constexpr llvm::StringLiteral kParallelRowsAttr = "millrace.parallel_rows";
-inline constexpr llvm::StringLiteral kParallelPartsAttr = "millrace.parallel_parts";
 /// Puts the attribute on the loop that makes `result`, if a loop does.
 inline void markParallel(mlir::Value result, llvm::StringRef attribute) {
   if (auto loop = result.getDefiningOp<mlir::scf::ForOp>())

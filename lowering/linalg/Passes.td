@@ -9,7 +9,7 @@ def LowerToLinalgPass : Pass<"xla-lower-to-linalg", "::mlir::ModuleOp"> {
   let description = [{
     Converts functions with the attribute `millrace.kernel`, and those that they call, to the dialects linalg, tensor,
     scf, arith, math, complex and func on storage tensors: signless integers, sub-byte elements in a byte each (see
-    lowering/linalg/StorageTypes.h). A caller that is not converted reaches them through unrealized casts where types
+    lowering/linalg/storage/StorageTypes.h). A caller that is not converted reaches them through unrealized casts where types
     differ. An operation without a lowering is an error.
   }];
   let options = [

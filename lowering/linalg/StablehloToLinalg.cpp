@@ -5,11 +5,12 @@
 // Leaves alone functions that no kernel calls, unless all-functions is set.
 #include "lowering/linalg/Passes.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Patterns.h"
-#include "lowering/linalg/StorageTypes.h"
-#include "lowering/linalg/WindowReduce.h"
-#include "lowering/linalg/WindowScatter.h"
+#include "lowering/linalg/storage/StorageTypes.h"
+#include "lowering/linalg/reduction/WindowReduce.h"
+#include "lowering/linalg/reduction/WindowScatter.h"
 #include "passes/fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,7 +38,7 @@ namespace {
 SetVector<func::FuncOp> functionsToConvert(ModuleOp module, bool all) {
   SetVector<func::FuncOp> result;
   for (auto function : module.getOps<func::FuncOp>())
-    if (all || function->hasAttr(fusion::kKernelAttr))
+    if (all || function->hasAttr(kKernelAttr))
       result.insert(function);
   SymbolTable symbols(module);
   for (size_t i = 0; i < result.size(); ++i)

@@ -2,6 +2,7 @@
 //===- BlockGraph.cpp - A block of kernel calls as a graph of steps --------===//
 #include "lowering/program/BlockGraph.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/LoopStates.h"
 #include "lowering/program/MemoryPlan.h"
@@ -51,7 +52,7 @@ const KernelTraits::Kernel *KernelTraits::of(Operation *op) {
   auto [it, isNew] = known.try_emplace(name);
   if (isNew) {
     auto function = symbols.lookup<func::FuncOp>(name);
-    if (function && function->hasAttr(fusion::kKernelAttr)) {
+    if (function && function->hasAttr(kKernelAttr)) {
       it->second = std::make_unique<Kernel>();
       Kernel &kernel = *it->second;
       kernel.inPlace = fusion::inPlacePairs(function);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CollectiveSteps.cpp - Collectives and transfers as runtime steps ---===//
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/ReplicaGroups.h"
 #include "lowering/program/FunctionBuilder.h"
-#include "lowering/program/GroupName.h"
 #include "lowering/program/OutlineReducers.h"
 #include "lowering/program/ProgramTypes.h"
 

@@ -2,6 +2,7 @@
 //===- KernelCost.cpp - Arithmetic and traffic of a kernel ----------------===//
 #include "lowering/program/KernelCost.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/layout/Layout.h"
 
@@ -70,7 +71,7 @@ double validPositions(stablehlo::ConvolutionOp op, size_t d) {
   auto at = [&](std::optional<ArrayRef<int64_t>> values, int64_t otherwise) { return values ? (*values)[d] : otherwise; };
   int64_t stride = at(op.getWindowStrides(), 1), inDilation = at(op.getLhsDilation(), 1), dilation = at(op.getRhsDilation(), 1);
   int64_t low = op.getPadding() ? (*op.getPadding()).getValues<int64_t>()[{d, 0}] : 0;
-  if (auto borders = op->getAttrOfType<DenseIntElementsAttr>(layout::kBordersAttr)) {
+  if (auto borders = op->getAttrOfType<DenseIntElementsAttr>(kBordersAttr)) {
     auto amounts = llvm::to_vector(borders.getValues<int64_t>());
     low += amounts[2 * d];
     in -= amounts[2 * d] + amounts[2 * d + 1];

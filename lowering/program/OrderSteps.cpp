@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/program/OrderSteps.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/BlockGraph.h"
 #include "lowering/program/BuildProgram.h"
@@ -141,7 +142,7 @@ struct OrderSteps : PassWrapper<OrderSteps, OperationPass<ModuleOp>> {
     Ordering ordering(getOperation());
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal() || function->hasAttr(fusion::kKernelAttr))
+      if (function.isExternal() || function->hasAttr(kKernelAttr))
         continue;
       Peaks peaks = ordering.order(function);
       if (peaks.given != peaks.least)

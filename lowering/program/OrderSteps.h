@@ -2,15 +2,14 @@
 //===- OrderSteps.h - Steps in the order that needs the least memory -------===//
 #pragma once
 
+#include "dialects/millrace/Attributes.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
 
 namespace millrace::lowering {
-
-/// On a function: bytes of temporaries that are alive at a time, {in the order that the program had, in no order fewer than}.
-inline constexpr llvm::StringLiteral kOrderBytesAttr = "millrace.order_bytes";
 
 /// The entries of a program's metadata that hold these numbers of the entry function.
 inline constexpr char kGivenLiveBytesKey[] = "live bytes as written", kLeastLiveBytesKey[] = "live bytes at least";

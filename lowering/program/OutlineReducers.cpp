@@ -6,6 +6,7 @@
 // Leaves alone reductions that the runtime has: add, mul, min, max, and, or, xor of both arguments.
 #include "lowering/program/OutlineReducers.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/Passes.h"
 
@@ -83,7 +84,7 @@ struct OutlineReducers : PassWrapper<OutlineReducers, OperationPass<ModuleOp>> {
     OpBuilder builder(op->getContext());
     auto kernel = func::FuncOp::create(loc, op->getName().stripDialect(), builder.getFunctionType({type, type}, type));
     kernel.setPrivate();
-    kernel->setAttr(fusion::kKernelAttr, builder.getUnitAttr());
+    kernel->setAttr(kKernelAttr, builder.getUnitAttr());
     builder.setInsertionPointToStart(kernel.addEntryBlock());
     auto map = shlo::MapOp::create(builder, loc, TypeRange{type}, ValueRange(kernel.getArguments()),
                                    builder.getDenseI64ArrayAttr({0}));

@@ -5,13 +5,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "runtime/program/Program.h"
+#include "dialects/millrace/Attributes.h"
 
 #include <memory>
 
 namespace millrace::lowering {
-
-/// On a collective: the kernel that computes its reduction.
-inline constexpr llvm::StringLiteral kReducerAttr = "millrace.reducer";
 
 /// The reduction of `collective` (all_reduce, reduce_scatter, collective_reduce) if the runtime has it, else None.
 runtime::CollectiveStep::Reduction reductionOf(mlir::Operation *collective);

@@ -7,8 +7,8 @@
 #include "passes/autosharding/Passes.h"
 #include "passes/autosharding/ProgramProblem.h"
 #include "passes/autosharding/solver/Solve.h"
-#include "passes/sharding/MeshText.h"
-#include "passes/sharding/RoundTrip.h"
+#include "passes/sharding/mesh/MeshText.h"
+#include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Partition.h"
 
 #include "mlir/Pass/PassManager.h"

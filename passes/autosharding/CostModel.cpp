@@ -3,8 +3,8 @@
 #include "passes/autosharding/CostModel.h"
 #include "passes/autosharding/Work.h"
 
-#include "passes/sharding/ModuleGraph.h"
-#include "passes/sharding/OpRules.h"
+#include "passes/sharding/propagation/ModuleGraph.h"
+#include "passes/sharding/rules/OpRules.h"
 #include "passes/spmd/Passes.h"
 
 #include "mlir/IR/BuiltinTypes.h"

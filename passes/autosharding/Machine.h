@@ -3,7 +3,7 @@
 // Plain data, read from JSON: machines/ has descriptions that are known by name, docs/auto-sharding.md says what the fields mean.
 #pragma once
 
-#include "passes/sharding/Axes.h"
+#include "passes/sharding/mesh/Axes.h"
 
 #include "llvm/Support/Error.h"
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
-#include "passes/sharding/DataFlow.h"
+#include "passes/sharding/propagation/DataFlow.h"
 #include "passes/spmd/OpRules.h"
 #include "passes/spmd/Passes.h"
 

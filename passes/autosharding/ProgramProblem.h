@@ -6,7 +6,7 @@
 
 #include "passes/autosharding/CostModel.h"
 #include "passes/autosharding/solver/Problem.h"
-#include "passes/sharding/ModuleGraph.h"
+#include "passes/sharding/propagation/ModuleGraph.h"
 
 namespace millrace::autosharding {
 

@@ -3,8 +3,8 @@
 // Plain data.
 #pragma once
 
-#include "passes/sharding/Axes.h"
-#include "passes/sharding/Rule.h"
+#include "passes/sharding/mesh/Axes.h"
+#include "passes/sharding/rules/Rule.h"
 
 #include <vector>
 

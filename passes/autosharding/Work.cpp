@@ -5,7 +5,7 @@
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
-#include "passes/sharding/OpRules.h"
+#include "passes/sharding/rules/OpRules.h"
 #include "passes/spmd/Communication.h"
 
 #include "mlir/IR/BuiltinTypes.h"

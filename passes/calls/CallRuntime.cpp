@@ -160,7 +160,7 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
   if (!isPlain || !lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) ||
       !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kManyProducts)
     return;
-  constexpr int64_t kDepth = 64, kLeast = 8; // as lowering/cpu/emitters/ContractionPlan.cpp wants them
+  constexpr int64_t kDepth = 64, kLeast = 8; // as lowering/cpu/emitters/contraction/ContractionPlan.cpp wants them
   OpBuilder b(op);
   if (matrixUnit && result.getDimSize(0) >= kLeast && result.getDimSize(1) >= kLeast) {
     int64_t k = llvm::alignTo(lhs.getDimSize(1), kDepth);

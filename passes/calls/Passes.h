@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dialects/chlo/Ops.h"
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,9 +11,6 @@
 #include "mlir/Pass/Pass.h"
 
 namespace millrace::calls {
-
-/// Array of dense elements: the values of the last arguments of a function, see xla-hoist-constants.
-inline constexpr llvm::StringLiteral kHoistedAttr = "millrace.hoisted";
 
 /// What xla-prepare-collectives does. It has to come before shardings are dropped, and meshes with them.
 void prepareCollectives(mlir::ModuleOp module);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Passes.h - CHLO to StableHLO ---------------------------------------===//
 #pragma once
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Shape/IR/Shape.h"
@@ -12,14 +13,6 @@ class RewritePatternSet;
 }
 
 namespace millrace::chlo {
-
-/// On multiplications and additions of formulas that this folder expands functions to: a product and the sum that it is for may be rounded
-/// as one.
-inline constexpr llvm::StringLiteral kMayFuseAttr = "millrace.may_fuse";
-
-/// On both products head * head and (head - a) * (head + a), where only their difference a^2 matters: code generation may take any other numbers
-/// with that difference.
-inline constexpr llvm::StringLiteral kSquareAttr = "millrace.square_in_parts";
 
 #define GEN_PASS_DECL
 #include "passes/chlo/Passes.h.inc"

@@ -9,7 +9,7 @@
 // Leaves alone scores that are needed for something else (a gradient of their bias), a batch of few heads (a head is one thread's
 // work, because its rows are summed up in order), chains without an exponential.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/Attention.h"
+#include "passes/fusion/AttentionPattern.h"
 
 #include "passes/fusion/FusionPolicy.h"
 

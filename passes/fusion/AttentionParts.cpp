@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- AttentionParts.cpp - What attention and its gradients have in common -===//
-#include "passes/fusion/Attention.h"
+#include "passes/fusion/AttentionPattern.h"
 
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Outline.h"

@@ -3,9 +3,9 @@
 // Input:   %s = dot_general %q, %k ; %p = softmax of %s, written as exponentials over their sums ; %o = dot_general %p, %v
 // Output:  %o = call @dot_general_1(%q, %k, %v), whose function has millrace.kernel and millrace.attention: no %s and no %p in memory
 //          The same for the gradients of %q, %k and %v. First of all fusion passes: copies of these operations would only be in the way.
-// Leaves alone what Attention.cpp and AttentionGradients.cpp do not match, and what code generation has no emitter for.
+// Leaves alone what AttentionPattern.cpp and AttentionGradients.cpp do not match, and what code generation has no emitter for.
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/Attention.h"
+#include "passes/fusion/AttentionPattern.h"
 #include "passes/fusion/Outline.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"

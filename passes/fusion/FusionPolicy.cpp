@@ -4,7 +4,7 @@
 
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
-#include "passes/fusion/ScalarLoop.h"
+#include "passes/fusion/ScalarLoopPolicy.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -5,7 +5,7 @@
 // Leaves alone an update of a value computed in the kernel: it has no buffer of its own to keep.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/Passes.h"
-#include "passes/fusion/ScalarLoop.h"
+#include "passes/fusion/ScalarLoopPolicy.h"
 
 #include "dialects/stablehlo/Ops.h"
 

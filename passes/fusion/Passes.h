@@ -2,6 +2,8 @@
 //===- Passes.h - Kernel fusion -------------------------------------------===//
 #pragma once
 
+#include "dialects/millrace/Attributes.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -9,15 +11,6 @@
 #include <functional>
 
 namespace millrace::fusion {
-
-/// Unit attribute of a function that becomes machine code.
-inline constexpr llvm::StringLiteral kKernelAttr = "millrace.kernel";
-
-/// Unit attribute of a kernel that was fused because the emitter of attention takes it.
-inline constexpr llvm::StringLiteral kAttentionAttr = "millrace.attention";
-
-/// On a kernel: array of [operand, result] pairs; the kernel updates the operand's buffer and leaves the result in it.
-inline constexpr llvm::StringLiteral kInPlaceAttr = "millrace.in_place";
 
 /// The pairs of kInPlaceAttr.
 llvm::SmallVector<std::pair<unsigned, unsigned>> inPlacePairs(mlir::func::FuncOp kernel);

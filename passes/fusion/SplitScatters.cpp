@@ -28,7 +28,7 @@ namespace {
 
 constexpr int64_t kFewUpdates = 16384;
 constexpr int64_t kLeastPerElement = 4; ///< updates for each element of the parts
-constexpr int64_t kLongRow = 128;       ///< threads share these (lowering/linalg/Scatter.cpp)
+constexpr int64_t kLongRow = 128;       ///< threads share these (lowering/linalg/indexing/Scatter.cpp)
 
 /// Eight if that divides; few enough that adding them up costs little.
 int64_t partsOf(int64_t positions, int64_t updates, int64_t elements) {

@@ -2,6 +2,7 @@
 //===- Layout.h - Orders of dimensions ------------------------------------===//
 #pragma once
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/Builders.h"
@@ -10,10 +11,6 @@
 #include <optional>
 
 namespace millrace::layout {
-
-/// On a convolution: amounts of zeros, [low, high] per spatial dimension, that its left operand got around it before. Nobody counts
-/// the products with them.
-inline constexpr llvm::StringLiteral kBordersAttr = "millrace.borders";
 
 /// Dimension i of a moved value is dimension layout[i] of the value.
 using Layout = llvm::SmallVector<int64_t, 6>;

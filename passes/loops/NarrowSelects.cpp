@@ -20,7 +20,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/Combiners.h"
-#include "passes/fusion/ScalarLoop.h"
+#include "passes/fusion/ScalarLoopPolicy.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

@@ -16,7 +16,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/Combiners.h"
-#include "passes/fusion/ScalarLoop.h"
+#include "passes/fusion/ScalarLoopPolicy.h"
 #include "passes/loops/ArrayUpdates.h"
 #include "passes/loops/NegativeZeros.h"
 #include "passes/loops/TripCount.h"

@@ -2,13 +2,12 @@
 //===- Passes.h - While loops ---------------------------------------------===//
 #pragma once
 
+#include "dialects/millrace/Attributes.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace millrace::loops {
-
-/// Integer attribute of a while operation: how often its body runs.
-inline constexpr llvm::StringLiteral kTripCountAttr = "millrace.trip_count";
 
 #define GEN_PASS_DECL
 #include "passes/loops/Passes.h.inc"

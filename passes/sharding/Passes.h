@@ -2,7 +2,7 @@
 //===- Passes.h - Sharding propagation, before and after ------------------===//
 #pragma once
 
-#include "passes/sharding/Graph.h"
+#include "passes/sharding/propagation/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

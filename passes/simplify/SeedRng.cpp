@@ -8,6 +8,7 @@
 // splittable pseudorandom number generators", 2014); a normal number is made of two (Box and Muller, 1958).
 #include "passes/simplify/Passes.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/simplify/Builders.h"
 
@@ -23,8 +24,6 @@ namespace millrace::simplify {
 
 namespace {
 
-constexpr StringLiteral kOrdinalAttr = "millrace.rng_ordinal";
-
 class Drawing {
 public:
   Drawing(OpBuilder &builder, RngOp op) : b(builder), loc(op.getLoc()), op(op) {
@@ -33,7 +32,7 @@ public:
     auto bitsType = RankedTensorType::get(type.getShape(), word, type.getEncoding());
     auto draw = RngOp::create(b, loc, bitsType, scalar(0), scalar(std::numeric_limits<uint64_t>::max()), op.getShape(),
                               RngDistribution::UNIFORM);
-    draw->setAttr(kOrdinalAttr, b.getI64IntegerAttr(0));
+    draw->setAttr(kRngOrdinalAttr, b.getI64IntegerAttr(0));
     bits = draw;
     NamedAttribute attributes[] = {b.getNamedAttr("call_target_name", b.getStringAttr("millrace.rng_seed")),
                                    b.getNamedAttr("has_side_effect", b.getBoolAttr(true))};
@@ -127,7 +126,7 @@ struct SeedRng : impl::SeedRngPassBase<SeedRng> {
   void runOnOperation() override {
     SmallVector<RngOp> found;
     getOperation()->walk([&](RngOp op) {
-      if (!op->hasAttr(kOrdinalAttr))
+      if (!op->hasAttr(kRngOrdinalAttr))
         found.push_back(op);
     });
     for (RngOp op : found) {

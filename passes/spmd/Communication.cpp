@@ -3,7 +3,7 @@
 #include "passes/spmd/Communication.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "passes/sharding/Explanation.h"
+#include "passes/sharding/explain/Explanation.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"

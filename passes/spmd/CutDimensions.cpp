@@ -5,7 +5,7 @@
 #include "dialects/sdy/HloSharding.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
-#include "passes/sharding/OpRules.h"
+#include "passes/sharding/rules/OpRules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"

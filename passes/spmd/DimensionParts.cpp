@@ -6,7 +6,7 @@
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
-#include "passes/sharding/OpRules.h"
+#include "passes/sharding/rules/OpRules.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,7 +2,7 @@
 //===- DimensionParts.h - Operations on dimensions in parts -----------------===//
 #pragma once
 
-#include "passes/sharding/Rule.h"
+#include "passes/sharding/rules/Rule.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ExplainHtml.cpp - The report on shardings as one page --------------===//
 // The text has lines for meshes, then sections of tensors after an empty line: a heading that ends in a colon, a line for each tensor that
-// begins in its first column, indented lines that say why (passes/sharding/Explanation.cpp). After "collectives of each device:" there is
+// begins in its first column, indented lines that say why (passes/sharding/explain/Explanation.cpp). After "collectives of each device:" there is
 // one line for each collective and one for the sum (Communication.cpp).
 #include "passes/spmd/Explain.h"
 

@@ -4,7 +4,7 @@
 // Output:  func.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) { stablehlo.abs %a ... tensor<4xf32>
 // Leaves alone functions in which nothing is split.
 #include "passes/spmd/GlobalToLocal.h"
-#include "passes/sharding/DataFlow.h"
+#include "passes/sharding/propagation/DataFlow.h"
 #include "passes/spmd/FunctionValues.h"
 #include "passes/spmd/Passes.h"
 

@@ -6,8 +6,8 @@
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
-#include "passes/sharding/DataFlow.h"
-#include "passes/sharding/MeshPositions.h"
+#include "passes/sharding/propagation/DataFlow.h"
+#include "passes/sharding/mesh/MeshPositions.h"
 #include "passes/spmd/Placement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -7,7 +7,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
-#include "passes/sharding/OpRules.h"
+#include "passes/sharding/rules/OpRules.h"
 #include "passes/spmd/CutDimensions.h"
 #include "passes/spmd/DimensionParts.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- OpRules.h - Which factors of an operation can be computed in parts -===//
-// The rules are those of propagation (passes/sharding/OpRules.h). Propagation may put axes where an operation then needs
+// The rules are those of propagation (passes/sharding/rules/OpRules.h). Propagation may put axes where an operation then needs
 // communication; here stands where the operation itself, on tiles, gives tiles of the result.
 #pragma once
 
-#include "passes/sharding/OpRules.h"
+#include "passes/sharding/rules/OpRules.h"
 #include "passes/spmd/Placement.h"
 
 #include "mlir/IR/Operation.h"

@@ -6,7 +6,7 @@
 //          %2 = sdy.all_gather [{"x"}] %1 out_sharding=<@mesh, [{}]> : tensor<4xf32>
 //          %3 = stablehlo.slice %2 [0:3]
 // Leaves alone functions in which parts divide every dimension.
-#include "passes/sharding/StrictRules.h"
+#include "passes/sharding/rules/StrictRules.h"
 #include "passes/spmd/Combiners.h"
 #include "passes/spmd/FunctionValues.h"
 #include "passes/spmd/GlobalToLocal.h"

@@ -2,6 +2,8 @@
 //===- Partition.h - From a global program to the program of one device ---===//
 #pragma once
 
+#include "dialects/millrace/Attributes.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -43,14 +45,11 @@ struct PartitionOptions {
   bool omitMasks = false;
 };
 
-/// Of an argument whose sharding propagation may choose.
-inline constexpr llvm::StringLiteral kOpenArgument = "millrace.open";
-
 /// True if some value of the module says how it is sharded, and there is something to it.
 bool hasShardings(mlir::ModuleOp module);
 
 /// Gives every value the sharding that follows from what is annotated: inlines calls and propagates (passes/sharding). The
-/// arguments of the program keep theirs: without an annotation they are whole, unless they have kOpenArgument. Modules for one device or without shardings stay
+/// arguments of the program keep theirs: without an annotation they are whole, unless they have kOpenAttr. Modules for one device or without shardings stay
 /// as they are, and so does one with shapes that are not static. `explain` is told why every tensor is split or whole. `choose` gets the module
 /// before shardings propagate and may annotate what it likes, arguments included (passes/autosharding).
 llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain = nullptr,

@@ -9,13 +9,14 @@
 #include "passes/spmd/Partitioner.h"
 #include "passes/spmd/Passes.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/sdy/Locations.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
-#include "passes/sharding/Explanation.h"
+#include "passes/sharding/explain/Explanation.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ProgramPasses.h"
-#include "passes/sharding/RoundTrip.h"
+#include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/simplify/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -30,9 +31,6 @@ namespace millrace::spmd {
 
 namespace {
 constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
-/// Of an argument or result whose tiles do not fill the whole.
-constexpr llvm::StringLiteral kWholeShape = "millrace.whole_shape";
-
 /// The attributes that said how a value is sharded, gone.
 void dropShardings(NamedAttrList &attrs) {
   attrs.erase(sdy::shardingAttrName);
@@ -94,12 +92,12 @@ void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> argum
   auto describeOne = [&](DictionaryAttr old, const Shard &shard) {
     NamedAttrList attrs(old);
     dropShardings(attrs);
-    attrs.erase(kOpenArgument);
+    attrs.erase(kOpenAttr);
     if (isa<RankedTensorType>(shard.value.getType()))
       attrs.set(kHloSharding, builder.getStringAttr(toString(describe(shard, numDevices))));
     if (!llvm::all_of(llvm::zip_equal(shard.placement, shard.shape),
                       [](auto each) { return divides(std::get<0>(each), std::get<1>(each)); }))
-      attrs.set(kWholeShape, builder.getDenseI64ArrayAttr(shard.shape));
+      attrs.set(kWholeShapeAttr, builder.getDenseI64ArrayAttr(shard.shape));
     return attrs.getDictionary(module.getContext());
   };
   SmallVector<Attribute> argumentAttrs, resultAttrs;
@@ -293,9 +291,6 @@ struct SpmdPartition : impl::SpmdPartitionPassBase<SpmdPartition> {
 
 } // namespace
 
-/// Said once propagation is done.
-constexpr llvm::StringLiteral kPropagated = "millrace.shardings_propagated";
-
 static bool hasStaticShapes(ModuleOp module) {
   auto isStatic = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -369,9 +364,9 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
     if (failed(import.run(module)))
       return failure();
   }
-  if ((!choose && !hasShardings(module)) || module->hasAttr(kPropagated))
+  if ((!choose && !hasShardings(module)) || module->hasAttr(kShardingsPropagatedAttr))
     return success();
-  module->setAttr(kPropagated, UnitAttr::get(module.getContext()));
+  module->setAttr(kShardingsPropagatedAttr, UnitAttr::get(module.getContext()));
   module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
   if (explain)
     sharding::Explanation::mark(module);
@@ -394,7 +389,7 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
   // Callers decide how they bring their arguments, unless they leave it to us; results they take as they come.
   llvm::DenseSet<std::pair<Operation *, unsigned>> annotated;
   auto hasAnnotation = [&](func::FuncOp function, unsigned i) {
-    return choose || function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding) || function.getArgAttr(i, kOpenArgument);
+    return choose || function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding) || function.getArgAttr(i, kOpenAttr);
   };
   for (auto function : module.getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -445,7 +440,7 @@ LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
     return success();
   if (failed(propagate(module)))
     return failure();
-  module->removeAttr(kPropagated);
+  module->removeAttr(kShardingsPropagatedAttr);
   VerifyPartitionPassOptions verifying;
   verifying.ownChannels = highestChannel(module) + 1;
   if (failed(rebuild(module, options)))

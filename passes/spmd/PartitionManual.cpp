@@ -4,7 +4,7 @@
 // the placement to the scope, leaving moves them back; neither is an operation.
 #include "passes/spmd/Partitioner.h"
 
-#include "passes/sharding/RoundTrip.h"
+#include "passes/sharding/exchange/RoundTrip.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -6,7 +6,7 @@
 // the end, or whole.
 #include "passes/spmd/ReshardPlan.h"
 
-#include "passes/sharding/ReshardSteps.h"
+#include "passes/sharding/reshard/ReshardSteps.h"
 #include "passes/spmd/WindowPlan.h"
 
 #include "llvm/ADT/STLExtras.h"

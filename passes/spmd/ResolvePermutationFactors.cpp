@@ -8,9 +8,9 @@
 // or, with enable-halo-exchange=false
 //          %a = sdy.reshard %0 <@mesh, [{}]> ; %b = stablehlo.slice %a [1:4] {[{}]} ; %1 = sdy.reshard %b <@mesh, [{"x"}]>
 // Leaves alone operations without such factors, or whose dimensions with them are whole.
-#include "passes/sharding/ModuleGraph.h"
-#include "passes/sharding/Projection.h"
-#include "passes/sharding/StrictRules.h"
+#include "passes/sharding/propagation/ModuleGraph.h"
+#include "passes/sharding/propagation/Projection.h"
+#include "passes/sharding/rules/StrictRules.h"
 #include "passes/spmd/GlobalToLocal.h"
 #include "passes/spmd/Partitioner.h"
 #include "passes/spmd/Passes.h"

@@ -5,6 +5,7 @@
 // Leaves alone what the operations' own verifiers say, and channels below `own-channels`: programs may use theirs as often as they like.
 #include "passes/spmd/Passes.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/ReplicaGroups.h"
@@ -25,8 +26,6 @@ namespace millrace::spmd {
 namespace {
 
 constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
-constexpr llvm::StringLiteral kWholeShape = "millrace.whole_shape";
-
 int64_t countOf(ModuleOp module, StringRef name) {
   auto attr = module->getAttrOfType<IntegerAttr>(name);
   return attr ? attr.getInt() : 1;
@@ -116,11 +115,11 @@ private:
     if (!sharding || !fromHloSharding(*sharding, tensor.getRank(), replicas * partitions, placement, manual, error))
       return function.emitOpError(whose) << "expects a sharding of " << tensor << " over " << replicas * partitions << " devices, but got "
                                          << text << ": " << error;
-    auto whole = attrs.getAs<DenseI64ArrayAttr>(kWholeShape);
+    auto whole = attrs.getAs<DenseI64ArrayAttr>(kWholeShapeAttr);
     if (!whole)
       return success();
     if (whole.size() != tensor.getRank())
-      return function.emitOpError(whose) << "expects " << kWholeShape << " of " << tensor.getRank() << " dimensions, but got " << whole.size();
+      return function.emitOpError(whose) << "expects " << kWholeShapeAttr << " of " << tensor.getRank() << " dimensions, but got " << whole.size();
     for (auto [dim, tiles] : llvm::enumerate(placement))
       if (int64_t part = tileSize(whole[dim], tiles); part != tensor.getDimSize(dim))
         return function.emitOpError(whose) << "expects " << part << " elements in dimension " << dim << ", one of " << tiles.count

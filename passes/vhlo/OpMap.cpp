@@ -2,6 +2,7 @@
 //===- OpMap.cpp - Operations of StableHLO and func <-> portable ones -----===//
 #include "passes/vhlo/OpMap.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -185,7 +186,7 @@ LogicalResult attributesToVhlo(Operation *op, const OpDef &def, bool allowOthers
       return op->emitOpError("has no portable form of attribute '") << name << "'";
     attributes.set(name, converted);
   }
-  for (StringRef permission : {chlo::kMayFuseAttr, chlo::kSquareAttr})
+  for (StringRef permission : {kMayFuseAttr, kSquareAttr})
     rest.erase(permission); // nobody has to know of it
   for (NamedAttribute attr : rest) {
     Attribute converted = toVhlo(attr.getValue(), allowOthers);

@@ -2,6 +2,7 @@
 //===- Arguments.cpp - Values for the arguments of a program --------------===//
 #include "tools/support/Arguments.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/eval/Element.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/ProgramTypes.h"
@@ -135,7 +136,7 @@ std::vector<Array> randomArguments(const std::vector<Argument> &specs, uint64_t 
 std::vector<Array> hoistedArguments(mlir::ModuleOp module, const std::string &entry) {
   std::vector<Array> arrays;
   auto function = module.lookupSymbol<mlir::func::FuncOp>(entry);
-  auto values = function ? function->getAttrOfType<mlir::ArrayAttr>(calls::kHoistedAttr) : mlir::ArrayAttr();
+  auto values = function ? function->getAttrOfType<mlir::ArrayAttr>(kHoistedAttr) : mlir::ArrayAttr();
   if (!values)
     return arrays;
   unsigned first = function.getNumArguments() - values.size();

@@ -4,7 +4,7 @@
 
 #include "passes/autosharding/Simulation.h"
 #include "passes/calls/Passes.h"
-#include "passes/sharding/MeshText.h"
+#include "passes/sharding/mesh/MeshText.h"
 #include "passes/spmd/Partition.h"
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Progress.h"

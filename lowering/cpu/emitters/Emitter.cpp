@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/Emitter.h"
 
+#include "dialects/millrace/Attributes.h"
+
 #include "lowering/cpu/emitters/EmitterShell.h"
-#include "lowering/cpu/emitters/SplitComplex.h"
+#include "lowering/cpu/emitters/rows/SplitComplex.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -95,7 +97,7 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
     KernelTarget target = kernelTarget(machine);
     SmallVector<func::FuncOp> kernels;
     getOperation().walk([&](func::FuncOp fn) {
-      if (fn->hasAttr("millrace.kernel") && !fn.isExternal())
+      if (fn->hasAttr(kKernelAttr) && !fn.isExternal())
         kernels.push_back(fn);
     });
     for (func::FuncOp fn : kernels) {
@@ -113,9 +115,9 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
       if (failed(kernel))
         continue;
       Builder b(&getContext());
-      kernel->fn->setAttr("millrace.emitter", b.getStringAttr(kernel->emitter));
-      kernel->fn->setAttr("millrace.range_end", b.getI64IntegerAttr(kernel->rangeEnd));
-      kernel->fn->setAttr("millrace.scratch_bytes", b.getI64IntegerAttr(kernel->scratchBytesPerTask));
+      kernel->fn->setAttr(kEmitterAttr, b.getStringAttr(kernel->emitter));
+      kernel->fn->setAttr(kRangeEndAttr, b.getI64IntegerAttr(kernel->rangeEnd));
+      kernel->fn->setAttr(kScratchBytesAttr, b.getI64IntegerAttr(kernel->scratchBytesPerTask));
       if (fn.symbolKnownUseEmpty(getOperation()))
         fn.erase();
     }

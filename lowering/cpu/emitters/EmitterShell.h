@@ -3,8 +3,8 @@
 #pragma once
 
 #include "lowering/cpu/emitters/Emitter.h"
-#include "lowering/cpu/emitters/KernelModel.h"
-#include "lowering/cpu/emitters/PointEvaluator.h"
+#include "lowering/cpu/emitters/model/KernelModel.h"
+#include "lowering/cpu/emitters/model/PointEvaluator.h"
 
 namespace millrace::lowering {
 

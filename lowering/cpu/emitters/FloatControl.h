@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "lowering/cpu/emitters/PointEvaluator.h"
+#include "lowering/cpu/emitters/model/PointEvaluator.h"
 
 namespace millrace::lowering {
 

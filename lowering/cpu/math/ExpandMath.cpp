@@ -6,8 +6,8 @@
 #include "lowering/cpu/math/Passes.h"
 
 #include "lowering/cpu/math/Functions.h"
-#include "lowering/linalg/ComplexCalls.h"
-#include "lowering/linalg/SmallFloats.h"
+#include "lowering/linalg/scalar/ComplexCalls.h"
+#include "lowering/linalg/scalar/SmallFloats.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -299,7 +299,7 @@ void sumOfSquare(MathBuilder &b, Value square, Value rest, Value a) {
     }
 }
 
-/// A square in two parts, head^2 and (head - a) * (head + a), of which only the difference matters (chlo::kSquareAttr; here the flag afn):
+/// A square in two parts, head^2 and (head - a) * (head + a), of which only the difference matters (kSquareAttr; here the flag afn):
 /// a * a and what its rounding added, in two operations instead of six.
 void roundSquare(arith::BitcastOp head) {
   OpBuilder builder(head);

@@ -3,7 +3,7 @@
 // What the expansions of mathematical functions share. All of it works on scalars and on vectors of f32 or f64.
 #pragma once
 
-#include "lowering/linalg/ScalarBuilder.h"
+#include "lowering/linalg/scalar/ScalarBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PropagationTest.cpp - Propagation without IR -----------------------===//
-#include "passes/sharding/Assign.h"
-#include "passes/sharding/DimensionSplits.h"
-#include "passes/sharding/Graph.h"
-#include "passes/sharding/Obstacles.h"
-#include "passes/sharding/ReshardSteps.h"
+#include "passes/sharding/propagation/Assign.h"
+#include "passes/sharding/reshard/DimensionSplits.h"
+#include "passes/sharding/propagation/Graph.h"
+#include "passes/sharding/explain/Obstacles.h"
+#include "passes/sharding/reshard/ReshardSteps.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

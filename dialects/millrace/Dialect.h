@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Dialect.h - The dialect of our own attributes ----------------------===//
+#pragma once
+
+#include "mlir/IR/Dialect.h"
+
+namespace millrace {
+
+/// Has no operations and no types: it checks the attributes of Attributes.h wherever a module is verified.
+class MillraceDialect : public mlir::Dialect {
+public:
+  explicit MillraceDialect(mlir::MLIRContext *context);
+  static constexpr llvm::StringLiteral getDialectNamespace() { return "millrace"; }
+
+  mlir::LogicalResult verifyOperationAttribute(mlir::Operation *op, mlir::NamedAttribute attribute) override;
+  mlir::LogicalResult verifyRegionArgAttribute(mlir::Operation *op, unsigned region, unsigned argument, mlir::NamedAttribute attribute) override;
+  mlir::LogicalResult verifyRegionResultAttribute(mlir::Operation *op, unsigned region, unsigned result, mlir::NamedAttribute attribute) override;
+};
+
+} // namespace millrace
+
+MLIR_DECLARE_EXPLICIT_TYPE_ID(millrace::MillraceDialect)

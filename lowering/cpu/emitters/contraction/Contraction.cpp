@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Contraction.cpp - Sums of products ---------------------------------===//
+// Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], each of batch, m, n, k any number of atoms in
+//          any order in memory; elementwise producers of a and b, elementwise consumers of c.
+// Output:  an iteration is one unit: a block of rows m and a group of panels of NR columns n. For each block of k: pack
+//          the rows of a if they cannot be read in place, and for each panel pack b as [k][NR]; then for MR rows at a
+//          time accumulate MR x NR/lanes vectors over k in registers. After the last block of k the consumers are
+//          evaluated on the accumulators and the outputs are stored; before, partial sums wait in scratch.
+//          The last rows overlap (a row may be computed twice by one tile, with the same result); the last columns are masked.
+//          All that consumers read for a tile is read before the tile is stored, once: a result may have the memory of such an operand.
+// bf16 factors and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction
+// adds two products per lane (denormal factors count as 0).
+// The same packing, or quadruples of 8-bit integers, feeds the matrix unit of processors that have one (MatrixTile.cpp).
+// Leaves alone: what ContractionPlan refuses.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/contraction/ContractionEmitter.h"
+#include "lowering/cpu/emitters/contraction/FewRows.h"
+#include "lowering/cpu/emitters/FloatControl.h"
+#include "lowering/cpu/emitters/contraction/MatrixUnit.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value sum) {
+  OpBuilder builder = at.builder();
+  return LLVM::CallIntrinsicOp::create(builder, at.loc(), sum.getType(),
+                                       builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                       ValueRange{sum, x, y})
+      .getResult(0);
+}
+
+/// Subnormal factors and sums count as zeros: a network that nobody trained may have nothing else, and would take a hundred times as long. What
+/// comes before and behind the products, short stretches of them, and all of f64 keep them; the products of bf16 never see them. The loops only
+/// multiply and add: factors that are read in place are not converted there. Depends on nothing that threads have a say in.
+bool ContractionEmitter::flushes() const {
+  // A stretch that takes less than some thousand cycles would notice the two switches. One with consumers is a tile.
+  constexpr int64_t kLeastVectors = 9216, kVectorsOfTile = 48, kVectorsOfPanel = 4, kRows = 48;
+  if (!target.avx512 || !accType.isF32() || group > 1)
+    return false;
+  int64_t rows = model.product(mAtoms), columns = llvm::divideCeil(model.product(nAtoms), tile.lanes);
+  int64_t stretch = std::min(rows * columns, kVectorsOfTile);
+  if (onlyStores()) // all rows of a panel, which is narrow where several sums share it
+    stretch = std::min(rows, kRows) * (siblings.empty() ? std::min(columns, kVectorsOfPanel) : sums());
+  return stretch * model.product(kAtoms) >= kLeastVectors;
+}
+
+/// Tiles have no consumers.
+bool ContractionEmitter::onlyStores() const {
+  return !siblings.empty() || llvm::all_of(model.outputs, [&](const Output &output) {
+    return output.value.kind == Operand::Intermediate && output.value.value == node->op->getResult(0);
+  });
+}
+
+/// The scalar operations that consumers of the sums take per element.
+double ContractionEmitter::consumerCost() const {
+  double cost = 0;
+  SmallVector<const Operand *> open;
+  llvm::SmallPtrSet<const Node *, 8> seen;
+  for (const Output &output : model.outputs)
+    open.push_back(&output.value);
+  while (!open.empty()) {
+    const Operand &operand = *open.pop_back_val();
+    if (operand.kind != Operand::Intermediate)
+      continue;
+    const Node &consumer = model.nodeOf(operand);
+    if (consumer.reduction || !seen.insert(&consumer).second)
+      continue;
+    // What other buffers have for each row and column is computed with the sum; a function of rows or columns alone further out.
+    if ((consumer.depends & kInsideTask) || ((consumer.depends & mAtoms) && (consumer.depends & nAtoms)))
+      cost += consumer.cost;
+    for (const Operand &input : consumer.inputs)
+      open.push_back(&input);
+    for (const auto &captured : consumer.captured)
+      open.push_back(&captured.second);
+  }
+  return cost;
+}
+
+/// An evaluator for columns of vector number `v` of the panel.
+PointEvaluator ContractionEmitter::columnPoint(PointEvaluator &panel, Value columnBegin, int64_t v) {
+  PointEvaluator column = panel;
+  column.enter(panel.block());
+  column.bindIndex(nLane, column.addConstant(columnBegin, v * tile.lanes));
+  Value count;
+  Value mask = columnMask(column, columnBegin, v, count);
+  column.setLanes(nLane, mask, count);
+  return column;
+}
+
+/// The outputs where the sums of products are `ofSums`.
+SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, ArrayRef<Value> ofSums) {
+  point.bind(node->op->getResult(0), finishSum(point, products, ofSums.front()));
+  for (auto [other, sum] : llvm::zip(siblings, ofSums.drop_front()))
+    point.bind(other.node->op->getResult(0), finishSum(point, other.products, sum));
+  SmallVector<Value> values;
+  for (const Output &output : model.outputs)
+    values.push_back(point.evaluate(output.value));
+  return values;
+}
+
+/// Consumers and stores of one register tile whose first row is `row`.
+void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints,
+                                    Value columnBegin, ArrayRef<Value> sums) {
+  if (finished) {
+    finishRowByRow(panel, rowPoints.size(), row, columnBegin, sums);
+    return;
+  }
+  struct Pending {
+    PointEvaluator point;
+    SmallVector<Value> values;
+  };
+  std::vector<Pending> pending;
+  for (int64_t v = 0; v < vectors; ++v) {
+    PointEvaluator column = columnPoint(panel, columnBegin, v);
+    for (auto [r, rowPoint] : llvm::enumerate(rowPoints)) {
+      PointEvaluator point = column;
+      point.enter(panel.block());
+      for (int atom : mOrder)
+        point.bindIndex(atom, rowPoint.index(atom));
+      SmallVector<Value> values = outputsOf(point, sums[r * vectors + v]);
+      pending.push_back({point, values});
+    }
+  }
+  // A row that a tile has twice is stored twice: all reads of a tile come before its stores.
+  for (Pending &entry : pending)
+    for (auto [output, value] : llvm::zip(model.outputs, entry.values))
+      entry.point.store(output.store, value);
+}
+
+/// The same as a loop over the rows, with the sums in memory: consumers of many operations in code for each of them, MR x NV
+/// times, take most of the time of compilation and leave no registers.
+void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value row, Value columnBegin, ArrayRef<Value> sums) {
+  int64_t lanes = tile.lanes;
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    OpBuilder builder = panel.builder();
+    int64_t place = static_cast<int64_t>(i) / vectors * tile.nr() + static_cast<int64_t>(i) % vectors * lanes;
+    vector::StoreOp::create(builder, panel.loc(), sum, finished, ValueRange{panel.constant(place)});
+  }
+  // Each row once: the last tile may have fewer.
+  Value count = panel.constant(mr);
+  if (overlaps()) {
+    OpBuilder builder = panel.builder();
+    Value left = arith::SubIOp::create(builder, panel.loc(), panel.constant(rows()), row);
+    count = arith::MinUIOp::create(builder, panel.loc(), left, count);
+  }
+  finishRows(panel, row, panel.constant(0), count, columnBegin);
+}
+
+/// Consumers and stores of the rows from `row` + `begin` to `row` + `end`, the sums of which stand in memory from `row` on.
+void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value begin, Value end, Value columnBegin) {
+  int64_t lanes = tile.lanes;
+  SmallVector<PointEvaluator, 4> points;
+  for (int64_t v = 0; v < vectors; ++v)
+    points.push_back(columnPoint(panel, columnBegin, v));
+  scf::ForOp loop = openLoop(panel, begin, end, 1);
+  for (PointEvaluator &point : points)
+    point.enterLoop(loop);
+  PointEvaluator &first = points.front();
+  Value local = loop.getInductionVar();
+  bindLinear(first, first.add(row, local), mOrder);
+  Value base = first.mulConstant(local, tile.nr());
+  SmallVector<SmallVector<Value>> values;
+  for (auto [v, point] : llvm::enumerate(points)) {
+    if (v)
+      for (int atom : mOrder)
+        point.bindIndex(atom, first.index(atom));
+    SmallVector<Value> ofSums;
+    for (int64_t number = 0; number < sums(); ++number) {
+      Value from = point.addConstant(base, number * sumElements() + static_cast<int64_t>(v) * lanes);
+      OpBuilder builder = point.builder();
+      ofSums.push_back(vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, accType), finished, ValueRange{from}));
+    }
+    values.push_back(outputsOf(point, ofSums));
+  }
+  for (auto [point, ofPoint] : llvm::zip(points, values))
+    for (auto [output, value] : llvm::zip(model.outputs, ofPoint))
+      point.store(output.store, value);
+  for (PointEvaluator &point : points)
+    point.leave();
+}
+
+/// finishTile() without masks for the panels that need none: a masked store takes ten times as long where there are no mask registers.
+void ContractionEmitter::finishPanel(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints, Value columnBegin,
+                                     ArrayRef<Value> sums) {
+  int64_t columns = model.atomSizes[nLane];
+  if (!columnsMasked() || columns < tile.nr() || target.avx512) {
+    finishTile(panel, row, rowPoints, columnBegin, sums);
+    return;
+  }
+  Value last = panel.constant(columns - tile.nr());
+  OpBuilder builder = panel.builder();
+  Value isWhole = arith::CmpIOp::create(builder, panel.loc(), arith::CmpIPredicate::ule, columnBegin, last);
+  auto branch = scf::IfOp::create(builder, panel.loc(), isWhole, /*withElseRegion=*/true);
+  for (bool whole : {true, false}) {
+    PointEvaluator inside = panel;
+    inside.enterRegion(branch, whole ? branch.thenBlock() : branch.elseBlock());
+    panelIsWhole = whole;
+    finishTile(inside, row, rowPoints, columnBegin, sums);
+    panelIsWhole = false;
+    inside.leave();
+  }
+}
+
+/// `mr` rows of one panel over the k of one block.
+void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value isFirst, Value isLast) {
+  int64_t lanes = tile.lanes;
+  SmallVector<PointEvaluator, 8> points;
+  SmallVector<Value> rowBases, partialBases;
+  AtomSet inBlock = atomBit(kInner);
+  for (int atom : kMiddle)
+    inBlock |= atomBit(atom);
+  // Of an address only what the constant `rowOffsets` do not say: rows that follow each other share a register.
+  SmallVector<int64_t> rowOffsets;
+  const LinearExpr &inPlace = a.operand->access.address;
+  for (int64_t r = 0; r < mr; ++r) {
+    PointEvaluator point = panel;
+    point.enter(panel.block());
+    Value index = point.addConstant(row, r);
+    if (overlaps()) {
+      OpBuilder builder = point.builder();
+      index = arith::MinUIOp::create(builder, point.loc(), index, point.constant(rows() - 1));
+    }
+    if (isStraight(mr) && r > 0) {
+      for (int atom : mOrder)
+        point.bindIndex(atom, points.front().index(atom));
+      point.bindIndex(mOrder.back(), point.addConstant(points.front().index(mOrder.back()), r));
+    } else {
+      bindLinear(point, index, mOrder);
+    }
+    OpBuilder builder = point.builder();
+    Value local = arith::SubIOp::create(builder, point.loc(), index, chunkBegin);
+    bool follows = r > 0 && (a.packed ? !overlaps() : isStraight(mr));
+    rowOffsets.push_back(follows ? r * (a.packed ? aRowStride : inPlace.coefficient(mOrder.back())) : 0);
+    if (follows)
+      rowBases.push_back(rowBases.front());
+    else if (a.packed)
+      rowBases.push_back(point.mulConstant(local, aRowStride));
+    else
+      rowBases.push_back(point.addConstant(point.terms(inPlace, ~inBlock), inPlace.offset));
+    if (!siblings.empty())
+      partialBases.push_back(point.addConstant(point.mulConstant(local, tile.nr()), sibling * sumElements()));
+    if (partials) {
+      builder = point.builder();
+      Value ofBlock = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
+      partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
+                                       point.mulConstant(ofBlock, tile.nr())));
+    }
+    points.push_back(point);
+  }
+  auto sumType = VectorType::get({lanes}, accType);
+  OpBuilder builder = panel.builder();
+  Value zero = panel.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
+  SmallVector<Value> sums(mr * vectors, zero);
+  if (partials) {
+    SmallVector<Type> types(sums.size(), sumType);
+    builder = panel.builder();
+    auto branch = scf::IfOp::create(builder, panel.loc(), types, isFirst, /*withElseRegion=*/true);
+    OpBuilder first = branch.getThenBodyBuilder();
+    scf::YieldOp::create(first, panel.loc(), sums);
+    OpBuilder later = branch.getElseBodyBuilder();
+    SmallVector<Value> loaded;
+    for (int64_t r = 0; r < mr; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
+        loaded.push_back(vector::LoadOp::create(later, panel.loc(), sumType, partials, ValueRange{offset}));
+      }
+    scf::YieldOp::create(later, panel.loc(), loaded);
+    sums.assign(branch.getResults().begin(), branch.getResults().end());
+  }
+
+  // The masks of columns that are read in place.
+  SmallVector<Value> masks(vectors), counts(vectors);
+  if (!b.packed)
+    for (int64_t v = 0; v < vectors; ++v)
+      masks[v] = columnMask(panel, columnBegin, v, counts[v]);
+
+  PointEvaluator at = panel;
+  at.enter(panel.block());
+  auto pairType = VectorType::get({group * lanes}, packType);
+  // One k, `later` after the index of the loop.
+  auto addProducts =
+      [&](PointEvaluator &point, Value packedIndex, int64_t later, SmallVector<Value> current) -> SmallVector<Value> {
+        SmallVector<Value> columns;
+        Value base = b.packed ? point.add(packedBase, point.mulConstant(packedIndex, tile.nr())) : Value();
+        int64_t laterInA = later * (a.packed ? aKStride : kInner < 0 ? 0 : a.operand->access.address.coefficient(kInner));
+        for (int64_t v = 0; v < vectors; ++v) {
+          if (b.packed) {
+            Value from = point.addConstant(base, later * tile.nr() + v * lanes * group);
+            OpBuilder inner = point.builder();
+            columns.push_back(
+                vector::LoadOp::create(inner, point.loc(), group > 1 ? pairType : sumType, packedB, ValueRange{from}));
+            continue;
+          }
+          PointEvaluator one = point;
+          one.enter(point.block());
+          one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
+          one.setLanes(nLane, masks[v], counts[v]);
+          columns.push_back(one.splat(factorAt(one, products, b)));
+        }
+        Value kOffset = a.packed ? point.mulConstant(packedIndex, aKStride)
+                                 : point.terms(a.operand->access.address, inBlock);
+        for (int64_t r = 0; r < mr; ++r) {
+          Value from = point.addConstant(point.add(rowBases[r], kOffset), rowOffsets[r] + laterInA);
+          Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
+          OpBuilder inner = point.builder();
+          if (group > 1) {
+            // Two neighbours of k as one number in all lanes.
+            Value two = vector::LoadOp::create(inner, point.loc(), VectorType::get({2}, packType), memory, ValueRange{from});
+            Value one = vector::BitCastOp::create(inner, point.loc(), VectorType::get({1}, inner.getI32Type()), two);
+            Value number = vector::ExtractOp::create(inner, point.loc(), one, int64_t(0));
+            Value all = vector::BroadcastOp::create(inner, point.loc(), point.vectorOf(inner.getI32Type()), number);
+            Value factorPairs = vector::BitCastOp::create(inner, point.loc(), pairType, all);
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value &sum = current[r * vectors + v];
+              sum = addPairs(point, factorPairs, columns[v], sum);
+            }
+            continue;
+          }
+          Value element = memref::LoadOp::create(inner, point.loc(), memory, ValueRange{from});
+          Value spread = point.splat(element);
+          for (int64_t v = 0; v < vectors; ++v) {
+            Value &sum = current[r * vectors + v];
+            sum = accumulateProduct(point, spread, columns[v], sum, target.fma);
+          }
+        }
+        return current;
+      };
+  // Of two k, memory is asked for what is packed next: more often it would not keep up, and the products would wait.
+  int64_t step = tile.ahead ? 2 : group;
+  auto addStep = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) {
+    if (tile.ahead)
+      prefetchAhead(point, packedIndex);
+    for (int64_t later = 0; later < step; later += group)
+      current = addProducts(point, packedIndex, later, current);
+    return current;
+  };
+  bool flushesHere = floatControl && !onlyStores();
+  if (flushesHere)
+    flushSubnormals(at, floatControl);
+  if (a.packed && b.packed && isDense())
+    sums = forEachPacked(at, step, sums, addStep);
+  else
+    sums = forEachK(at, step, sums, addStep);
+  if (flushesHere)
+    sums = keepSubnormals(at, floatControl, sums);
+
+  if (!siblings.empty()) {
+    builder = panel.builder();
+    for (int64_t r = 0; r < mr; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value offset = arith::AddIOp::create(builder, panel.loc(), partialBases[r], panel.constant(v * lanes));
+        vector::StoreOp::create(builder, panel.loc(), sums[r * vectors + v], finished, ValueRange{offset});
+      }
+    return;
+  }
+  if (!partials) {
+    finishPanel(panel, row, points, columnBegin, sums);
+    return;
+  }
+  builder = panel.builder();
+  auto branch = scf::IfOp::create(builder, panel.loc(), isLast, /*withElseRegion=*/true);
+  OpBuilder later = branch.getElseBodyBuilder();
+  for (int64_t r = 0; r < mr; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
+      vector::StoreOp::create(later, panel.loc(), sums[r * vectors + v], partials, ValueRange{offset});
+    }
+  PointEvaluator inside = panel;
+  inside.enterRegion(branch, branch.thenBlock());
+  finishPanel(inside, row, points, columnBegin, sums);
+  inside.leave();
+}
+
+/// All sums of the chunk's rows in a panel, one after another, and then what follows from them.
+void ContractionEmitter::emitSiblings(PointEvaluator &panel, llvm::function_ref<void()> emitAllTiles, Value chunkEnd) {
+  Sibling own{node, products, a, b, kAtoms, kInner};
+  auto use = [&](const Sibling &which) {
+    node = which.node;
+    products = which.products;
+    a = which.a;
+    b = which.b;
+    kAtoms = which.kAtoms;
+    kInner = which.kInner;
+  };
+  if (floatControl)
+    flushSubnormals(panel, floatControl);
+  emitAllTiles();
+  for (const Sibling &other : siblings) {
+    ++sibling;
+    use(other);
+    emitAllTiles();
+  }
+  use(own);
+  if (floatControl)
+    keepSubnormals(panel, floatControl);
+  OpBuilder builder = panel.builder();
+  Value count = arith::SubIOp::create(builder, panel.loc(), chunkEnd, chunkBegin);
+  finishRows(panel, chunkBegin, panel.constant(0), count, columnBegin);
+}
+
+/// Enters a block of k.
+void ContractionEmitter::bindBlock(PointEvaluator &at, Value block) {
+  auto divide = [&](Value value, int64_t by, Value &rest) {
+    OpBuilder builder = at.builder();
+    rest = arith::RemUIOp::create(builder, at.loc(), value, at.constant(by));
+    return arith::DivUIOp::create(builder, at.loc(), value, at.constant(by)).getResult();
+  };
+  Value chunk, part;
+  Value outerK = divide(divide(block, tile.kChunks, chunk), tile.splits, part);
+  bindLinear(at, outerK, kOuter);
+  splitBegin = at.mulConstant(part, tile.splitLength);
+  if (tile.kChunks == 1)
+    return;
+  int64_t size = model.atomSizes[kInner];
+  kBegin = at.mulConstant(chunk, tile.kc);
+  kEnd = at.addConstant(kBegin, tile.kc);
+  if (size % tile.kc) {
+    OpBuilder builder = at.builder();
+    kEnd = arith::MinUIOp::create(builder, at.loc(), kEnd, at.constant(size));
+  }
+}
+
+bool ContractionEmitter::emit() {
+  shell = createShell(kernel, model);
+  vectors = tile.nv;
+  Scratch scratch(shell);
+  int64_t lanes = tile.lanes;
+  int64_t kBlocks = this->kBlocks();
+  if (a.packed) {
+    if (a.lane == kInner) {
+      aRowStride = llvm::alignTo(packedK, lanes) + lanes;
+      aKStride = 1;
+      if (matrixUnit) {
+        // Whole cache lines, an odd number of them.
+        int64_t line = 512 / packType.getIntOrFloatBitWidth();
+        aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
+      }
+      packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
+    } else {
+      aRowStride = 1;
+      // An odd number of cache lines: one k of a tile after the other lies in sets of its own.
+      int64_t line = 512 / packType.getIntOrFloatBitWidth();
+      aKStride = llvm::alignTo(tile.chunkRows, line);
+      if (aKStride / line % 2 == 0 && packedK > 1)
+        aKStride += line;
+      packedA = scratch.take(packType, (packedK + 1) * aKStride + lanes);
+    }
+  }
+  if (b.packed)
+    packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
+  if (kBlocks > 1)
+    partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
+  else if (tile.parts > 1)
+    partials = scratch.take(accType, tile.chunkRows * tile.nr());
+  // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
+  if (!siblings.empty())
+    finished = scratch.take(accType, sums() * sumElements());
+  else if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
+    finished = scratch.take(accType, tile.mr * tile.nr());
+  if (flushes())
+    floatControl = scratch.take(IntegerType::get(kernel.getContext(), 32), kFloatControlWords);
+  Value format = matrixUnit ? scratch.take(IntegerType::get(kernel.getContext(), 8), 64) : Value();
+  scratchBytes = scratch.bytes();
+
+  PointEvaluator at(model, shell, lanes);
+  if (matrixUnit)
+    matrix::configure(at, format);
+  if (floatControl)
+    saveFloatControl(at, floatControl);
+  scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
+  at.enterLoop(loop);
+  at.bindTask();
+  auto divide = [&](Value value, int64_t by, Value &rest) {
+    rest = at.constant(0);
+    if (by == 1)
+      return value;
+    Value divisor = at.constant(by);
+    OpBuilder builder = at.builder();
+    rest = arith::RemUIOp::create(builder, at.loc(), value, divisor);
+    return arith::DivUIOp::create(builder, at.loc(), value, divisor).getResult();
+  };
+  auto capped = [&](PointEvaluator &where, Value value, int64_t size, bool exact) {
+    if (exact)
+      return value;
+    OpBuilder builder = where.builder();
+    return arith::MinUIOp::create(builder, where.loc(), value, where.constant(size)).getResult();
+  };
+  Value mBlock, group;
+  Value unit = divide(loop.getInductionVar(), tile.mBlocks, mBlock);
+  unit = divide(unit, tile.groups, group);
+  SmallVector<int> outer = batchOrder;
+  outer.append(nOuter);
+  bindLinear(at, unit, outer);
+  rowBegin = at.mulConstant(mBlock, tile.blockRows);
+  Value rowEnd = capped(at, at.addConstant(rowBegin, tile.blockRows), rows(), rows() % tile.blockRows == 0);
+  Value firstPanel = at.mulConstant(group, tile.groupPanels);
+  Value panelEnd =
+      capped(at, at.addConstant(firstPanel, tile.groupPanels), tile.panels, tile.panels % tile.groupPanels == 0);
+
+  // Blocks of k.
+  kBegin = at.constant(0);
+  kEnd = at.constant(kInner < 0 ? 1 : model.atomSizes[kInner]);
+  Value isFirst, isLast;
+  if (kBlocks > 1) {
+    scf::ForOp kLoop = openLoop(at, at.constant(0), at.constant(kBlocks), 1);
+    at.enterLoop(kLoop);
+    kBlock = kLoop.getInductionVar();
+    OpBuilder builder = at.builder();
+    isFirst = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(0));
+    isLast = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(kBlocks - 1));
+    bindBlock(at, kBlock);
+  }
+  packedBuffer = at.constant(0);
+  bool inChunks = tile.chunkRows < tile.blockRows;
+  if (b.packed && inChunks)
+    packManyPanels(at, firstPanel, panelEnd, tile.groupPanels, firstPanel, firstPanel);
+  chunkBegin = rowBegin;
+  Value chunkEnd = rowEnd;
+  if (inChunks) {
+    scf::ForOp chunks = openLoop(at, rowBegin, rowEnd, tile.chunkRows);
+    at.enterLoop(chunks);
+    chunkBegin = chunks.getInductionVar();
+    OpBuilder builder = at.builder();
+    chunkEnd = arith::MinUIOp::create(builder, at.loc(), at.addConstant(chunkBegin, tile.chunkRows), rowEnd);
+  }
+  if (a.packed)
+    packRows(at, chunkBegin, chunkEnd);
+  Value packedBegin = firstPanel, packedEnd = panelEnd, firstPacked = firstPanel, tilesOfPanel;
+  if (tile.ahead) {
+    OpBuilder builder = at.builder();
+    Value rowsHere = arith::SubIOp::create(builder, at.loc(), rowEnd, rowBegin);
+    tilesOfPanel = arith::CeilDivUIOp::create(builder, at.loc(), rowsHere, at.constant(tile.mr));
+    // Nothing was multiplied yet.
+    PointEvaluator first = at;
+    if (isFirst) {
+      auto branch = scf::IfOp::create(builder, at.loc(), isFirst, /*withElseRegion=*/false);
+      first.enterRegion(branch, branch.thenBlock());
+    } else {
+      first.enter(at.block());
+    }
+    packManyPanels(first, firstPanel, first.addConstant(firstPanel, tile.packedPanels), tile.packedPanels, firstPanel, firstPanel);
+    first.leave();
+  }
+  if (!inChunks && tile.packedPanels > 1) {
+    // The last ones are packed together with some that came before.
+    scf::ForOp some = openLoop(at, firstPanel, panelEnd, tile.packedPanels);
+    at.enterLoop(some);
+    packedBegin = firstPacked = some.getInductionVar();
+    packedEnd = at.addConstant(packedBegin, tile.packedPanels);
+    if (tile.panels % tile.groupPanels || tile.groupPanels % tile.packedPanels) {
+      OpBuilder builder = at.builder();
+      packedEnd = arith::MinUIOp::create(builder, at.loc(), packedEnd, panelEnd);
+      firstPacked = arith::SubIOp::create(builder, at.loc(), packedEnd, at.constant(tile.packedPanels));
+    }
+    if (tile.ahead)
+      choosePanelsAhead(at, packedBegin, packedEnd, firstPanel, panelEnd, tilesOfPanel);
+    else
+      packManyPanels(at, firstPacked, packedEnd, tile.packedPanels, firstPanel, firstPacked);
+  }
+  scf::ForOp panelLoop = openLoop(at, packedBegin, packedEnd, 1);
+  at.enterLoop(panelLoop);
+  enterPanel(at, panelLoop.getInductionVar(), firstPanel, firstPacked);
+  if (b.packed && !inChunks && tile.packedPanels == 1) {
+    if (runs)
+      packRuns(at, columnBegin);
+    else
+      packPanels(at, columnBegin);
+  }
+  auto emitTiles = [&](Value begin, Value end, int64_t mr, int64_t tilesBefore = 0) {
+    if (flushesRows())
+      flushSubnormals(at, floatControl);
+    scf::ForOp rowLoop = openLoop(at, begin, end, mr);
+    at.enterLoop(rowLoop);
+    if (tile.ahead) {
+      OpBuilder builder = at.builder();
+      Value ofPanel = arith::SubIOp::create(builder, at.loc(), panelLoop.getInductionVar(), packedBegin);
+      Value ofRows = arith::SubIOp::create(builder, at.loc(), rowLoop.getInductionVar(), begin);
+      ofRows = arith::DivUIOp::create(builder, at.loc(), ofRows, at.constant(mr));
+      Value number = arith::MulIOp::create(builder, at.loc(), ofPanel, tilesOfPanel);
+      packAhead(at, at.addConstant(at.add(number, ofRows), tilesBefore));
+    }
+    if (matrixUnit)
+      emitMatrixTile(at, begin, rowLoop.getInductionVar(), isFirst, isLast);
+    else
+      emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
+    at.leave();
+    if (flushesRows())
+      keepSubnormals(at, floatControl);
+    if (matrixUnit && finishedPerStep())
+      finishLast(at, begin, end, isLast);
+  };
+  partBegin = at.constant(0);
+  partEnd = at.constant(packedK);
+  if (tile.parts > 1) {
+    scf::ForOp parts = openLoop(at, at.constant(0), at.constant(tile.parts), 1);
+    at.enterLoop(parts);
+    partBegin = at.mulConstant(parts.getInductionVar(), partK());
+    partEnd = at.addConstant(partBegin, partK());
+    OpBuilder builder = at.builder();
+    auto isPart = [&](int64_t number, Value &isBlock) {
+      Value is = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, parts.getInductionVar(), at.constant(number));
+      isBlock = isBlock ? arith::AndIOp::create(builder, at.loc(), isBlock, is).getResult() : is;
+    };
+    isPart(0, isFirst);
+    isPart(tile.parts - 1, isLast);
+  }
+  auto emitAllTiles = [&] {
+    if (tile.shortTiles == 0) {
+      emitTiles(chunkBegin, chunkEnd, tile.mr);
+      return;
+    }
+    int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
+    if (before)
+      emitTiles(at.constant(0), at.constant(before), tile.mr);
+    emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1, before / tile.mr);
+  };
+  int64_t ofLast = lastVectors();
+  if (!siblings.empty()) {
+    emitSiblings(at, emitAllTiles, chunkEnd);
+  } else if (ofLast == tile.nv) {
+    emitAllTiles();
+  } else {
+    OpBuilder builder = at.builder();
+    Value isLastPanel = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, panelLoop.getInductionVar(), at.constant(tile.panels - 1));
+    auto branch = scf::IfOp::create(builder, at.loc(), isLastPanel, /*withElseRegion=*/true);
+    for (bool narrow : {true, false}) {
+      at.enterRegion(branch, narrow ? branch.thenBlock() : branch.elseBlock());
+      vectors = narrow ? ofLast : tile.nv;
+      emitAllTiles();
+      at.leave();
+    }
+    vectors = tile.nv;
+  }
+  if (matrixUnit)
+    matrix::release(shell);
+  return !at.broken();
+}
+
+FailureOr<EmittedKernel> ContractionEmitter::run() {
+  if (failed(make()))
+    return refuse(kernel, "contraction", why);
+  bool isWhole = emit();
+  FailureOr<EmittedKernel> out = conclude(kernel, shell, "contraction", isWhole);
+  if (failed(out))
+    return failure();
+  out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
+  out->scratchBytesPerTask = scratchBytes;
+  double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
+  // Large factors of few products come no faster than from the far cache.
+  constexpr double kBytesPerNanosecond = 20;
+  double bytes = model.totalBytes() / out->rangeEnd;
+  out->nanosPerIteration = std::max(products / (productsPerCycle() * target.gigahertz * 0.9), bytes / kBytesPerNanosecond);
+  return out;
+}
+
+FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &target) {
+  FailureOr<KernelModel> model = modelFor(fn, "contraction");
+  if (failed(model))
+    return failure();
+  if (!model->hasComputedReads())
+    if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel))
+      return kernel;
+  return ContractionEmitter(fn, *model, target).run();
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionEmitter.h - Writes the code of a sum of products --------===//
+#pragma once
+
+#include "lowering/cpu/emitters/contraction/ContractionPlan.h"
+#include "lowering/cpu/emitters/EmitterShell.h"
+
+namespace millrace::lowering {
+
+/// Packing is in ContractionPacking.cpp, tiles of the matrix unit in MatrixTile.cpp, those of vectors and what follows them in Contraction.cpp.
+class ContractionEmitter : private ContractionPlan {
+public:
+  using ContractionPlan::ContractionPlan;
+  mlir::FailureOr<EmittedKernel> run();
+
+private:
+  /// Writes what one k (or `step` of them) does to the carried values: where it stands among the packed ones, and its index.
+  using KBody = llvm::function_ref<mlir::SmallVector<mlir::Value>(PointEvaluator &, mlir::Value packedIndex, mlir::Value k,
+                                                                  mlir::SmallVector<mlir::Value>)>;
+
+  bool emit();
+  // Packing.
+  void packRows(PointEvaluator &block, mlir::Value begin, mlir::Value end);
+  void packRowsOfEachK(PointEvaluator &block, mlir::Value begin, mlir::Value end);
+  void packPanels(PointEvaluator &panel, mlir::Value columnBegin, int64_t count = 1);
+  void packColumns(PointEvaluator &panel, mlir::Value columnBegin);
+  void packRuns(PointEvaluator &panel, mlir::Value columnBegin);
+  void choosePanelsAhead(PointEvaluator &at, mlir::Value packedBegin, mlir::Value packedEnd, mlir::Value firstPanel, mlir::Value panelEnd,
+                         mlir::Value tilesOfPanel);
+  void packAhead(PointEvaluator &at, mlir::Value tileNumber);
+  void prefetchAhead(PointEvaluator &at, mlir::Value packedIndex);
+  void packManyPanels(PointEvaluator &block, mlir::Value begin, mlir::Value end, int64_t most, mlir::Value firstPanel, mlir::Value firstPacked);
+  void enterPanel(PointEvaluator &at, mlir::Value panel, mlir::Value firstPanel, mlir::Value firstPacked);
+  mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
+  mlir::SmallVector<mlir::Value> forEachPacked(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
+  mlir::Value packedFactor(PointEvaluator &at, const Side &side);
+  mlir::Value columnMask(PointEvaluator &at, mlir::Value columnBegin, int64_t vector, mlir::Value &count);
+  // Register tiles.
+  void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
+  /// The last tile begins earlier than it would: rows are computed twice.
+  bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
+  void emitMatrixTile(PointEvaluator &panel, mlir::Value begin, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
+  int64_t finishedPerStep() const;
+  void finishLast(PointEvaluator &panel, mlir::Value begin, mlir::Value end, mlir::Value isLast);
+  void forEachOfPart(PointEvaluator &at, KBody body);
+  mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
+  bool flushes() const;
+  bool onlyStores() const;
+  /// All tiles of a panel together, where nothing else is computed between them: what is packed ahead is copied.
+  bool flushesRows() const { return floatControl && siblings.empty() && onlyStores(); }
+  // Consumers and stores.
+  double consumerCost() const;
+  PointEvaluator columnPoint(PointEvaluator &panel, mlir::Value columnBegin, int64_t v);
+  mlir::SmallVector<mlir::Value> outputsOf(PointEvaluator &point, mlir::ArrayRef<mlir::Value> ofSums);
+  void finishTile(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
+                  mlir::ArrayRef<mlir::Value> sums);
+  void finishPanel(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
+                   mlir::ArrayRef<mlir::Value> sums);
+  void finishRowByRow(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
+  void finishRows(PointEvaluator &panel, mlir::Value row, mlir::Value begin, mlir::Value end, mlir::Value columnBegin);
+  void emitSiblings(PointEvaluator &panel, llvm::function_ref<void()> emitAllTiles, mlir::Value chunkEnd);
+
+  mlir::func::FuncOp shell;
+  mlir::Value packedA, packedB, partials;
+  mlir::Value floatControl; ///< for FloatControl.h, if the products count subnormal numbers as zeros
+  mlir::Value finished; ///< the sums of a tile, if consumers take them row by row; with siblings those of a chunk and a panel, one after another
+  int64_t sumElements() const { return tile.chunkRows * tile.nr(); }
+  int64_t sibling = 0; ///< the one that is written now; 0: `node`
+  int64_t panelElements() const { return packedK * tile.nr(); }
+  int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
+  mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there
+  int64_t vectors = 1; ///< of the panels for which code is written now
+  bool panelIsWhole = false; ///< what is written now is for panels whose columns all exist
+  mlir::Value columnBegin, panelInGroup, packedBase; ///< of the panel; where it is in packedB
+  mlir::Value packedBuffer; ///< where the panels are in packedB that are multiplied
+  mlir::Value kBlock;
+  void bindBlock(PointEvaluator &at, mlir::Value block);
+  /// The panels that are packed next.
+  struct {
+    mlir::Value buffer, columnBegin, address; ///< where they go, their first column, and that of their first k
+    mlir::Value length, step, nextAddress;    ///< how many k they have, how many are packed before each tile, and where the next ones begin
+  } ahead;
+  mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
+  mlir::Value splitBegin;   ///< of the outermost packed k atom
+  mlir::Value partBegin, partEnd; ///< of the current part of the block, among the packed k; may be past the last one
+};
+
+} // namespace millrace::lowering

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionPlan.cpp - How a sum of products is cut -----------------===//
+// Input:   the model of a kernel.
+// Output:  its rows, columns and sums, the register tile, blocks and units (ContractionPlan.h).
+// Leaves alone: kernels with another reduction, one row (bandwidth-bound: the row emitter's dot products are right),
+//          outputs without contiguous m or n.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/contraction/ContractionPlan.h"
+
+#include "lowering/cpu/emitters/EmitterShell.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+/// So many register tiles of rows read b in place.
+static constexpr int64_t kUnpackedTiles = 2;
+
+LogicalResult ContractionPlan::match() {
+  for (const Node &candidate : model.nodes) {
+    if (!candidate.reduction)
+      continue;
+    if (!candidate.reads.empty()) {
+      why = "a reduction of what it reads at computed indices";
+      return failure();
+    }
+    if (node)
+      siblings.emplace_back().node = &candidate;
+    else
+      node = &candidate;
+  }
+  if (!node) {
+    why = "no reduction";
+    return failure();
+  }
+  if (failed(matchSumOfProducts(*node, products, why)))
+    return failure();
+  static_cast<Factor &>(a) = products.a;
+  static_cast<Factor &>(b) = products.b;
+  accType = products.accType;
+  if (readsComputed(*a.operand) || readsComputed(*b.operand)) {
+    why = "a factor at computed indices";
+    return failure();
+  }
+  return success();
+}
+
+bool ContractionPlan::readsComputed(const Operand &operand) const {
+  if (operand.kind != Operand::Intermediate)
+    return false;
+  const Node &source = model.nodeOf(operand);
+  return !source.reads.empty() || llvm::any_of(source.inputs, [&](const Operand &input) { return readsComputed(input); }) ||
+         llvm::any_of(source.captured, [&](const auto &captured) { return readsComputed(captured.second); });
+}
+
+/// All sums have the same rows as factors, in one buffer, and what they are multiplied with lies in another, at other places for each.
+LogicalResult ContractionPlan::matchSiblings() {
+  if (siblings.empty())
+    return success();
+  if (a.packed || b.packed || matrixUnit || group != 1 || kBlocks() != 1 || !kMiddle.empty() || kInner < 0) {
+    why = "several sums whose factors are not read in place, all k at once";
+    return failure();
+  }
+  auto isLike = [&](const Side &factor, const Factor &other, int k) {
+    const Operand &mine = *factor.operand, &its = *other.operand;
+    if (its.kind != Operand::Buffer || !its.access.guards.empty() || its.access.buffer != mine.access.buffer || its.elementType != mine.elementType || other.converts)
+      return false;
+    for (int atom : members(mine.access.address.atoms() | its.access.address.atoms()))
+      if (its.access.address.coefficient(atom) != (atom == k ? mine.access.address.coefficient(kInner) : atom == kInner ? 0 : mine.access.address.coefficient(atom)))
+        return false;
+    return its.access.address.coefficient(k) == mine.access.address.coefficient(kInner);
+  };
+  for (Sibling &sibling : siblings) {
+    if (failed(matchSumOfProducts(*sibling.node, sibling.products, why)))
+      return failure();
+    sibling.kAtoms = sibling.node->reduced();
+    why = "several sums of other k, for other elements, or in other types";
+    if (llvm::popcount(sibling.kAtoms) != 1 || sibling.node->kept != node->kept || sibling.products.accType != accType)
+      return failure();
+    sibling.kInner = members(sibling.kAtoms).front();
+    if (model.atomSizes[sibling.kInner] != model.atomSizes[kInner])
+      return failure();
+    why = "several sums that differ in more than the columns of a factor";
+    sibling.a = a;
+    sibling.b = b;
+    static_cast<Factor &>(sibling.a) = sibling.products.a;
+    static_cast<Factor &>(sibling.b) = sibling.products.b;
+    if (!isLike(a, sibling.a, sibling.kInner))
+      std::swap(static_cast<Factor &>(sibling.a), static_cast<Factor &>(sibling.b));
+    if (!isLike(a, sibling.a, sibling.kInner) || !isLike(b, sibling.b, sibling.kInner))
+      return failure();
+  }
+  return success();
+}
+
+double ContractionPlan::bytesOf(const Operand &operand, int atom, bool unit) const {
+  if (operand.kind == Operand::Buffer) {
+    int64_t coefficient = operand.access.address.coefficient(atom);
+    return (unit ? coefficient == 1 : coefficient != 0) ? double(operand.access.numElements) : 0;
+  }
+  if (operand.kind != Operand::Intermediate)
+    return 0;
+  double bytes = 0;
+  for (const Operand &input : model.nodeOf(operand).inputs)
+    bytes += bytesOf(input, atom, unit);
+  return bytes;
+}
+
+/// The atom along which most of what the operand reads is contiguous.
+int ContractionPlan::contiguousAtom(const Operand &operand, AtomSet candidates) const {
+  int best = -1;
+  double most = 0;
+  for (int atom : members(candidates))
+    if (double bytes = bytesOf(operand, atom, true); bytes > most) {
+      most = bytes;
+      best = atom;
+    }
+  return best;
+}
+
+/// Can be read in place by the register tile.
+bool ContractionPlan::plainBuffer(const Side &side) const {
+  if (side.operand->kind != Operand::Buffer || !side.operand->access.guards.empty())
+    return false;
+  return group > 1 || (!side.converts && side.operand->elementType == accType);
+}
+
+/// Lies in memory as packing would leave it.
+bool ContractionPlan::isPanel(const Side &side) const {
+  const LinearExpr &address = side.operand->access.address;
+  return kMiddle.empty() && kInner >= 0 && model.atomSizes[nLane] == tile.nr() && address.coefficient(nLane) == 1 &&
+         address.coefficient(kInner) == tile.nr();
+}
+
+/// One k after the other of a block is a constant distance further in memory, as among packed ones.
+bool ContractionPlan::isFlat(const Side &side) const {
+  if (!plainBuffer(side) || kInner < 0 || !isDense())
+    return false;
+  const LinearExpr &address = side.operand->access.address;
+  int64_t distance = address.coefficient(kInner) * model.atomSizes[kInner];
+  for (int atom : llvm::reverse(kMiddle)) {
+    if (address.coefficient(atom) != distance)
+      return false;
+    distance *= model.atomSizes[atom];
+  }
+  return true;
+}
+
+/// Whole rows of b in steps of two k, in the order in which they are packed.
+bool ContractionPlan::canPackAhead() const {
+  return target.avx512 && !matrixUnit && group == 1 && b.packed && b.lane == nLane && !runs && panelAtom < 0 && isFlat(b) &&
+         model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
+}
+
+/// Packing takes a fifth to half of the time of some dozen rows if nothing else happens meanwhile, most of it waiting for memory.
+bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
+  constexpr int64_t kLeastTiles = 4, kLeastK = 64;
+  int64_t bytes = model.product(kAtoms) * model.atomSizes[nLane] * packType.getIntOrFloatBitWidth() / 8;
+  int64_t last = tile.panels % tile.groupPanels;
+  return packedK >= kLeastK && bytes >= nearBytes() / 4 && rowTiles() >= kLeastTiles && tile.groupPanels >= atOnce &&
+         (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
+}
+
+/// A bf16 as f32, or an 8-bit integer as one of 32 bits.
+bool ContractionPlan::isWidened(const Side &side) const {
+  Operation *extend = side.element.getDefiningOp();
+  if (!extend || extend->getNumOperands() != 1 || !isa<BlockArgument>(extend->getOperand(0)))
+    return false;
+  Type type = side.operand->elementType;
+  return (isa<arith::ExtFOp>(extend) && type.isBF16() && accType.isF32()) ||
+         (isa<arith::ExtSIOp, arith::ExtUIOp>(extend) && type.isInteger(8) && accType.isInteger(32));
+}
+
+/// The atom of k that is contiguous in a, else in b.
+void ContractionPlan::chooseInnermost() {
+  int contiguous = contiguousAtom(*a.operand, kAtoms);
+  if (contiguous < 0)
+    contiguous = contiguousAtom(*b.operand, kAtoms);
+  SmallVector<int> order = outermostFirst(model, kAtoms);
+  if (contiguous >= 0)
+    kInner = contiguous;
+  else if (!order.empty())
+    kInner = order.back();
+}
+
+/// Instructions that multiply narrow factors without widening them.
+void ContractionPlan::chooseInstructions() {
+  if (kInner < 0 || !isWidened(a) || !isWidened(b) || a.operand->elementType != b.operand->elementType)
+    return;
+  int64_t size = model.atomSizes[kInner];
+  bool floats = accType.isF32();
+  int64_t wanted = floats ? 2 : 4;
+  // Fewer rows would leave most of its registers empty, and packing costs as much as the products.
+  constexpr int64_t kLeastRows = 8, kLeastColumns = 8;
+  if ((floats ? target.amxBf16 : target.amxInt8) && size % (kMatrixRows * wanted) == 0 && rows() >= kLeastRows &&
+      model.atomSizes[nLane] >= kLeastColumns) {
+    matrixUnit = true;
+    group = wanted;
+  } else if (floats && target.fastBf16Pairs && size % 2 == 0) {
+    group = 2;
+  }
+  if (group > 1)
+    packType = a.operand->elementType;
+}
+
+LogicalResult ContractionPlan::classify() {
+  AtomSet inA = model.depends(*a.operand), inB = model.depends(*b.operand), kept = node->kept;
+  kAtoms = node->reduced();
+  if ((kAtoms & ~(inA & inB)) || (kept & ~(inA | inB))) {
+    why = "an index that only one factor or only the result has";
+    return failure();
+  }
+  for (const Output &output : model.outputs)
+    if (output.store.address.atoms() != kept) {
+      why = "an output with other indices than the sum";
+      return failure();
+    }
+  batch = kept & inA & inB;
+  mAtoms = kept & inA & ~inB;
+  nAtoms = kept & inB & ~inA;
+  auto unitAtom = [&](AtomSet atoms) {
+    for (int atom : members(atoms))
+      if (model.outputs[0].store.address.coefficient(atom) == 1)
+        return atom;
+    return -1;
+  };
+  nLane = unitAtom(nAtoms);
+  if (nLane < 0 && (nLane = unitAtom(mAtoms)) >= 0) {
+    std::swap(a, b);
+    std::swap(mAtoms, nAtoms);
+  }
+  if (nLane < 0) {
+    why = "no index of one factor is contiguous in the output";
+    return failure();
+  }
+  if (rows() == 1) {
+    why = "a single row: bandwidth-bound";
+    return failure();
+  }
+  if (model.atomSizes[nLane] * 4 < target.vectorBits / 32 && rows() * model.product(kAtoms) > 64) {
+    why = "fewer columns than a quarter of a vector";
+    return failure();
+  }
+  batchOrder = outermostFirst(model, batch);
+  mOrder = outermostFirst(model, mAtoms);
+  nOuter = outermostFirst(model, nAtoms & ~atomBit(nLane));
+  return success();
+}
+
+/// Tiles of `rows` rows that have one row less, so that no row is computed twice: worth code of its own if it saves a twentieth.
+static int64_t shortTilesOf(int64_t rows, int64_t mr) {
+  constexpr int64_t kMostRows = 160, kWorth = 20;
+  int64_t missing = llvm::divideCeil(rows, mr) * mr - rows;
+  return mr > 2 && rows <= kMostRows && missing * kWorth >= rows ? missing : 0;
+}
+
+/// Vectors that have columns in the last of the panels, whose others have none: worth code of its own if it saves a twentieth.
+static int64_t lastVectorsOf(int64_t columns, int64_t lanes, int64_t nv) {
+  constexpr int64_t kWorth = 20;
+  int64_t panels = llvm::divideCeil(columns, nv * lanes), vectors = llvm::divideCeil(columns, lanes), missing = panels * nv - vectors;
+  return panels > 1 && missing * kWorth >= vectors ? nv - missing : nv;
+}
+
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads, bool cutsLast) {
+  // Half cycles per k, twice: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
+  // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
+  // equals wins.
+  constexpr int64_t kFewRows = 12;
+  int64_t latency = rows > kFewRows ? 9 : 8;
+  SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3, 4};
+  RegisterTile best{1, 1, INT64_MAX};
+  for (int64_t nv : widths) {
+    int64_t most = (registers - 1 - nv - (registers == 32 ? 2 : 0)) / nv;
+    if (registers == 32)
+      most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
+    int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
+    // Few panels are best as many as threads share evenly: half of the weight, because one thread may have to do.
+    constexpr int64_t kFewPanels = 16, kShared = 160;
+    int64_t panels = llvm::divideCeil(columns, nv * lanes), shared = panels;
+    bool sharesPanels = registers == 32 && panels > 1 && panels <= kFewPanels && rows <= kShared;
+    if (sharesPanels)
+      shared = llvm::alignTo(panels, threads);
+    // Wide vectors: tiles of less than 24 sums, short ones among them, wait between steps. One of 8x3 instead makes 128x1024x1024 a tenth faster.
+    bool wide = registers == 32;
+    int64_t shortTiles = wide ? 0 : shortTilesOf(rows, mr);
+    auto cyclesOf = [&](int64_t ofRows, int64_t vectors) { return std::max({ofRows * vectors, ofRows + vectors, latency}) + (wide ? 2 : 0); };
+    int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr, nv) + (shortTiles ? shortTiles * cyclesOf(mr - 1, nv) : 0)) * (panels + shared);
+    // A panel of fewer vectors is done sooner, which gains nothing where another thread has a whole one meanwhile.
+    if (int64_t last = lastVectorsOf(columns, lanes, nv); cutsLast && last < nv && tiles > kUnpackedTiles)
+      cycles -= tiles * (cyclesOf(mr, nv) - cyclesOf(mr, last)) * (sharesPanels && threads > 1 ? 1 : 2);
+    if (cycles < best.cycles)
+      best = {mr, nv, cycles};
+  }
+  return best;
+}
+
+int64_t choosePanelWidth(int64_t rows, int64_t columns, Type element, const KernelTarget &target) {
+  int64_t lanes = target.vectorBits / element.getIntOrFloatBitWidth(), width = 0, least = INT64_MAX;
+  for (int64_t nv = 1; nv <= 5; ++nv) {
+    if (columns % (nv * lanes))
+      continue;
+    // As the plan will see it: the columns of one panel.
+    RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters, target.threads, /*cutsLast=*/false);
+    int64_t cycles = tile.cycles * (columns / (nv * lanes));
+    if (tile.nv != nv || cycles >= least)
+      continue;
+    least = cycles;
+    width = nv * lanes;
+  }
+  return width;
+}
+
+void ContractionPlan::chooseTile() {
+  tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
+  int64_t columns = model.atomSizes[nLane];
+  int registers = target.vectorRegisters;
+  if (matrixUnit) {
+    // Four registers of sums: each of two and two of factors is used twice.
+    tile.mr = rows() > kMatrixRows ? 2 * kMatrixRows : kMatrixRows;
+    tile.nv = columns > tile.lanes ? 2 : 1;
+  } else {
+    RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers, target.threads, cutsLast());
+    tile.mr = best.mr;
+    tile.nv = best.nv;
+  }
+  // More rows than there are registers for their addresses: pieces of one run of rows, which share one, are better.
+  constexpr int64_t kMostAddresses = 8;
+  if (tile.mr > kMostAddresses && !mOrder.empty() && !matrixUnit) {
+    int64_t run = model.atomSizes[mOrder.back()], mr = tile.mr;
+    while (run % mr)
+      --mr;
+    if (mr >= kMostAddresses - 1)
+      tile.mr = mr;
+  }
+  // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
+  if (rows() <= tile.mr && !matrixUnit && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
+    int64_t widest = std::min<int64_t>((registers - 3) / (rows() + 1), 12);
+    int64_t vectors = llvm::divideCeil(columns, tile.lanes);
+    tile.nv = std::max(tile.nv, std::min<int64_t>(widest, llvm::divideCeil(vectors, 2 * target.threads)));
+  }
+  tile.panels = llvm::divideCeil(columns, tile.nr());
+  // What has one panel for each index of another atom: these are the panels, and rows are packed once for all of them.
+  if (tile.panels == 1 && !nOuter.empty()) {
+    panelAtom = nOuter.pop_back_val();
+    tile.panels = model.atomSizes[panelAtom];
+  }
+}
+
+/// The weights of a convolution as PyTorch keeps them: for each column all k contiguous, input channels outermost, whereas rows of a have
+/// channels innermost. `order`: the k atoms but for kInner.
+bool ContractionPlan::chooseRuns(SmallVector<int> order) {
+  const LinearExpr &address = b.operand->access.address;
+  if (kInner < 0 || order.empty() || group > 1 || !plainBuffer(b) || address.coefficient(nLane) == 1)
+    return false;
+  llvm::sort(order, [&](int x, int y) { return address.coefficient(x) > address.coefficient(y); });
+  int64_t stride = 1;
+  for (int atom : llvm::reverse(order)) {
+    if (address.coefficient(atom) != stride)
+      return false;
+    stride *= model.atomSizes[atom];
+  }
+  int64_t size = model.atomSizes[kInner];
+  if (address.coefficient(kInner) != stride)
+    return false;
+  int64_t chunks = llvm::divideCeil(size, std::max<int64_t>(tile.lanes, 1152 / stride));
+  int64_t kc = chunks == 1 ? size : llvm::alignTo(llvm::divideCeil(size, chunks), tile.lanes);
+  chunks = llvm::divideCeil(size, kc);
+  // The last vector of a run begins earlier, but not before the run.
+  if ((size - (chunks - 1) * kc) * stride < tile.lanes)
+    return false;
+  tile.kc = tile.kStride = kc;
+  tile.kChunks = chunks;
+  // Neighbours in a run are packed this far apart: not all in one set of the cache.
+  while (tile.kStride * tile.nr() * accType.getIntOrFloatBitWidth() / 8 % 1024 == 0)
+    ++tile.kStride;
+  kMiddle = order;
+  window = stride;
+  packedK = tile.kStride * window;
+  return runs = true;
+}
+
+void ContractionPlan::chooseBlocks() {
+  // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal
+  // chunks.
+  constexpr int64_t kMostOfPart = 640, kWantedOfPart = 512;
+  SmallVector<int> order = outermostFirst(model, kAtoms);
+  llvm::erase(order, kInner);
+  if (kInner >= 0) {
+    int64_t size = model.atomSizes[kInner];
+    // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
+    // The matrix unit would wait for them, and takes parts of a block.
+    // Several sums have no place for partial ones.
+    int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 : order.empty() ? 2048 : kMostOfPart, wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedOfPart;
+    tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, wanted);
+    tile.kc = llvm::divideCeil(size, tile.kChunks);
+    if (tile.kChunks > 1)
+      tile.kc = llvm::alignTo(tile.kc, matrixUnit ? matrixDepth() : tile.lanes);
+    tile.kChunks = llvm::divideCeil(size, tile.kc);
+  }
+  packedK = tile.kStride = tile.kc;
+  if (matrixUnit && packedK > kMostOfPart && order.empty()) {
+    tile.parts = llvm::divideCeil(packedK, kWantedOfPart);
+    tile.parts = llvm::divideCeil(packedK, partK());
+  }
+  const int64_t mostPacked = matrixUnit ? 768 : 2400;
+  if (chooseRuns(order))
+    order.clear();
+  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= mostPacked) {
+    packedK *= model.atomSizes[order.back()];
+    kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+  }
+  // Of the next atom equal parts, if they make the block much longer: partial sums and packing are paid per block.
+  if (!order.empty() && tile.kChunks == 1 && packedK <= mostPacked / 4) {
+    int64_t size = model.atomSizes[order.back()];
+    tile.splitLength = std::max<int64_t>(1, std::min(size, mostPacked / packedK));
+    while (size % tile.splitLength)
+      --tile.splitLength;
+    tile.splits = size / tile.splitLength;
+    if (tile.splitLength == 1) {
+      tile.splits = 1;
+    } else {
+      packedK *= tile.splitLength;
+      kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+    }
+  }
+  kOuter = order;
+
+  // What is read in place.
+  int64_t tiles = llvm::divideCeil(rows(), tile.mr);
+  a.packed = !plainBuffer(a) ||
+             (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (group > 1 || rows() > 16));
+  // Few rows that follow each other in memory, few columns: packing would cost as much as the products.
+  constexpr int64_t kFewRows = 64, kFewPanels = 2;
+  if (a.packed && plainBuffer(a) && group == 1 && mOrder.size() == 1 && rows() <= kFewRows && tile.panels <= kFewPanels && panelAtom < 0)
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) != 1;
+  // The matrix unit reads rows that are equally far apart, all of a tile, and a line of each at once.
+  if (matrixUnit && !a.packed)
+    a.packed = rows() % tile.mr != 0 || !isStraight(tile.mr) ||
+               a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
+  // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it, unless a set has room for all
+  // rows of a tile and more (gemm_1024: 12.4 -> 11.7 ms).
+  if (!a.packed && target.l1Ways < 12 && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
+  // So do the short pieces of rows that a group of channels has.
+  if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
+  b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > kUnpackedTiles && !isPanel(b));
+  a.lane = kInner;
+  if (a.packed && !mOrder.empty() && group == 1) {
+    // Rows along lanes only if no vector crosses from one m atom to the next.
+    int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
+    if (along >= 0 && along != kInner && model.atomSizes[along] % tile.lanes == 0) {
+      llvm::erase(mOrder, along);
+      mOrder.push_back(along);
+    }
+    if (along == mOrder.back() && (mOrder.size() == 1 || model.atomSizes[along] % tile.lanes == 0))
+      a.lane = along;
+  }
+  b.lane = contiguousAtom(*b.operand, atomBit(kInner) | atomBit(nLane)) == kInner && kInner >= 0 ? kInner : nLane;
+
+  chooseUnits();
+}
+
+/// Of all cuts into blocks of rows and groups of panels the one that is done first.
+void ContractionPlan::chooseUnits() {
+  // A chunk of rows stays in the level 2 cache while the panels of its group pass. Several of them share the packed panels, and their partial
+  // sums wait together.
+  constexpr int64_t kMostChunks = 8;
+  int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
+  int64_t limit = std::max<int64_t>(64, nearBytes() * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
+  // The windows of a convolution share elements.
+  if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= nearBytes() * 11 / 20)
+    limit = std::max(limit, rows());
+  // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
+  int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
+  auto cutRows = [&](int64_t blocks) {
+    tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), blocks), align);
+    tile.mBlocks = llvm::divideCeil(rows(), tile.blockRows);
+  };
+  auto cutPanels = [&](int64_t groups) {
+    tile.groupPanels = llvm::divideCeil(tile.panels, groups);
+    tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
+  };
+  // Processor cycles per vector that is packed, while the memory beyond the caches nearby is read; per unit; and the part of a unit that
+  // the last thread is late.
+  constexpr double kPackedRow = 8, kPackedColumn = 11, kPackedAhead = 5, kPerUnit = 1000, kLate = 0.05;
+  constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
+  // Sums of few products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels. Sums of
+  // more products too, if the near cache has no room for the results by far: few rows at a time pass the panels of a group, which stay there.
+  constexpr int64_t kFewProducts = 48, kMoreProducts = 256, kLeastTiles = 16;
+  int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
+  bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kLeastTiles * tile.mr;
+  bool hasFewProducts = model.product(kAtoms) <= kFewProducts, wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= nearBytes() / 4;
+  if (!hasFewProducts && canBeWhole && !matrixUnit && b.packed && kBlocks() == 1 && model.product(kAtoms) <= kMoreProducts &&
+      rows() * tile.panels * tile.nr() * bytes >= 3 * nearBytes()) {
+    wholeRows = true;
+    wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, nearBytes() / 2));
+  }
+  double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
+  int64_t outer = model.product(outerAtoms());
+  int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMostChunks : 1)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
+  int64_t bestBlocks = least, bestGroups = wholeGroups;
+  // Pieces of rows that are long enough for memory, and few enough for two of them to stay in the level 2 cache.
+  constexpr int64_t kVectorsAhead = 6;
+  int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
+  bool canBeAhead = canPackAhead() && !wholeRows;
+  auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
+  // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near, in
+  // half of it where not all of them do.
+  int64_t nearGroups = 1;
+  if (matrixUnit && b.packed && tile.panels * panelBytes > nearBytes())
+    nearGroups = llvm::divideCeil(tile.panels, std::max<int64_t>(1, nearBytes() / 2 / panelBytes));
+  for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
+    cutRows(blocks);
+    for (int64_t groups = wholeRows ? wholeGroups : 1; groups <= (wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMostGroups, nearGroups))); ++groups) {
+      cutPanels(groups);
+      if (tile.blockRows > std::max(limit, align) && groups < nearGroups)
+        continue;
+      double columns = double(tile.groupPanels * tile.nr());
+      double cycles = kPerUnit + double(sums()) * double(tile.blockRows) * columns * k / productsPerCycle();
+      if (a.packed)
+        cycles += double(tile.blockRows) * k / lanes * kPackedRow;
+      double waiting = columns;
+      if (isAhead()) {
+        waiting = std::min(columns, double(atOnce * tile.nr()) / double(kBlocks()));
+        cycles += (columns - waiting) * k / lanes * kPackedAhead;
+      }
+      if (b.packed)
+        cycles += waiting * k / lanes * kPackedColumn;
+      cycles *= double(llvm::divideCeil(outer * tile.groups * tile.mBlocks, target.threads)) + kLate;
+      if (best != 0 && cycles >= best)
+        continue;
+      best = cycles;
+      bestBlocks = blocks;
+      bestGroups = groups;
+    }
+  }
+  cutRows(bestBlocks);
+  cutPanels(bestGroups);
+  // Partial sums of the group stay in the far cache.
+  if (kBlocks() > 1) {
+    tile.groupPanels = std::clamp<int64_t>(4 * nearBytes() / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
+    tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
+  }
+  int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));
+  if (matrixUnit && b.packed && chunks > 1)
+    chunks = llvm::divideCeil(tile.blockRows, std::max(limit / 2, align));
+  tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
+  if (wholeRows)
+    tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed || !hasFewProducts ? 4 * tile.mr : tile.mr, align));
+  tile.ahead = isAhead();
+  if (tile.ahead)
+    tile.packedPanels = atOnce;
+  else if (b.packed && tile.chunkRows < tile.blockRows)
+    tile.packedPanels = tile.groupPanels;
+  else if (b.packed && panelsAtOnce() > 1)
+    tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, panelsAtOnce()));
+  if (!matrixUnit && tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
+    tile.shortTiles = shortTilesOf(rows(), tile.mr);
+}
+
+int64_t ContractionPlan::lastVectors() const {
+  if (!cutsLast() || panelAtom >= 0 || !b.packed)
+    return tile.nv;
+  return lastVectorsOf(model.atomSizes[nLane], tile.lanes, tile.nv);
+}
+
+double ContractionPlan::productsPerCycle() const {
+  return double((matrixUnit ? kMatrixRows : 2) * tile.lanes * group);
+}
+
+int64_t ContractionPlan::kBlocks() const {
+  int64_t blocks = tile.kChunks * tile.splits;
+  for (int atom : kOuter)
+    blocks *= model.atomSizes[atom];
+  return blocks;
+}
+
+LogicalResult ContractionPlan::make() {
+  if (failed(match()) || failed(classify()))
+    return failure();
+  packType = accType;
+  chooseInnermost();
+  chooseInstructions();
+  chooseTile();
+  chooseBlocks();
+  return matchSiblings();
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- IndependentParts.cpp - Pieces and results with indices of their own -===//
+// Input:   concatenate(a: 100x300, b: 200x300) along dimension 0; or three slices of x: 1000x1200 as three results.
+// Output:  the range of a's piece followed by that of b's: each part is emitted as if it were the whole kernel, in units that take about
+//          equally long, and its loop takes what of [begin, end) is its own. So the parts need no common index to be shared by threads.
+// Pieces that share outer indices, but too few for the threads (the heads of a cache of keys that grows by one), are parts as well.
+// Leaves alone kernels with reductions, pieces that overwrite others, kernels whose results have outer indices enough in common, or too
+// little to do for more than one thread: there whole rows are written at once.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/rows/RowEmitter.h"
+
+#include "runtime/base/ThreadPool.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+constexpr size_t kMostParts = 24; ///< each is code of its own
+constexpr double kBytesPerNanosecond = 15; ///< as row kernels are estimated
+constexpr double kUnit = 500;     ///< nanoseconds that a unit of the range takes at least, if there are that many
+
+/// The outputs of one part and what they need.
+struct Part {
+  KernelModel model;
+  EmittedKernel kernel;
+  int64_t perUnit = 1, units = 0, first = 0; ///< iterations of the part's own range per unit of the whole one
+};
+
+class PartsEmitter {
+public:
+  PartsEmitter(func::FuncOp kernel, const KernelModel &model, const KernelTarget &target) : kernel(kernel), model(model), target(target) {}
+
+  FailureOr<EmittedKernel> run() {
+    if (failed(split()))
+      return refuse(kernel, "parts", why);
+    for (Part &part : parts) {
+      FailureOr<EmittedKernel> emitted = RowEmitter(kernel, part.model, target).run();
+      if (failed(emitted)) {
+        for (Part &other : parts)
+          if (other.kernel.fn)
+            other.kernel.fn.erase();
+        return refuse(kernel, "parts", "a part is not emitted");
+      }
+      part.kernel = *emitted;
+    }
+    return join();
+  }
+
+private:
+  LogicalResult split();
+  KernelModel modelOf(ArrayRef<const Output *> outputs) const;
+  EmittedKernel join();
+
+  func::FuncOp kernel;
+  const KernelModel &model;
+  const KernelTarget &target;
+  std::vector<Part> parts;
+  std::string why;
+};
+
+LogicalResult PartsEmitter::split() {
+  if (llvm::any_of(model.nodes, [](const Node &node) { return node.reduction; })) {
+    why = "a reduction";
+    return failure();
+  }
+  // Every element is written: pieces with as many elements as their buffer do not overlap.
+  DenseMap<int, int64_t> written;
+  AtomSet common = model.allAtoms;
+  for (const Output &output : model.outputs) {
+    AtomSet atoms = output.store.address.atoms();
+    written[output.store.buffer] += model.product(atoms);
+    common &= atoms;
+    for (int atom : members(atoms))
+      if (output.store.address.coefficient(atom) == 1)
+        common &= ~atomBit(atom);
+  }
+  // What takes a thread less than this is not cut.
+  constexpr double kShared = 2 * runtime::ThreadPool::leastPieceAwake / 1000; // nanoseconds
+  AtomSet shared = model.totalBytes() / kBytesPerNanosecond >= kShared ? common : AtomSet(0);
+  SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // those with the same outermost index, but for shared ones
+  for (const Output &output : model.outputs) {
+    int outermost = -1;
+    for (int atom : members(output.store.address.atoms() & ~shared))
+      if (outermost < 0 || output.store.address.coefficient(atom) > output.store.address.coefficient(outermost))
+        outermost = atom;
+    auto group = llvm::find_if(groups, [&](auto &known) { return known.first == outermost; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), {outermost, {}});
+    group->second.push_back(&output);
+  }
+  for (auto [buffer, elements] : written)
+    if (elements != model.bufferElements[buffer]) {
+      why = "pieces that overwrite others";
+      return failure();
+    }
+  if (groups.size() < 2 || groups.size() > kMostParts) {
+    why = groups.size() < 2 ? "all results have the same outermost index" : "too many parts";
+    return failure();
+  }
+  if (model.product(common) >= 4 * target.threads) {
+    why = "the results share outer indices";
+    return failure();
+  }
+  for (auto &[atom, outputs] : groups)
+    parts.emplace_back().model = modelOf(outputs);
+  return success();
+}
+
+/// The kernel as if it had these results only.
+KernelModel PartsEmitter::modelOf(ArrayRef<const Output *> outputs) const {
+  KernelModel part;
+  part.atomSizes = model.atomSizes;
+  part.bufferElements = model.bufferElements;
+  part.bufferTypes = model.bufferTypes;
+  part.maxElementBits = 8;
+  SmallVector<bool> needed(model.nodes.size(), false);
+  auto need = [&](const Operand &operand) {
+    if (operand.kind == Operand::Intermediate)
+      needed[model.producer.find(operand.value)->second.first] = true;
+  };
+  for (const Output *output : outputs) {
+    part.outputs.push_back(*output);
+    part.allAtoms |= output->store.address.atoms();
+    part.maxElementBits = std::max<int>(part.maxElementBits, model.bufferTypes[output->store.buffer].getIntOrFloatBitWidth());
+    need(output->value);
+  }
+  // Nodes are in program order: what one needs comes before it.
+  for (size_t index = model.nodes.size(); index-- > 0;)
+    if (needed[index]) {
+      const Node &node = model.nodes[index];
+      part.allAtoms |= node.iteration;
+      for (const Operand &operand : node.inputs)
+        need(operand);
+      for (const Operand &operand : node.inits)
+        need(operand);
+      for (const auto &[value, operand] : node.captured)
+        need(operand);
+    }
+  for (auto [index, node] : llvm::enumerate(model.nodes))
+    if (needed[index]) {
+      for (auto [number, result] : llvm::enumerate(node.op->getResults())) {
+        part.producer[result] = {int(part.nodes.size()), int(number)};
+        part.maxElementBits = std::max<int>(part.maxElementBits, getElementTypeOrSelf(result.getType()).getIntOrFloatBitWidth());
+      }
+      if (node.body)
+        for (Operation &op : *node.body)
+          for (Type type : op.getResultTypes())
+            if (type.isIntOrFloat())
+              part.maxElementBits = std::max<int>(part.maxElementBits, type.getIntOrFloatBitWidth());
+      part.nodes.push_back(node);
+    }
+  return part;
+}
+
+/// One function whose units are those of all parts, one after the other.
+EmittedKernel PartsEmitter::join() {
+  func::FuncOp shell = createShell(kernel, model);
+  OpBuilder b(shell.getBody().front().getTerminator());
+  Location loc = kernel.getLoc();
+  auto index = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, loc, value); };
+  EmittedKernel out;
+  out.fn = shell;
+  out.emitter = "row";
+  double total = 0;
+  int64_t units = 0;
+  for (Part &part : parts) {
+    EmittedKernel &own = part.kernel;
+    part.perUnit = std::clamp<int64_t>(int64_t(std::ceil(kUnit / std::max(own.nanosPerIteration, 1e-3))), 1, own.rangeEnd);
+    part.units = llvm::divideCeil(own.rangeEnd, part.perUnit);
+    part.first = units;
+    units += part.units;
+    total += own.nanosPerIteration * double(own.rangeEnd);
+    out.scratchBytesPerTask = std::max(out.scratchBytesPerTask, own.scratchBytesPerTask);
+  }
+  for (Part &part : parts) {
+    func::FuncOp own = part.kernel.fn;
+    // Units below the part's first and beyond its last are others'.
+    auto bound = [&](Value unit) -> Value {
+      Value inside = arith::SubIOp::create(b, loc, arith::MaxSIOp::create(b, loc, unit, index(part.first)), index(part.first));
+      Value iteration = arith::MulIOp::create(b, loc, inside, index(part.perUnit));
+      return arith::MinSIOp::create(b, loc, iteration, index(part.kernel.rangeEnd));
+    };
+    IRMapping map;
+    for (unsigned i = 0; i + 2 < own.getNumArguments(); ++i)
+      map.map(own.getArgument(i), shell.getArgument(i));
+    map.map(rangeBegin(own), bound(rangeBegin(shell)));
+    map.map(rangeEndArg(own), bound(rangeEndArg(shell)));
+    for (Operation &op : own.getBody().front().without_terminator())
+      b.clone(op, map);
+    own.erase();
+  }
+  out.rangeEnd = units;
+  out.nanosPerIteration = total / double(units);
+  return out;
+}
+
+} // namespace
+
+FailureOr<EmittedKernel> emitIndependentParts(func::FuncOp fn, const KernelTarget &target) {
+  FailureOr<KernelModel> model = modelFor(fn, "parts");
+  if (failed(model))
+    return failure();
+  return PartsEmitter(fn, *model, target).run();
+}
+
+} // namespace millrace::lowering

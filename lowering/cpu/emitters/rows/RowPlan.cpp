@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RowPlan.cpp - How a row kernel goes through its indices -------------===//
+#include "lowering/cpu/emitters/rows/RowEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+#include <set>
+#include <tuple>
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+bool RowEmitter::knowsIdentity(const Node &node) const {
+  Value element;
+  Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
+  return combine && identityOf(combine, combine->getResult(0).getType());
+}
+
+/// Lanes may be reduced each for itself and then with one another: the combiner has an identity to begin with; or results of it are
+/// elements, too, and it does no harm that every lane begins with the initial values, because they are neutral or the body only picks
+/// one of its operands (argmax).
+bool RowEmitter::maySplit(const Node &node) const {
+  if (knowsIdentity(node))
+    return true;
+  unsigned results = node.op->getNumResults();
+  if (node.inputs.size() < results)
+    return false;
+  for (unsigned extra = results; extra < node.inputs.size(); ++extra)
+    if (!node.body->getArgument(extra).use_empty())
+      return false;
+  for (auto [input, result] : llvm::zip(node.inputs, node.op->getResults()))
+    if (input.elementType != getElementTypeOrSelf(result.getType()))
+      return false;
+  bool picks = true, adds = true;
+  for (Operation &op : node.body->without_terminator()) {
+    adds &= isa<arith::AddFOp, arith::AddIOp>(op);
+    picks &= isa<arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp, arith::OrIOp, arith::ConstantOp, arith::MaximumFOp,
+                 arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op) ||
+             (isa<arith::XOrIOp>(op) && op.getResult(0).getType().isInteger(1));
+  }
+  return picks || (adds && llvm::all_of(node.inits, [](const Operand &init) {
+                     return init.kind == Operand::Scalar && (matchPattern(init.scalar, m_AnyZeroFloat()) || matchPattern(init.scalar, m_Zero()));
+                   }));
+}
+
+/// Another access finds its elements between those of this one: parts of the same vectors.
+static bool isInterleaved(const KernelModel &model, const Access &access, int64_t stride) {
+  bool found = false;
+  model.forEachAccess([&](const Access &other, bool) {
+    int64_t distance = std::abs(other.address.offset - access.address.offset);
+    found |= other.buffer == access.buffer && distance > 0 && distance < stride && other.address.terms.size() == access.address.terms.size() &&
+             llvm::all_of(access.address.terms, [&](auto term) { return other.address.coefficient(term.first) == term.second; });
+  });
+  return found;
+}
+
+/// The atom along which most bytes are contiguous, less those that would be gathered.
+int RowEmitter::chooseLane(AtomSet candidates) const {
+  double best = 0;
+  int lane = -1;
+  for (int atom : members(candidates)) {
+    double score = 0;
+    model.forEachAccess([&](const Access &access, bool isStore) {
+      int64_t coefficient = access.address.coefficient(atom);
+      double bytes = double(access.numElements) * (isStore ? 2 : 1);
+      // Short strides are vectors and shuffles (VectorStride.h), others single elements.
+      if (coefficient == 1)
+        score += bytes;
+      else if (coefficient > 1 && coefficient <= 4 && isInterleaved(model, access, coefficient))
+        score += bytes / double(coefficient);
+      else if (coefficient && (isStore || coefficient < 0 || coefficient > 4))
+        score -= bytes / 2;
+    });
+    // Short lanes waste most of a vector; with masks on every access they are slower than one element at a time.
+    if (model.atomSizes[atom] * 4 <= plan_.width)
+      score = std::min(score, -1.0);
+    else if (model.atomSizes[atom] < plan_.width)
+      score *= double(model.atomSizes[atom]) / plan_.width;
+    // Lanes that are summed up at the end of each short row, a window's, cost more than the row.
+    if (score > 0 && model.atomSizes[atom] < 2 * plan_.width &&
+        llvm::any_of(model.nodes, [&](const Node &node) { return node.reduced() & atomBit(atom); }))
+      score /= 2;
+    if (lane < 0 || score > best) {
+      best = score;
+      lane = atom;
+    }
+  }
+  return lane;
+}
+
+void RowEmitter::collectGroups() {
+  // (level, order of pieces of one output, inner atoms)
+  std::map<std::tuple<int, int, AtomSet>, RowGroup> groups;
+  auto groupFor = [&](int level, AtomSet inner, int order = 0) -> RowGroup & {
+    RowGroup &group = groups[{level, order, inner}];
+    group.level = level;
+    group.inner = inner;
+    return group;
+  };
+  AtomSet range = plan_.parallel | (plan_.column ? atomBit(plan_.lane) : 0);
+  for (const Node &node : model.nodes)
+    if (node.reduction)
+      groupFor(node.level, node.iteration & ~range).reductions.push_back(&node);
+  // Later pieces of an output overwrite earlier ones, unless all of them together have as many elements as the output.
+  DenseMap<int, int64_t> written;
+  for (const Output &output : model.outputs)
+    written[output.store.buffer] += model.product(output.store.address.atoms());
+  DenseMap<int, std::pair<int, int>> last;
+  for (const Output &output : model.outputs) {
+    auto [it, isFirst] = last.try_emplace(output.store.buffer, 0, 0);
+    int level = std::max(it->second.first, model.level(output.value) + 1);
+    bool overwrites = !isFirst && written[output.store.buffer] != model.bufferElements[output.store.buffer];
+    int order = !overwrites ? 0 : level == it->second.first ? it->second.second + 1 : 0;
+    it->second = {level, order};
+    groupFor(level, output.store.address.atoms() & ~range, order).outputs.push_back(&output);
+  }
+  for (auto &[key, group] : groups)
+    plan_.groups.push_back(group);
+}
+
+/// Values that several sweeps need and that cost more than a load. Operands are shared, so a walk that visits a node once per use would take
+/// exponential time: both walks look at each node once.
+void RowEmitter::chooseKept() {
+  std::vector<std::set<const Node *>> reach(plan_.groups.size());
+  DenseMap<Value, int> kept;
+  auto costOf = [&](const Node &root) {
+    SmallPtrSet<const Node *, 16> counted{&root};
+    SmallVector<const Node *> pending{&root};
+    double cost = 0;
+    while (!pending.empty()) {
+      const Node *node = pending.pop_back_val();
+      cost += node->cost;
+      for (const Operand &input : node->inputs)
+        if (input.kind == Operand::Intermediate && !kept.count(input.value))
+          if (const Node &producer = model.nodeOf(input); !producer.reduction && counted.insert(&producer).second)
+            pending.push_back(&producer);
+    }
+    return cost;
+  };
+  for (auto [index, group] : llvm::enumerate(plan_.groups)) {
+    std::function<void(const Operand &)> visit = [&](const Operand &operand) {
+      if (operand.kind != Operand::Intermediate || kept.count(operand.value))
+        return;
+      const Node &node = model.nodeOf(operand);
+      if (node.reduction || reach[index].count(&node))
+        return;
+      if (node.body && (node.kept & ~plan_.parallel) && node.op->getNumResults() == 1) {
+        for (size_t earlier = 0; earlier < index; ++earlier) {
+          RowGroup &producer = plan_.groups[earlier];
+          AtomSet own = node.kept & ~plan_.parallel & (plan_.column ? ~atomBit(plan_.lane) : ~AtomSet(0));
+          if (!reach[earlier].count(&node) || producer.inner != own || group.inner != own || costOf(node) < 15)
+            continue;
+          int64_t elements = model.product(own);
+          if (!plan_.column && producer.lane < 0)
+            continue;
+          if (elements * 8 > target.l2Bytes)
+            continue;
+          producer.keep.push_back(operand.value);
+          kept[operand.value] = earlier;
+          return;
+        }
+      }
+      if (reach[index].insert(&node).second)
+        group.cost += node.cost;
+      for (const Operand &input : node.inputs)
+        visit(input);
+      for (const Operand &init : node.inits)
+        visit(init);
+    };
+    for (const Node *node : group.reductions)
+      for (const Operand &input : node->inputs)
+        visit(input);
+    for (const Output *output : group.outputs)
+      visit(output->value);
+  }
+}
+
+/// Another read of the same elements is among those that the group asks for ahead.
+static bool isAskedFor(const RowGroup &group, const Access &access) {
+  return llvm::any_of(group.ahead, [&](const RowGroup::Ahead &other) {
+    return other.access->buffer == access.buffer && other.access->address.offset == access.address.offset &&
+           other.access->address.terms == access.address.terms;
+  });
+}
+
+/// Several sweeps: the first waits for memory, which later ones find in the cache. The one that computes most has time to ask for the next
+/// row.
+void RowEmitter::chooseAhead() {
+  constexpr double kMuch = 15;
+  SmallVector<int> order = outermostFirst(model, plan_.parallel);
+  if (plan_.column || order.empty() || plan_.groups.size() < 2)
+    return;
+  int next = order.back();
+  auto longest = std::max_element(plan_.groups.begin() + 1, plan_.groups.end(), [](const RowGroup &a, const RowGroup &b) { return a.cost < b.cost; });
+  if (longest->cost < kMuch || longest->lane < 0)
+    return;
+  int64_t bytes = 0;
+  model.forEachAccess([&](const Access &access, bool isStore) {
+    AtomSet inner = access.address.atoms() & ~plan_.parallel;
+    if (isStore || !access.guards.empty() || inner != longest->inner || access.address.coefficient(longest->lane) != 1 ||
+        access.address.coefficient(next) == 0)
+      return;
+    if (isAskedFor(*longest, access))
+      return;
+    bytes += model.product(inner) * access.elementType.getIntOrFloatBitWidth() / 8;
+    longest->ahead.push_back({&access, access.address.coefficient(next), false});
+  });
+  if (bytes > target.l2Bytes / 4)
+    longest->ahead.clear();
+}
+
+/// Long rows of which each vector takes long: too few of them are under way at a time for memory.
+void RowEmitter::chooseLater(double costPerPoint) {
+  constexpr double kMuch = 40;
+  constexpr int64_t kDistance = 2048; // bytes
+  if (costPerPoint < kMuch || plan_.groups.size() != 1 || model.atomSizes[plan_.lane] < 8 * kDistance)
+    return;
+  model.forEachAccess([&](const Access &access, bool isStore) {
+    if (access.guards.empty() && access.address.coefficient(plan_.lane) == 1 && !isAskedFor(plan_.groups[0], access))
+      plan_.groups[0].ahead.push_back({&access, kDistance * 8 / storageType(access.elementType).getIntOrFloatBitWidth(), isStore});
+  });
+}
+
+/// How many vectors of each row a sum of `vectors` columns takes in at a time: about a quarter of a thread's, and such that threads get
+/// equally many; `others` is how often there are so many columns.
+int RowEmitter::evenStrips(int64_t vectors, int64_t others) const {
+  constexpr int kFewest = 4, kMost = 16;
+  int wanted = kFewest;
+  while (wanted < kMost && vectors >= wanted * 4 * target.threads)
+    wanted *= 2;
+  auto longest = [&](int strips) { return llvm::divideCeil(llvm::divideCeil(vectors, strips) * others, target.threads) * strips; };
+  int best = wanted;
+  for (int strips = std::min(kMost, wanted * 3 / 2); strips > wanted / 2; --strips)
+    if (longest(strips) < longest(best))
+      best = strips;
+  return best;
+}
+
+/// How many vectors of each row a sum of `vectors` columns takes in at a time, of `plan_.strips` and its halves: those with which the last thread
+/// is done first. What a row costs besides its vectors counts as one of them.
+int RowEmitter::soonestStrips(int64_t vectors, int64_t others) const {
+  auto time = [&](int strips) { return llvm::divideCeil(llvm::divideCeil(vectors, strips) * others, target.threads) * (std::min<int64_t>(strips, vectors) + 1); };
+  int best = plan_.strips;
+  for (int strips = best / 2; strips >= 1; strips /= 2)
+    if (time(strips) < time(best))
+      best = strips;
+  return best;
+}
+
+LogicalResult RowEmitter::plan() {
+  plan_.width = std::max<int64_t>(1, target.vectorBits / model.maxElementBits);
+  AtomSet parallel = model.allAtoms, reduced = 0;
+  for (const Output &output : model.outputs)
+    parallel &= output.store.address.atoms();
+  for (const Node &node : model.nodes) {
+    if (!node.reduction)
+      continue;
+    parallel &= node.kept;
+    reduced |= node.reduced();
+  }
+  parallel &= ~reduced;
+  for (const Node &node : model.nodes) {
+    if (!node.reduction)
+      continue;
+    if (node.kept & ~parallel) {
+      why = "a reduction's result varies along an index that is not parallel";
+      return failure();
+    }
+  }
+  plan_.lane = chooseLane(model.allAtoms);
+  plan_.parallel = parallel;
+  if (plan_.lane >= 0 && (parallel & atomBit(plan_.lane))) {
+    plan_.column = true;
+    plan_.parallel &= ~atomBit(plan_.lane);
+  } else if (int rows = rowsAsLanes(parallel, reduced); rows >= 0) {
+    plan_.element = members(reduced).front();
+    plan_.lane = rows;
+    plan_.column = true;
+    plan_.parallel &= ~atomBit(rows);
+  }
+  if (!plan_.column && llvm::any_of(model.nodes, [&](const Node &node) { return node.reduction && !maySplit(node); })) {
+    why = "reduction with a combiner that cannot be split into lanes";
+    return failure();
+  }
+  double costPerPoint = 0;
+  for (const Node &node : model.nodes)
+    costPerPoint += node.cost;
+  plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 320 ? 2 : 1;
+  collectGroups();
+  if (plan_.element >= 0) {
+    int64_t size = model.atomSizes[plan_.lane];
+    plan_.strips = 1;
+    plan_.chunk = llvm::alignTo(std::min<int64_t>(size, 4096 / model.atomSizes[plan_.element]), plan_.width);
+    plan_.chunks = llvm::divideCeil(size, plan_.chunk);
+    chooseKept();
+    return success();
+  }
+  if (plan_.column && chooseBlock(reduced))
+    return success();
+  if (plan_.column && suitsTiles(reduced, costPerPoint)) {
+    // As wide as the cache allows, as many as threads can share evenly.
+    int64_t size = model.atomSizes[plan_.lane], strip = plan_.strips * plan_.width;
+    int64_t chunks = llvm::divideCeil(size, 128 * plan_.width);
+    if (model.product(plan_.parallel) < 2 * target.threads)
+      chunks = llvm::alignTo(chunks, target.threads);
+    plan_.tiled = true;
+    plan_.chunk = llvm::alignTo(llvm::divideCeil(size, chunks), strip);
+    plan_.chunks = llvm::divideCeil(size, plan_.chunk);
+    return success();
+  }
+  if (plan_.column) {
+    int64_t size = model.atomSizes[plan_.lane];
+    // Sums down the columns read a piece of each row: wide pieces suit the prefetcher.
+    if (reduced && costPerPoint <= 4)
+      plan_.strips = evenStrips(llvm::divideCeil(size, plan_.width), model.product(plan_.parallel));
+    else if (reduced)
+      plan_.strips = soonestStrips(llvm::divideCeil(size, plan_.width), model.product(plan_.parallel));
+    // Of extrema three vectors are carried.
+    constexpr int kMostExtrema = 4;
+    if (llvm::any_of(model.nodes, [&](const Node &node) { return isExtremum(node); }))
+      plan_.strips = std::min(plan_.strips, kMostExtrema);
+    plan_.strips = std::clamp<int64_t>(llvm::divideCeil(size, plan_.width), 1, plan_.strips);
+    int64_t strip = plan_.strips * plan_.width;
+    if (reduced) {
+      plan_.chunk = strip;
+    } else {
+      // About 4096 elements per iteration, in many equal pieces.
+      plan_.chunk = llvm::alignTo(std::min<int64_t>(size, 4096), strip);
+      // Few elements along the lanes: several rows per iteration.
+      SmallVector<int> order = outermostFirst(model, plan_.parallel);
+      int64_t iterations = model.product(plan_.parallel) * llvm::divideCeil(size, plan_.chunk);
+      // Pieces may have indices that are not the range's: an iteration runs through all of these.
+      int64_t largest = 0;
+      for (const Output &output : model.outputs)
+        largest = std::max(largest, model.product(output.store.address.atoms()));
+      int64_t elements = std::max(std::min(size, plan_.chunk), largest / iterations);
+      while (!order.empty() && elements < 1024) {
+        int64_t rows = model.atomSizes[order.back()];
+        // Not if it leaves too few iterations for the threads, unless there is hardly anything to do.
+        if (iterations / rows < 8 * target.threads && elements * iterations > 16384)
+          break;
+        elements *= rows;
+        iterations /= rows;
+        plan_.rows.insert(plan_.rows.begin(), order.pop_back_val());
+      }
+      // Short rows are best moved as a whole: a part of each at a time would touch every cache line twice.
+      if (!plan_.rows.empty() && costPerPoint <= 4 && size <= 8 * plan_.width) {
+        plan_.strips = llvm::divideCeil(size, plan_.width);
+        plan_.chunk = plan_.strips * plan_.width;
+      }
+    }
+    plan_.chunks = llvm::divideCeil(size, plan_.chunk);
+  }
+  if (!plan_.column)
+    for (RowGroup &group : plan_.groups) {
+      group.lane = chooseLane(group.inner);
+      if (group.lane >= 0)
+        group.strips = std::clamp<int64_t>(llvm::divideCeil(model.atomSizes[group.lane], plan_.width), 1, plan_.strips);
+    }
+  chooseKept();
+  chooseAhead();
+  if (plan_.column && !reduced)
+    chooseLater(costPerPoint);
+  return success();
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RowTiles.cpp - Sums down wide columns ------------------------------===//
+// Input:   sum over dimension 0 of x: 2048x2048.
+// Output:  an iteration adds a chunk of the columns: some rows at a time, all of the chunk, with its sums in scratch. Each of these rows is
+//          read from one end of the chunk to the other, which memory serves better than a few vectors of every row in turn. Each column
+//          still adds its elements in the order of the rows, so the results are those of the other way.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/rows/RowEmitter.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+/// How many rows are added between reading and writing the sums, best a number that divides all of them. Rows of a power of two share the
+/// lines of one place in the cache, of which there are eight.
+int64_t rowsAtOnce(int64_t rows) { return rows % 6 && rows % 5 == 0 ? 5 : std::min<int64_t>(rows, 6); }
+
+} // namespace
+
+/// Sums of all columns, nothing else along the rows; rows long enough for several chunks that are wider than what registers hold.
+bool RowEmitter::suitsTiles(AtomSet reduced, double costPerPoint) const {
+  constexpr int64_t kFewRows = 16;
+  constexpr double kCheap = 16;
+  int64_t inRegisters = 16 * plan_.width;
+  if (!reduced || costPerPoint > kCheap || model.atomSizes[plan_.lane] < 4 * inRegisters || model.product(reduced) < kFewRows)
+    return false;
+  return llvm::all_of(plan_.groups, [](const RowGroup &group) { return group.outputs.empty() || !group.inner; });
+}
+
+/// Calls `body` for every strip of the piece.
+void RowEmitter::alongPiece(PointEvaluator &at, const Piece &piece, llvm::function_ref<void(Points &)> body) {
+  int64_t width = plan_.width, strip = plan_.strips * width, size = model.atomSizes[plan_.lane], rest = size % strip;
+  auto strips = [&](Value base, int64_t lanes) {
+    Points points;
+    columnPoints(at, base, lanes, points);
+    body(points);
+  };
+  scf::ForOp loop = openLoop(at, piece.begin, piece.end, strip);
+  at.enterLoop(loop);
+  strips(loop.getInductionVar(), strip);
+  at.leave();
+  if (!rest)
+    return;
+  if (!piece.isLast)
+    return strips(at.constant(size - rest), rest);
+  OpBuilder b = at.builder();
+  auto branch = scf::IfOp::create(b, at.loc(), piece.isLast, /*withElseRegion=*/false);
+  at.enterRegion(branch, branch.thenBlock());
+  strips(at.constant(size - rest), rest);
+  at.leave();
+}
+
+/// Adds all rows of `loops` to the sums.
+void RowEmitter::tileRows(PointEvaluator &at, ArrayRef<int> loops, const RowGroup &group, const Piece &piece, ArrayRef<ScratchRow> sums) {
+  auto add = [&](ArrayRef<Value> rows) {
+    alongPiece(at, piece, [&](Points &columns) {
+      SmallVector<Value> carried;
+      for (PointEvaluator &column : columns)
+        for (auto [sum, type] : llvm::zip(sums, accumulatorTypes(group)))
+          carried.push_back(column.loadScratch(sum, type));
+      for (Value row : rows) {
+        Points points(columns.begin(), columns.end());
+        for (PointEvaluator &point : points) {
+          point.enter(point.block());
+          point.bindIndex(loops[0], row);
+        }
+        step(points, group, carried);
+      }
+      for (auto [slot, column] : llvm::enumerate(columns))
+        for (auto [number, sum] : llvm::enumerate(sums))
+          column.storeScratch(sum, carried[slot * sums.size() + number]);
+    });
+  };
+  int64_t size = model.atomSizes[loops[0]], atOnce = loops.size() > 1 ? 1 : rowsAtOnce(size), full = size / atOnce * atOnce;
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(full), atOnce);
+  at.enterLoop(loop);
+  if (loops.size() > 1) {
+    at.bindIndex(loops[0], loop.getInductionVar());
+    tileRows(at, loops.drop_front(), group, piece, sums);
+  } else {
+    SmallVector<Value> rows;
+    for (int64_t row = 0; row < atOnce; ++row)
+      rows.push_back(at.addConstant(loop.getInductionVar(), row));
+    add(rows);
+  }
+  at.leave();
+  if (full == size)
+    return;
+  SmallVector<Value> rows;
+  for (int64_t row = full; row < size; ++row)
+    rows.push_back(at.constant(row));
+  add(rows);
+}
+
+SmallVector<Type> RowEmitter::accumulatorTypes(const RowGroup &group) const {
+  SmallVector<Type> types;
+  for (const Node *node : group.reductions)
+    for (Value result : node->op->getResults())
+      types.push_back(getElementTypeOrSelf(result.getType()));
+  return types;
+}
+
+void RowEmitter::emitTiles(PointEvaluator &at, const Piece &piece) {
+  for (const RowGroup &group : plan_.groups) {
+    if (group.reductions.empty()) {
+      alongPiece(at, piece, [&](Points &columns) { step(columns, group, {}); });
+      continue;
+    }
+    SmallVector<ScratchRow> sums;
+    for (Type type : accumulatorTypes(group)) {
+      ScratchRow sum;
+      sum.address.add(plan_.lane, 1);
+      sum.memref = scratch->take(type, plan_.chunk + plan_.strips * plan_.width);
+      sum.origin = piece.begin;
+      sum.alongLanes = true;
+      sums.push_back(sum);
+    }
+    alongPiece(at, piece, [&](Points &columns) {
+      for (PointEvaluator &column : columns) {
+        const ScratchRow *sum = sums.begin();
+        for (const Node *node : group.reductions)
+          for (unsigned i = 0; i < node->op->getNumResults(); ++i)
+            column.storeScratch(*sum++, start(column, *node, i, /*vector=*/true));
+      }
+    });
+    SmallVector<int> loops = outermostFirst(model, group.inner);
+    tileRows(at, loops, group, piece, sums);
+    // The sums become the results, which are read from there.
+    alongPiece(at, piece, [&](Points &columns) {
+      for (PointEvaluator &column : columns) {
+        const ScratchRow *sum = sums.begin();
+        for (const Node *node : group.reductions) {
+          SmallVector<Value> values;
+          for (Value result : node->op->getResults())
+            values.push_back(column.loadScratch(sum[values.size()], getElementTypeOrSelf(result.getType())));
+          for (Value value : finishReduction(column, *node, values))
+            column.storeScratch(*sum++, value);
+        }
+      }
+    });
+    const ScratchRow *sum = sums.begin();
+    for (const Node *node : group.reductions)
+      for (Value result : node->op->getResults()) {
+        at.keepIn(result, *sum++);
+        at.readKept(result);
+      }
+  }
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- AttentionPattern.h - Find softmax(q k^T) v in a block --------------===//
+#pragma once
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/FusionPlan.h"
+#include "passes/fusion/Passes.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <optional>
+
+namespace millrace::fusion {
+
+/// The operations of each attention in the block that pays as one kernel and passes the check: a product, what turns its rows into weights,
+/// the product of those, and the transpose and conversion behind it; and backward passes, which compute the weights again. What uses
+/// a cluster's results comes after its root: operations of backward passes move for that. Masks that several of them share are cloned, so
+/// that each cluster has its own.
+std::vector<Cluster> findAttention(mlir::Block &block, const KernelCheck &isAttention);
+
+namespace attention {
+
+using Members = llvm::SetVector<mlir::Operation *>;
+
+inline constexpr unsigned kMostOps = 64;
+inline constexpr int64_t kFewestRows = 16, kFewestKeys = 16, kWidestHead = 512;
+
+/// Copies of operations that a cluster needs for itself.
+class Copies {
+public:
+  mlir::Operation *make(mlir::Operation *op, mlir::OpBuilder &builder);
+  /// Everything as it was.
+  void undo();
+
+private:
+  llvm::SmallVector<std::pair<mlir::Operation *, mlir::Operation *>> made; ///< original, copy
+};
+
+/// Between the products: what works on rows of the scores.
+bool isRowOperation(mlir::Operation *op);
+
+/// A splat constant or a broadcast of one number.
+bool isOneNumber(mlir::Value value);
+
+/// The width of the numbers in which a product of floats is summed up, else 0.
+unsigned sumsIn(stablehlo::DotGeneralOp dot);
+
+/// Masks: what costs less to compute than to read joins, as a copy if others need it, too. `products`: whose operands are read from memory.
+void joinMasks(Members &members, llvm::function_ref<bool(mlir::Operation *)> isProduct, Copies &copies, unsigned mostOps);
+
+/// A transpose or conversion that alone uses the result joins.
+void joinFollowers(Members &members, mlir::Operation *last);
+
+/// The operations in block order, if they pass the check.
+std::optional<Cluster> checkedCluster(const Members &members, const KernelCheck &isAttention);
+
+/// Backward passes; `taken`: the operations of the clusters found.
+void findGradients(mlir::Block &block, const KernelCheck &isAttention, std::vector<Cluster> &found, llvm::DenseSet<mlir::Operation *> &taken);
+
+} // namespace attention
+} // namespace millrace::fusion

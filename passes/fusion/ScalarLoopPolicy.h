@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ScalarLoopPolicy.h - Loops that can be one kernel ------------------===//
+#pragma once
+
+#include "dialects/stablehlo/Ops.h"
+
+namespace millrace::fusion {
+
+/// Values of up to this many elements live in registers: every element is a scalar of its own.
+inline constexpr int64_t kMaxScalars = 16;
+
+/// A tensor whose elements become scalars.
+bool isFewScalars(mlir::Type type);
+
+/// True if all of the loop can run on scalars: what it computes has few elements, and larger tensors that it carries or sees are
+/// only read and updated a few elements at a time, in place. Such a loop is one kernel (lowering/linalg/scalar/ScalarLoop.cpp);
+/// others are steps of the runtime.
+bool isScalarLoop(stablehlo::WhileOp loop);
+
+} // namespace millrace::fusion
