@@ -2,8 +2,8 @@
 """Lit configuration: `lit -sv lit` or `lit -v lit/passes/simplify/name.mlir`, no generated site file needed.
 
 The build folder is <root>/build; `--param build=DIR` or MILLRACE_BUILD name another one.
-Substitutions: %root %build %shared %python; FileCheck, not, count, split-file and our tools come by PATH.
-Features: jax, torch, iree (importable by %python), conformance (data of ../shared is there), long (`--param long=1`).
+Substitutions: %root %build %python; FileCheck, not, count, split-file and our tools come by PATH.
+Features: jax, torch, iree (importable by %python), long (`--param long=1`).
 """
 import importlib.util
 import os
@@ -14,7 +14,6 @@ import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 build = os.path.realpath(lit_config.params.get("build") or os.environ.get("MILLRACE_BUILD") or os.path.join(root, "build"))
-shared = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(root, "..", "shared"))
 llvm_bin = os.environ.get("MILLRACE_LLVM_BIN") or "/usr/lib/llvm-22/bin"
 if not os.path.isdir(llvm_bin):
     lit_config.fatal(f"{llvm_bin} does not exist: run scripts/setup, or name LLVM 22's tools with MILLRACE_LLVM_BIN")
@@ -38,13 +37,13 @@ config.excludes = ["Inputs", "lit.cfg.py", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(os.path.realpath(__file__))
 config.test_exec_root = os.path.join(build, "lit")
 
-config.substitutions += [("%root", root), ("%build", build), ("%shared", shared), ("%python", python)]
+config.substitutions += [("%root", root), ("%build", build), ("%python", python)]
 config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm_bin, os.environ.get("PATH", "")])
 config.environment["MILLRACE_BUILD"] = build
 # Tests never read or fill the user's cache.
 config.environment["MILLRACE_CACHE_DIR"] = os.path.join(build, "lit", "cache")
 config.environment["XDG_CACHE_HOME"] = os.path.join(build, "lit", "xdg-cache")
-for name in ("OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "CI", "MILLRACE_SHARED", "JAX_PLATFORMS",
+for name in ("OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "CI", "JAX_PLATFORMS",
              "CCACHE_DIR", "MILLRACE_PYTHON"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
@@ -58,8 +57,6 @@ sys.path.insert(0, os.path.join(root, "scripts"))
 from x86_levels import x86_levels  # noqa: E402
 
 config.available_features.update(x86_levels())
-if os.path.isdir(os.path.join(shared, "conformance")):
-    config.available_features.add("conformance")
 if lit_config.params.get("long"):
     config.available_features.add("long")
 # One hung test must not hang the run; lit needs psutil for that (scripts/check runs it with .venv's Python, which has it).

@@ -5,7 +5,7 @@
   lit          lit/ (text in, text out)
   unit         every build/bin/unit-* (gtest); the math functions and the emitters also for each level of x86-64 that the machine has
   e2e          pytest over test/e2e and test/python
-  conformance  ../shared/conformance three times: compiled, evaluator, negative control (of f32 and i8; of all types with --long);
+  conformance  test/conformance three times: compiled, evaluator, negative control (of f32 and i8; of all types with --long);
                a third of the programs (with --long all) compiled for each level of x86-64 that the machine has; with --long 300 programs
                on emulated 64-bit Arm
   jax          build/python-site gets both wheels; pytest over test/jax, and JAX's primitive harnesses, on the plug-in
@@ -41,8 +41,7 @@ import build_tree  # beside this file
 from x86_levels import x86_levels
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
-IN_CI = os.environ.get("CI", "").lower() in ("true", "1", "yes")
+CONFORMANCE = os.path.join(ROOT, "test", "conformance")
 NEEDED_GIGABYTES = 4  # a clone with .venv, build and caches had 2.7 after all tests; the rest is for what tests keep while they run
 PARTS = ["lint", "lit", "unit", "e2e", "conformance", "jax", "torch", "fuzz"]
 
@@ -328,13 +327,7 @@ def part_jax(arguments):
 
 
 def part_conformance(arguments):
-    runner = os.path.join(SHARED, "conformance", "run.py")
-    if not os.path.exists(runner):
-        if IN_CI:
-            say(f"no conformance data at {runner}, and CI=true asks for it")
-            return Count(failed=1)
-        say(f"no conformance data at {runner}: its three runs count as skipped")
-        return Count(skipped=3)
+    runner = os.path.join(CONFORMANCE, "run.py")
     total = Count()
     environment = dict(os.environ, MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "conformance-cache"), MILLRACE_CACHE="off")
     # The negative control is of the comparison, which types decide: two of them do for every day.
@@ -351,7 +344,7 @@ def part_conformance(arguments):
         folder = os.path.join(ROOT, "build", "conformance-" + level)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        data = os.path.join(SHARED, "conformance", "stablehlo-testdata")
+        data = os.path.join(CONFORMANCE, "programs")
         for i, name in enumerate(sorted(os.listdir(data))):
             if arguments.long or i % 3 == number % 3:
                 os.symlink(os.path.join(data, name), os.path.join(folder, name))

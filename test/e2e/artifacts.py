@@ -13,8 +13,7 @@ import numpy as np
 from benchmarks import tools
 
 LIT = os.path.join(tools.ROOT, "lit")
-SHARED = os.environ.get("MILLRACE_SHARED") or os.path.join(tools.ROOT, "..", "shared")
-CONFORMANCE = os.path.join(SHARED, "conformance", "stablehlo-testdata")
+CONFORMANCE = os.path.join(tools.ROOT, "test", "conformance", "programs")
 
 
 def translate(*flags, code):

@@ -35,7 +35,7 @@ def programs():
                os.path.join(tools.ROOT, "benchmarks", "model")]
     if LONG:
         folders += [os.path.join(artifacts.LIT, "passes", name) for name in ("simplify", "fusion", "chlo", "loops")]
-        folders += [artifacts.CONFORMANCE] if os.path.isdir(artifacts.CONFORMANCE) else []
+        folders += [artifacts.CONFORMANCE]
     found = {name: text for folder in folders for name, text in artifacts.text_programs(folder).items()}
     # jaxlib aborts when it prints dimension numbers that no convolution has.
     return {name: text for name, text in found.items() if "conv<raw" not in text}

@@ -382,8 +382,7 @@ def mutants(rng, single, count):
 def valid_programs(upstream):
     """Programs of the lit tests, function by function where a file has something that jaxlib does not know yet; conformance data."""
     paths = glob.glob(f"{ROOT}/lit/**/*.mlir", recursive=True)
-    shared = os.environ.get("MILLRACE_SHARED") or f"{ROOT}/../shared"
-    paths += glob.glob(f"{shared}/conformance/stablehlo-testdata/*.mlir")
+    paths += glob.glob(f"{ROOT}/test/conformance/programs/*.mlir")
     for path in sorted(paths):
         for part in parts(path):
             if not upstream.errors(part):
