@@ -3,7 +3,7 @@
 
   python -m benchmarks.iopddl [FILE.json[.gz] ...] [--share-of-time=1.0] [--threads=2] [--processor-time] [--seed=1] [--solver=PATH] [--json=FILE] [--out=FILE.md]
 
-Without files: all of ../shared/iopddl (MILLRACE_SHARED names another folder). Each problem gets the contest's time, 60 to 300 seconds by its
+Without files: all of the folder MILLRACE_IOPDDL, or else of benchmarks/problems, which has problem B alone. Each problem gets the contest's time, 60 to 300 seconds by its
 letter, times 8 / threads, because the contest had eight cores, times --share-of-time; other names get 60 seconds.
 With --processor-time the same number of seconds is measured on the processors, for a machine that does other work. The solver is build/bin/solve-sharding.
 
@@ -35,7 +35,7 @@ from benchmarks import tools
 
 IMPOSSIBLE = 10**18  # a cost at or above it; the contest's statement
 OTHER_SECONDS = 60  # for problems that are not the contest's
-SHARED = os.environ.get("MILLRACE_SHARED") or os.path.join(os.path.dirname(tools.ROOT), "shared")
+PROBLEMS = os.environ.get("MILLRACE_IOPDDL") or os.path.join(tools.ROOT, "benchmarks", "problems")
 KNOWN = os.path.join(tools.ROOT, "benchmarks", "results", "iopddl_best_known.json")
 
 
@@ -176,8 +176,7 @@ def main() -> int:
         parser.error("expected at least one thread and a share of the time above 0")
     if not os.path.exists(arguments.solver):
         parser.error(f"{arguments.solver} does not exist; `ninja -C build solve-sharding` makes it")
-    folder = os.path.join(SHARED, "iopddl")
-    files = arguments.files or sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json.gz"))
+    files = arguments.files or sorted(os.path.join(PROBLEMS, name) for name in os.listdir(PROBLEMS) if name.endswith(".json.gz"))
     with open(KNOWN, encoding="utf-8") as file:
         known = json.load(file)
     rows = []

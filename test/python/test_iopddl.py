@@ -55,10 +55,7 @@ def test_the_score_is_the_contests():
 
 @needs_solver
 def test_a_problem_of_the_contest_is_solved_to_optimality(tmp_path):
-    packed = os.path.join(iopddl.SHARED, "iopddl", "B.json.gz")
-    if not os.path.exists(packed):
-        pytest.skip("../shared/iopddl is not there")
-    with gzip.open(packed, "rb") as file:
+    with gzip.open(os.path.join(iopddl.tools.ROOT, "benchmarks", "problems", "B.json.gz"), "rb") as file:
         (tmp_path / "B.json").write_bytes(file.read())
     process = subprocess.run([SOLVER, str(tmp_path / "B.json"), "--iterations=60", "--quiet"], capture_output=True, text=True, check=True)
     result = json.loads(process.stdout)

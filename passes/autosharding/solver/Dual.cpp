@@ -9,7 +9,7 @@ using namespace millrace::autosharding;
 
 namespace {
 
-// Found by trial on the ten problems of ../shared/iopddl.
+// Found by trial on ten problems of google/iopddl.
 
 /// The first step as a share of the gap, and the one at which the bound hardly grows any more.
 constexpr double kFirstLength = 0.5, kLastLength = 1e-4;

@@ -9,7 +9,7 @@ using namespace millrace::autosharding;
 
 namespace {
 
-// All numbers below were found by trial on the ten problems of ../shared/iopddl; none of them matters for what a solution or a bound means.
+// All numbers below were found by trial on ten problems of google/iopddl; none of them matters for what a solution or a bound means.
 
 /// Heights of the prices in one swing, as shares of those that make the bound largest.
 constexpr double kHeights[] = {1.0, 0.7, 0.5, 0.3, 0.15, 0.0};
