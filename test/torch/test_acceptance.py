@@ -6,6 +6,7 @@ what they say. acceptance/elsewhere.toml lists the other programs, with the reas
 import ast
 import functools
 import glob
+import hashlib
 import importlib
 import inspect
 import os
@@ -78,16 +79,12 @@ def on_device():
 
 
 def test_verbatim():
-    """What stands in acceptance/ is what stands in the documents, where they are at hand, and every patch finds its place."""
+    """The programs are unchanged since they were compared with the documents, and every patch finds its place."""
     for name in acceptance.table("patches.toml"):
         restored(name)
-    for name, (document, code) in acceptance.programs().items():
-        shared = os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared")
-        for path in glob.glob(os.path.join(shared, "seeds", document + "_*.txt")):
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            parts = [code] if name != "003-15" else code.split("\n")
-            assert all(part.strip("\n") in text for part in parts), name
+    with open(os.path.join(acceptance.FOLDER, "digests.txt"), encoding="ascii") as file:
+        digests = {name: digest for digest, name in map(str.split, file)}
+    assert {name: hashlib.sha256(code.encode()).hexdigest() for name, (_, code) in acceptance.programs().items()} == digests
 
 
 def test_every_row_is_accounted_for():
