@@ -4,7 +4,7 @@
 In every round each program runs once directly after a probe (benchmarks/probe.cpp) of what bounds it: multiply-adds in registers, or
 copying and reading in the mix and with the working set of the program. The figure is the median over the rounds of (least time that the
 probe's peak allows) / (median time of the program): slow phases of the machine hit both. Operations and bytes are those that the compiler
-counts (xla-run --profile). Asked for is what issue 6 asks for; no test compares a figure with it.
+counts (xla-run --profile). The column "asked for" is the goal of its kind of program; no test compares a figure with it.
 """
 import argparse
 import os

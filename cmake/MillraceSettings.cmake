@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Compiler flags, packages and the launcher. Facts behind each line: shared/conventions.md section 3.
+# Compiler flags, packages and the launcher. Facts behind each line: docs/design/conventions.md section 3.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

@@ -85,7 +85,7 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
 }
 
 /// The clean-up after vector code from the emitters, which LLVM's default pipeline would spend most of its time on
-/// without improving (measured: shared/reference/codegen.md section 5).
+/// without improving (measured: docs/design/code-generation.md).
 static constexpr llvm::StringLiteral kShortPipeline =
     "function(early-cse),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
 

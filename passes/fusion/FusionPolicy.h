@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FusionPolicy.h - What may and what should share a kernel -----------===//
 //
-// The decisions of kernel fusion, apart from the graph algorithm (FusionPlan) and the mechanics (OutlineKernels).
+// The decisions of kernel fusion, apart from the graph algorithm (FusionPlan) and the mechanics (FuseKernels.cpp).
 // Everything here looks at one operation, or at one operation and the summary of a cluster.
 //
 //===----------------------------------------------------------------------===//
