@@ -4,8 +4,9 @@ import contextlib
 import functools
 import itertools
 import weakref
+from collections.abc import Mapping
 
-from . import _load
+from . import _load, _step
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _sessions = itertools.count(1)
@@ -23,7 +24,6 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
     if f is not None and not callable(f):
         raise TypeError(f"expects a function, but got {type(f).__name__}")
     if custom_compile_options:
-        from .torch_xla import set_custom_compile_options
         set_custom_compile_options(custom_compile_options)
     limit = max_different_graphs if max_different_graphs is not None else num_different_graphs_allowed
     title = name or getattr(f, "__name__", None) or (type(f).__name__ if f is not None else "the region")
@@ -31,12 +31,10 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
 
     @contextlib.contextmanager
     def region():
-        from .core.xla_model import _barrier
-
         def barrier(cause, counts=True):
             _XLAC._set_sync_cause(cause)
             try:
-                _barrier(False, counts=counts)
+                _step._barrier(counts=counts)
             finally:
                 _XLAC._set_sync_cause(None)
         eager, allowed = _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution()
@@ -76,3 +74,17 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
 def step():
     """A region (or a function, as a decorator) whose operations become one program."""
     return compile()
+
+
+def set_custom_compile_options(options: Mapping[str, object]) -> None:
+    """Sets options of the compiler.
+
+    Args:
+      options: The values by name. XLA's own options (xla_...) are accepted without effect; there are no others.
+
+    Raises:
+      ValueError: A name does not begin with xla_.
+    """
+    for option in options:
+        if not str(option).startswith("xla_"):
+            raise ValueError(f"no compile option {option!r}: those of XLA, which begin with xla_, are accepted without effect")

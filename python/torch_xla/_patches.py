@@ -2,7 +2,6 @@
 """What PyTorch does on other devices with kernels of its own, and modules that move to the device and back."""
 import functools
 import threading
-import types
 from collections.abc import Callable
 
 import torch
@@ -50,20 +49,11 @@ def _draw_indices(library: torch.library.Library) -> None:
     library.impl("randint.low_generator", drawing(torch.randint), "XLA")
 
 
-def without_exception(function: Callable) -> Callable:
-    """The function without what PyTorch does for the device type "xla" alone: SPMD, in which one process has all devices."""
-    code = function.__code__
-    assert "xla" in code.co_consts, f"{function.__qualname__} has no exception for xla any more"
-    constants = tuple("xla of one process" if value == "xla" else value for value in code.co_consts)
-    made = types.FunctionType(code.replace(co_consts=constants), function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
-
-
 def _have_all_devices():
     """In a world of one the process has all devices of a DeviceMesh("xla", ...): it needs no process group to know its place, and may be sliced.
     In one of several each process is a place of the mesh, with process groups, as on other devices."""
     from . import _world
+    from ._spmd_exception import without_exception
     from torch.distributed.device_mesh import DeviceMesh
     make_with_groups = without_exception(DeviceMesh.__init__)
     make, whole, group, local_rank = DeviceMesh.__init__, DeviceMesh.mesh, DeviceMesh.get_group, DeviceMesh.get_local_rank
@@ -78,7 +68,7 @@ def _have_all_devices():
             return make_with_groups(self, *args, **kwargs)
         make(self, *args, **kwargs)
         if is_ours(self):
-            from .distributed.spmd import xla_sharded_tensor  # noqa: F401  who has a mesh makes DTensors on it
+            from .distributed.spmd import _dtensor  # noqa: F401  who has a mesh makes DTensors on it
             self._rank, self._dim_group_names, self._coordinate_on_dim = 0, [], (0,) * len(self._layout)
 
     def mesh(self):

@@ -9,6 +9,7 @@ import json
 import torch
 
 from . import _load
+from ._mark_text import Op, config, rename
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _STORAGE = {torch.int8: "i8", torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32"}
@@ -90,8 +91,7 @@ def _element(type_):
 
 
 def rewrite(ops):
-    """The operations (_composites.Op) with marks replaced."""
-    from ._composites import Op, config, rename
+    """The operations (_mark_text.Op) with marks replaced."""
     made, quantized = [], {}  # of an integer value: (the quantized one that it is the bits of, its type)
     real = {}  # of an integer value and its types: what it stands for, which is computed once for all who ask
     for number, op in enumerate(ops):

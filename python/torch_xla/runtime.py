@@ -6,6 +6,7 @@ import os
 import re
 
 from . import _load, _world
+from ._devices import xla_device  # noqa: F401
 from .utils.utils import check_env_flag
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -39,12 +40,6 @@ def is_bf16_supported():
 def using_pjrt():
     """True: the name of an old question, whether the runtime is PJRT (and not XRT)."""
     return True
-
-
-def xla_device(n=None, devkind=None):
-    """See xm.xla_device()."""
-    from .core import xla_model
-    return xla_model.xla_device(n, devkind)
 
 
 def local_process_count():

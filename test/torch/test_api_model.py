@@ -101,7 +101,7 @@ def test_closures_run_after_the_barrier_in_order():
         raise KeyError("from a closure")
     xm.add_step_closure(fails, run_async=True)
     xm.mark_step()
-    xm._async_handler._queue.join()
+    torch_xla._step._async_handler._queue.join()
     xm.add_step_closure(lambda: None, run_async=True)
     with pytest.raises(KeyError, match="from a closure"):
         xm.mark_step()

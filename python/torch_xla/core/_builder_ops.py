@@ -2,7 +2,7 @@
 """The operations of torch_xla.core.xla_builder in StableHLO, by the names that mkop() takes."""
 import torch
 
-from ._builder import NAMES, TORCH_TYPES, Node, array, padding_of, pairs, tensor_type, window_sizes
+from ._builder import NAMES, TORCH_TYPES, Builder, Node, array, padding_of, pairs, tensor_type, window_sizes
 
 OPS = {}
 _FLOATS = ("f32", "f64", "bf16", "f16")
@@ -349,10 +349,11 @@ def _reduce_window(builder, ops, kw):
 
 @_op("MaxPool")
 def _max_pool(builder, ops, kw):
-    from .xla_builder import Op
     x = ops[0]
     lowest = torch.tensor(-torch.inf if x.dtype in _FLOATS else torch.iinfo(TORCH_TYPES[x.dtype]).min, dtype=TORCH_TYPES[x.dtype])
-    combine = Op.make_computation("Max", lambda a, b: a.max(b), [Op(node) for node in _scalars(builder, x)])
+    maximum = Builder("Max")
+    pair = [maximum.parameter(number, {"type": x.dtype, "sizes": ()}) for number in range(2)]
+    combine = maximum.build("Max", OPS["Max"](maximum, pair, {}))
     window, strides = list(kw["kernel_size"]), list(kw["stride"])
     if len(window) != len(x.sizes):  # of the spatial dims only
         spatial = list(kw["spatial_dimensions"])

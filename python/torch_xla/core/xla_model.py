@@ -8,8 +8,9 @@ import time
 
 import torch
 
-from .. import _load, _replicas, _world
-from ..utils import closures as _closure_handlers
+from .. import _composites, _devices, _load, _step, _world, runtime
+from .._devices import xla_device  # noqa: F401
+from .._step import _run_step_closures, add_step_closure  # noqa: F401
 from ..utils import utils as xu
 from . import _collectives, _files
 from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUCE_OR, REDUCE_SUM,  # noqa: F401
@@ -19,8 +20,6 @@ from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUC
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators of the user's own: XLA_LIB.define(...)
-_closures, _async_closures = [], []
-_sync_handler, _async_handler = _closure_handlers.ClosureHandler(), _closure_handlers.AsyncClosureHandler()
 
 
 class MemoryInfo(dict):
@@ -30,53 +29,31 @@ class MemoryInfo(dict):
 #===-- Devices ---------------------------------------------------------------===
 
 
-def xla_device(n=None, devkind=None):
-    """The device with index `n`, or the default one. `devkind`: the kind it must be of ("CPU")."""
-    _check_kind(devkind)
-    from ..torch_xla import device
-    return device(n)
-
-
-def _check_kind(devkind):
-    if devkind is not None and "CPU" not in xu.as_list(devkind):
-        raise RuntimeError(f"no device of kind {devkind}: available is CPU")
-
-
 def get_xla_supported_devices(max_devices=None, devkind=None):
     """The devices of this process as strings, at most `max_devices`; None if there is none of kind `devkind`."""
     if isinstance(max_devices, (str, list)):  # the kind stood first once
         max_devices, devkind = None, max_devices
-    if devkind is not None and "CPU" not in xu.as_list(devkind):
+    if not _devices.is_kind_supported(devkind):
         return None
-    from ..torch_xla import devices
-    return [str(device) for device in devices()][:max_devices]
-
-
-def _check_device(device):
-    """The index of a device; RuntimeError for what is none."""
-    from ..torch_xla import device_count
-    found, count = torch.device(device if device is not None else "xla"), device_count()
-    if found.type != "xla" or (found.index or 0) >= count:
-        raise RuntimeError(f"expects a device of xla:0 to xla:{count - 1}, but got {device}")
-    return _XLAC._current_device() if found.index is None else found.index
+    return [str(device) for device in _devices.devices()][:max_devices]
 
 
 def xla_device_hw(device):
     """The hardware behind a device: "CPU"."""
-    _check_device(device)
+    _devices.index_of(device)
     return "CPU"
 
 
 def xla_device_kind(device=None):
     """The kind of hardware in the runtime's words."""
-    _check_device(device)
+    _devices.index_of(device)
     return "cpu"
 
 
 def xla_real_devices(devices=None):
     """Names in the runtime of these (or all) devices."""
-    from ..torch_xla import real_devices
-    return [real_devices()[_check_device(device)] for device in devices] if devices else real_devices()
+    names = _devices.real_devices()
+    return [names[_devices.index_of(device)] for device in devices] if devices else names
 
 
 def parse_xla_device(device):
@@ -92,9 +69,9 @@ def xla_replication_devices(local_devices=None):
 
 def set_replication(device, devices):
     """Says with which devices a device replicates: a device with itself at most."""
-    _check_device(device)
+    _devices.index_of(device)
     for other in devices:
-        _check_device(other)
+        _devices.index_of(other)
 
 
 def is_xla_tensor(tensor):
@@ -104,61 +81,30 @@ def is_xla_tensor(tensor):
 
 def get_memory_info(device=None):
     """MemoryInfo of the device: bytes_used, bytes_limit (MILLRACE_MEMORY_LIMIT, else the host's memory), peak_bytes_used."""
-    _check_device(device)
+    _devices.index_of(device)
     used, peak, limit = _XLAC._memory_stats()
     return MemoryInfo(bytes_used=used, bytes_limit=limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), peak_bytes_used=peak)
 
 
 def reset_peak_memory(device=None):
     """Forgets the peak: peak_bytes_used of get_memory_info() counts from now on. What still runs is waited for."""
-    _check_device(device)
+    _devices.index_of(device)
     wait_device_ops()
     _XLAC._clear_memory_stats()
 
 
-#===-- The step barrier ------------------------------------------------------===
-
-
-def _barrier(wait, counts=True, reset_scope=True):
-    if place := _replicas.current():  # all replicas come to it, and one of them passes it for all
-        replicas, index = place
-        if next(number for number, one in enumerate(replicas.meet(index, "", True).brought) if one) != index:
-            return
-    if counts:
-        _XLAC._count("MarkStep")
-        if xu.check_env_flag("XLA_EMIT_STEPLOG"):
-            print("torch_xla: step barrier", file=sys.stderr, flush=True)
-    _XLAC._profile_begin_region("StepMarker", "")
-    try:
-        _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
-    finally:
-        _XLAC._profile_end_region()
-    if counts and reset_scope:
-        _XLAC._reset_scopes()
-    _run_step_closures()
-    if "XLA_METRICS_FILE" in os.environ:
-        from ..debug import metrics_saver
-        metrics_saver.save_metrics()
-
-
-def _run_step_closures():
-    now, later = list(_closures), list(_async_closures)
-    _closures.clear()
-    _async_closures.clear()
-    for closure in later:
-        _async_handler.run(closure)
-    _sync_handler.run_all(now)
+#===-- Waiting for and reading what was recorded -----------------------------===
 
 
 def mark_step(wait=False, reset_scope=True):
-    """The step barrier, see torch_xla.sync()."""
-    _barrier(wait, reset_scope=reset_scope)
+    """The step barrier, see torch_xla.sync(). (tracing/Analysis.cpp finds it by its name and file.)"""
+    _step._barrier(wait, reset_scope=reset_scope)
 
 
 def wait_device_ops(devices=[]):
     """Waits for everything that was started on these (or all) devices."""
     for device in devices:
-        _check_device(device)
+        _devices.index_of(device)
     _XLAC._wait()
 
 
@@ -166,12 +112,6 @@ def unlazy(tensors):
     """Compiles and starts what these tensors need, in one program; their values are there when this returns."""
     _XLAC._xla_sync_multi(list(tensors))
     _XLAC._wait()
-
-
-def add_step_closure(closure, args=(), run_async=False):
-    """Runs closure(*args) after the next step barrier, when the tensors in `args` are computed. `run_async`: on another thread,
-    in order, beside the next step; what it raises is raised at a later barrier."""
-    (_async_closures if run_async else _closures).append(lambda: closure(*args))
 
 
 def optimization_barrier_(tensors):
@@ -186,7 +126,6 @@ def behind_optimization_barrier(tensors):
 
 def get_stablehlo(tensors=None):
     """StableHLO text of what computes these tensors (None or none: everything pending)."""
-    from .. import _composites
     return _composites.rewrite(_XLAC._get_xla_tensors_stablehlo(list(tensors) if tensors else None))
 
 
@@ -200,19 +139,16 @@ def get_stablehlo_bytecode(tensors=None):
 
 def get_ordinal(defval=0):
     """Index of this replica among all, see xr.global_ordinal()."""
-    from .. import runtime
     return runtime.global_ordinal()
 
 
 def get_local_ordinal():
     """Index of this replica on its host."""
-    from .. import runtime
     return runtime.local_ordinal()
 
 
 def xrt_world_size(defval=1):
     """Number of replicas, see xr.world_size()."""
-    from .. import runtime
     return runtime.world_size()
 
 
@@ -423,6 +359,13 @@ def _send_by_place(batch, device, specs):
     return type(batch)(*sent) if hasattr(batch, "_fields") else type(batch)(sent)
 
 
+def _replicated(cpu):
+    """A copy of a CPU tensor that every device holds, and that is known to be so."""
+    made = cpu.to(xla_device())
+    _XLAC._spmd_mark(made, "{replicated}", None)
+    return made
+
+
 def send_cpu_data_to_device(datas, device, input_sharding=None):
     """A copy of the nested `datas` with its CPU tensors on the device. A single tensor comes back as a list of one.
 
@@ -434,16 +377,16 @@ def send_cpu_data_to_device(datas, device, input_sharding=None):
         return [_send_by_name(data, device, input_sharding) for data in datas]
     if isinstance(input_sharding, (list, tuple)):
         return [_send_by_place(data, device, input_sharding) for data in datas]
-    if input_sharding is not None and not hasattr(input_sharding, "can_apply"):
+    if input_sharding is not None and not hasattr(input_sharding, "upload"):
         raise ValueError(f"input_sharding: expects a ShardingSpec, or a dict or list of them, but got {input_sharding!r}")
 
-    def send(tensors):
-        if input_sharding is None and not _XLAC._spmd_partitions():
+    def copies(tensors):
+        if input_sharding is not None:
+            return [input_sharding.upload(tensor) for tensor in tensors]
+        if not _XLAC._spmd_partitions():
             return [tensor.to(device) for tensor in tensors]
-        from ..distributed.spmd.xla_sharding import upload
-        return [upload(tensor, input_sharding) for tensor in tensors]
-    return ToXlaTensorArena(send,
-                            lambda value: isinstance(value, torch.Tensor) and value.device.type == "cpu").transform(datas)
+        return [_replicated(tensor) for tensor in tensors]
+    return ToXlaTensorArena(copies, lambda value: isinstance(value, torch.Tensor) and value.device.type == "cpu").transform(datas)
 
 
 #===-- Random numbers --------------------------------------------------------===
@@ -451,21 +394,21 @@ def send_cpu_data_to_device(datas, device, input_sharding=None):
 
 def get_rng_state(device=None):
     """Where the device's random numbers are: set_rng_state() of it gives the numbers that come next again."""
-    _check_device(device)
+    _devices.index_of(device)
     seed, draws = _XLAC._rng_state()
     return (seed + 0x9e3779b97f4a7c15 * draws) & (1 << 64) - 1  # a draw depends on this sum only (csrc/Generator.cpp)
 
 
 def set_rng_state(seed, device=None):
     """Sets the seed of the device's random numbers."""
-    _check_device(device)
+    _devices.index_of(device)
     _XLAC._set_seed(int(seed) & (1 << 64) - 1)
 
 
 @contextlib.contextmanager
 def fork_rng(device=None, enabled=True):
     """Random numbers drawn inside leave the device's generator as it was."""
-    _check_device(device)
+    _devices.index_of(device)
     state = _XLAC._rng_state()
     try:
         yield

@@ -5,7 +5,7 @@ import functools
 
 import torch
 
-from .. import _replicas, _world
+from .. import _devices, _replicas, _world
 from .. import runtime as xr
 from ..core import xla_model as xm
 from . import parallel_loader as pl
@@ -38,7 +38,7 @@ class DataParallel:
         if len(device_ids) > 1 and (_world.process_count() > 1 or xr.is_spmd()):
             raise RuntimeError("data_parallel on several devices is for a program of one process without SPMD: with several processes each has one device")
         for device in device_ids:
-            xm._check_device(device)
+            _devices.index_of(device)
         self._options, self._devices = kwargs, [str(device) for device in device_ids]
         made = network if not callable(network) or hasattr(network, "parameters") else network()
         self._models = [copy.deepcopy(made).to(device) for device in self._devices] or [made]
@@ -68,7 +68,7 @@ class DataParallel:
     def _work(self, loop_fn, index, parallel):
         """The loop of one replica, whose device is the one on which its thread makes tensors."""
         outer = xm._XLAC._current_device()
-        xm._XLAC._set_current_device(xm._check_device(self._devices[index]))
+        xm._XLAC._set_current_device(_devices.index_of(self._devices[index]))
         try:
             return loop_fn(self._models[index], parallel.per_device_loader(self._devices[index]), torch.device(self._devices[index]),
                            self._contexts[index])

@@ -8,7 +8,7 @@ import weakref
 
 import torch
 
-from .. import _replicas
+from .. import _devices, _replicas
 from ..core import xla_model as xm
 from ..debug import profiler as xp
 from ..utils import keyd_queue
@@ -110,7 +110,7 @@ class ParallelLoader:
             raise ValueError("expects at least one device for the batches, but got none")
         for device in devices:
             if device is not None and torch.device(device).type == "xla":
-                xm._check_device(device)
+                _devices.index_of(device)
         self._batchdim, self._batches_per_execution, self._done = batchdim, batches_per_execution, False
         self._queues = {str(xm.xla_device() if device is None else device):
                         PerDeviceQueue(device, loader_prefetch_size, device_prefetch_size) for device in devices}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loops with a counter and loops with a condition, on the device."""
-import torch
 from torch._higher_order_ops.while_loop import while_loop  # noqa: F401  (on the device: _control_flow.py)
 
 from ._control_flow import _to_device, _while_loop_op, while_loop as _while_loop

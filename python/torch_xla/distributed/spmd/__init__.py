@@ -10,8 +10,7 @@ from .debugging import visualize_sharding, visualize_tensor_sharding
 from .explain import explain, partitioned
 from ._places import ShardingError
 from . import api, debugging, xla_sharding
-from ...experimental import dynamo_mark_sharding as _dynamo_mark_sharding  # registers torch.ops.xla.dynamo_mark_sharding
-
+from . import _dynamo_operator as _dynamo_operator  # registers torch.ops.xla.dynamo_mark_sharding
 
 
 def __getattr__(name):

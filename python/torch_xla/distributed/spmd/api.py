@@ -7,11 +7,12 @@ import torch
 
 from ... import runtime as xr
 from ... import _XLAC, _world
-from ..._patches import without_exception
+from ..._spmd_exception import without_exception
 from ...core import xla_model as xm
-from ._places import ShardingDimError, ShardingUnsupported, describe, error
-from .mesh import check_devices, mesh_of_dtensor, placed
-from .xla_sharding import ShardingSpec, mark_sharding, upload, wrap_as_sharded_tensor
+from ._input_sharding import ShardingSpec
+from ._placements import convert_to_xla_mesh, convert_to_xla_partition_spec  # noqa: F401
+from ._places import describe
+from .xla_sharding import mark_sharding, wrap_as_sharded_tensor
 
 
 def with_xla(func):
@@ -35,84 +36,17 @@ def _of_processes(func):
     return choose
 
 
-def _check_kind(dt_mesh, what):
-    if dt_mesh.device_type != "xla":
-        raise error(what, 'a DeviceMesh of the device type "xla"', repr(dt_mesh.device_type))
-
-
-def convert_to_xla_mesh(dt_mesh, what="DeviceMesh"):
-    """The Mesh of the devices of a DeviceMesh("xla", ...): all that there are, or some."""
-    _check_kind(dt_mesh, what)
-    check_devices(dt_mesh.mesh.flatten().tolist(), tuple(dt_mesh.mesh.shape), what)
-    mesh = mesh_of_dtensor(dt_mesh)
-    mesh.over_all(what)
-    return mesh
-
-
-def convert_to_xla_partition_spec(tensor, placements, mesh=None, is_method=False):
-    """The partition spec of placements, one per axis of the mesh: Shard(dim) and Replicate(). Partition specs do not say Partial() (NotImplementedError);
-    on a DeviceMesh it is a whole value."""
-    what = f"placements of {describe(tensor, is_method)}"
-    if mesh is not None and len(placements) != len(mesh.mesh_shape):
-        raise error(what, f"one for each of the mesh's {len(mesh.mesh_shape)} axes", placements)
-    if any(placement.is_partial() for placement in placements):
-        raise error(what, "Shard and Replicate", placements, ShardingUnsupported)
-    return _spec(tensor, placements, None if mesh is None else mesh.mesh_shape, what)
-
-
-def _spec(tensor, placements, sizes, what):
-    axes = [[] for _ in range(tensor.dim())]
-    for axis, placement in reversed(list(enumerate(placements))):
-        factor = getattr(placement, "split_factor", None)
-        if placement.is_shard() or factor is not None:
-            dim = placement.dim + tensor.dim() if placement.dim < 0 else placement.dim
-            if not 0 <= dim < tensor.dim():
-                raise error(what, f"dims below {tensor.dim()}", placement, ShardingDimError)
-            # A strided one comes after axes that stand behind it: as many as make up its factor.
-            behind = 0
-            while factor is not None and factor > 1 and sizes is not None and behind < len(axes[dim]) and factor % sizes[axes[dim][behind]] == 0:
-                factor //= sizes[axes[dim][behind]]
-                behind += 1
-            if factor not in (None, 1):
-                raise error(what, "a split factor that is the product of the axes behind", placement)
-            axes[dim].insert(behind, axis)
-        elif not (placement.is_replicate() or placement.is_partial()):
-            raise error(what, "Shard, Replicate and Partial", placement, ShardingUnsupported)
-    return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
-
-
-def place(tensor, device_mesh, placements, what):
-    """(Mesh, partition spec) of placements on a DeviceMesh, one per dim of it (None: all of them Replicate()); raises where they do not fit. Partial()
-    is whole: what devices have to add up is added up as soon as it is there."""
-    _check_kind(device_mesh, what)
-    if placements is not None and len(placements) != device_mesh.ndim:
-        raise error(what, f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
-    mesh, axes = placed(device_mesh, what)
-    mesh.over_all(what)
-    spec = _spec(tensor, placements or (), device_mesh.shape, what)
-    flat = [[axis for index in (entry if isinstance(entry, tuple) else (entry,)) for axis in axes[index]] if entry is not None else []
-            for entry in spec]
-    root = device_mesh._get_root_mesh()
-    if root is not device_mesh and tensor.device.type == "xla":
-        # A part of a mesh says nothing about the other axes.
-        said = {axis for each in axes for axis in each}
-        for axis, before in enumerate(wrap_as_sharded_tensor(tensor).placements_on(root)):
-            if axis not in said and before.is_shard():
-                flat[before.dim] = sorted(flat[before.dim] + [axis])
-    return mesh, tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in flat)
-
-
 @_of_processes
 @with_xla
 def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute_tensor"):
     """distribute_tensor() for the device: the tensor of the CPU (each device gets its part) or of the device (in place), split as the
     placements say. Without placements every device has all of it."""
+    from .xla_sharded_tensor import XLAShardedTensor, place
     mesh, spec = place(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
     if tensor.device.type == "xla":
         made = mark_sharding(tensor, mesh, spec)
     else:
-        made = wrap_as_sharded_tensor(upload(tensor.detach(), ShardingSpec(mesh, spec))).requires_grad_(tensor.requires_grad)
-    from .xla_sharded_tensor import XLAShardedTensor
+        made = wrap_as_sharded_tensor(ShardingSpec(mesh, spec).upload(tensor.detach())).requires_grad_(tensor.requires_grad)
     return XLAShardedTensor._placed(made, device_mesh, placements)
 
 

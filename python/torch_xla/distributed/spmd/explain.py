@@ -6,7 +6,7 @@ import torch
 
 from ... import _XLAC
 from ._places import annotated_at
-from .xla_sharding import unwrap_sharded_tensor
+from ._marking import unwrap_sharded_tensor
 
 _ARGUMENT = re.compile(r"\bargument (\d+) of @main\b")
 

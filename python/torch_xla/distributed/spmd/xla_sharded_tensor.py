@@ -8,14 +8,16 @@ from typing import Union
 import numpy as np
 import torch
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import DTensor, Replicate, Shard, _api
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor.placement_types import _StridedShard
 
 from ... import _XLAC
+from ._marking import clear_sharding, mark
+from ._placements import check_kind, convert_to_xla_partition_spec, partition_spec_of
 from ._places import ShardingError, describe, error
 from .debugging import parse
-from .mesh import COPIES, ShardingType, _tiles_text, shifted, type_of
+from .mesh import COPIES, Mesh, ShardingType, _tiles_text, placed, shifted, type_of
 
 
 def no_dispatch():
@@ -76,16 +78,13 @@ class XLAShardedTensor(DTensor):
             if elem.is_leaf and elem.requires_grad:
                 made._marked = elem
             return made
-        from .api import place
-        from .mesh import Mesh
-        from .xla_sharding import mark_sharding
         value, on = elem.detach().as_subclass(torch.Tensor), mesh
         if mesh is not None:
             mesh, spec = place(value, mesh, placements, f"XLAShardedTensor of {describe(value)}")
         else:
             mesh, spec = Mesh(np.arange(np.prod(mesh_shape)), mesh_shape), partition_spec
         if value.device.type == "xla":
-            made = mark_sharding(value.clone(), mesh, spec)
+            made = _marked(value.clone(), mesh, spec)
         else:
             made = value.as_subclass(cls)
             made._noted = mesh.plain(), [[mesh.plain()[0][axis] for axis in dim] for dim in mesh.axes_of(spec)]
@@ -214,7 +213,6 @@ class XLAShardedTensor(DTensor):
 
     def _placements_on(self, device_mesh, text):
         """Per axis of the mesh the dim whose part changes along it. ValueError where no placements say that."""
-        from .api import place
         if "_noted" in self.__dict__:
             places = {name: dim for dim, names in enumerate(self._noted[1]) for name in names}
             axes = self._noted[0][0]
@@ -275,7 +273,6 @@ class XLAShardedTensor(DTensor):
 
     def full_tensor(self, *, grad_placements=None):
         """The whole tensor, on every device, as a plain one. `grad_placements`: how its gradient is split."""
-        from .xla_sharding import clear_sharding
         made = clear_sharding(self.global_tensor + 0)
         if grad_placements is not None and made.requires_grad:
             made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
@@ -284,9 +281,6 @@ class XLAShardedTensor(DTensor):
     def redistribute(self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None):
         """The tensor with other placements (a new one), on a DeviceMesh or Mesh, by default its own; `async_op`: no effect, nothing is
         waited for. `forward_dtype`: the type of the result; `backward_dtype`: the one in which its gradient comes back."""
-        from .api import convert_to_xla_partition_spec, place
-        from .mesh import Mesh
-        from .xla_sharding import mark_sharding
         what = f"redistribute of {describe(self, is_method=True)}"
         if placements is None:
             raise error(what, "placements", "None")
@@ -301,7 +295,7 @@ class XLAShardedTensor(DTensor):
         value = value.clone()
         if backward_dtype is not None and value.requires_grad:
             value = _GradientIn.apply(value, backward_dtype)
-        return self._placed(mark_sharding(value, mesh, spec), on, placements)
+        return self._placed(_marked(value, mesh, spec), on, placements)
 
     def invalidate_spec_cache(self):
         """Forgets what _spec has found. It notices other shardings by itself."""
@@ -337,6 +331,33 @@ class XLAShardedTensor(DTensor):
         return made
 
 
+def place(tensor, device_mesh, placements, what):
+    """(Mesh, partition spec) of placements on a DeviceMesh, one per dim of it (None: all of them Replicate()); raises where they do not fit. Partial()
+    is whole: what devices have to add up is added up as soon as it is there."""
+    check_kind(device_mesh, what)
+    if placements is not None and len(placements) != device_mesh.ndim:
+        raise error(what, f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
+    mesh, axes = placed(device_mesh, what)
+    mesh.over_all(what)
+    spec = partition_spec_of(tensor, placements or (), device_mesh.shape, what)
+    flat = [[axis for index in (entry if isinstance(entry, tuple) else (entry,)) for axis in axes[index]] if entry is not None else []
+            for entry in spec]
+    root = device_mesh._get_root_mesh()
+    if root is not device_mesh and tensor.device.type == "xla":
+        # A part of a mesh says nothing about the other axes.
+        said = {axis for each in axes for axis in each}
+        for axis, before in enumerate(XLAShardedTensor(tensor).placements_on(root)):
+            if axis not in said and before.is_shard():
+                flat[before.dim] = sorted(flat[before.dim] + [axis])
+    return mesh, tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in flat)
+
+
+def _marked(t, mesh, partition_spec):
+    """The tensor with a sharding, as an XLAShardedTensor; in a function that Dynamo compiles, as a plain one."""
+    made = mark(t, mesh, partition_spec)
+    return made if torch.compiler.is_dynamo_compiling() else XLAShardedTensor(made)
+
+
 _found = {}  # shardings of values that are still to be computed, by the hash of their graphs
 
 
@@ -354,10 +375,8 @@ class _GradientIn(torch.autograd.Function):
 
 
 def _gradient_on(device_mesh, placements, grad):
-    from .api import place
-    from .xla_sharding import mark_sharding
     mesh, spec = place(grad, device_mesh, placements, "grad_placements")
-    return mark_sharding(grad.clone(), mesh, spec).global_tensor
+    return _marked(grad.clone(), mesh, spec).global_tensor
 
 
 def _orders(placements, sizes):
@@ -382,29 +401,6 @@ def _as_arguments(mesh):
     """(names, sizes, devices) of a mesh in the order of Mesh()."""
     names, sizes, devices = mesh
     return devices, sizes, names
-
-
-def _from_local(local_tensor, device_mesh=None, placements=None, **options):
-    """DTensor.from_local() on a mesh of the type "xla": one process has all devices, so its tensor is the whole."""
-    if device_mesh is None or device_mesh.device_type != "xla":
-        return _from_local_of_torch(local_tensor, device_mesh, placements, **options)
-    from .api import xla_distribute_tensor
-    return xla_distribute_tensor(local_tensor, device_mesh, placements, what="DTensor.from_local")
-
-
-def _made_on(init_op, size, device_mesh=None, placements=None, **kwargs):
-    """zeros(), rand() and their like of torch.distributed.tensor on a mesh of the type "xla"."""
-    mesh = device_mesh or _api._mesh_resources.get_current_mesh()
-    if mesh.device_type != "xla":
-        return _made_of_torch(init_op, size, device_mesh, placements, **kwargs)
-    from .api import xla_distribute_tensor
-    requires_grad = kwargs.pop("requires_grad", False)
-    value = init_op(size, *((kwargs.pop("fill_value"),) if init_op is torch.full else ()), **kwargs, device="xla")
-    return xla_distribute_tensor(value, mesh, placements, what=init_op.__name__).requires_grad_(requires_grad)
-
-
-_made_of_torch, _api._dtensor_init_helper = _api._dtensor_init_helper, _made_on
-_from_local_of_torch, DTensor.from_local = DTensor.from_local, staticmethod(_from_local)
 
 
 def mesh_of(tensor):

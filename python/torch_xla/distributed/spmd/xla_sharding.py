@@ -1,36 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Annotations of tensors: which dims are split over which axes of a mesh."""
 import ast
-import dataclasses
-import sys
 
 import numpy as np
 import torch
 
-from ... import runtime as xr
 from ... import _XLAC
 from ...core import xla_model as xm
-from ._places import ShardingError, describe, error
+from ._input_sharding import ShardingSpec, XlaShardingSpec  # noqa: F401
+from . import _marking
+from ._marking import clear_sharding, unwrap_sharded_tensor  # noqa: F401
+from ._places import ShardingError, describe, error  # noqa: F401
 from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
-                   shifted, type_of)
+                   shifted)
+
+_WRAPPERS = ("XLAShard", "XLAShardedTensor")
 
 
 def __getattr__(name):
     """XLAShardedTensor is a DTensor, whose import takes a second: only who splits tensors waits for it."""
-    if name in ("XLAShard", "XLAShardedTensor"):
+    if name in _WRAPPERS:
         from . import xla_sharded_tensor
         return getattr(xla_sharded_tensor, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _is_wrapped(t):
-    module = sys.modules.get(f"{__package__}.xla_sharded_tensor")
-    return module is not None and isinstance(t, module.XLAShardedTensor)
-
-
-def unwrap_sharded_tensor(t):
-    """The plain tensor of an XLAShardedTensor; other tensors as they are."""
-    return t.global_tensor if _is_wrapped(t) else t
 
 
 def wrap_as_sharded_tensor(t, mesh_shape=None, partition_spec=None):
@@ -44,27 +36,9 @@ def wrap_as_sharded_tensor(t, mesh_shape=None, partition_spec=None):
 
 def wrap_if_sharded(x):
     """A tensor that has a sharding as an XLAShardedTensor; anything else as it is."""
-    if isinstance(x, torch.Tensor) and not _is_wrapped(x) and x.device.type == "xla" and _XLAC._spmd_text(x):
+    if isinstance(x, torch.Tensor) and not _marking.is_wrapped(x) and x.device.type == "xla" and _XLAC._spmd_text(x):
         return wrap_as_sharded_tensor(x)
     return x
-
-
-def _check(t, mesh, partition_spec, what):
-    """The OpSharding, after everything that can be wrong has been looked at."""
-    if not isinstance(t, torch.Tensor):
-        raise error(what, "a tensor", type(t).__name__)
-    title = f"{what} of {describe(t)}"
-    if not xr.is_spmd():
-        raise error(title, "SPMD to be on (torch_xla.runtime.use_spmd())", "a process where it is off")
-    if mesh is None:
-        raise error(title, "a mesh, or one from set_global_mesh()", "None")
-    if not isinstance(mesh, Mesh):
-        raise error(title, "a torch_xla.distributed.spmd.Mesh", f"a {type(mesh).__name__}")
-    every, before = mesh.over_all(title)
-    if len(partition_spec) != t.dim():
-        raise error(title, f"a partition spec with {t.dim()} entries, one per dim", f"{len(partition_spec)}: {partition_spec}")
-    mesh.axes_of(partition_spec, title)
-    return every.get_op_sharding(shifted(partition_spec, before))
 
 
 def mark_sharding(t, mesh, partition_spec):
@@ -74,24 +48,8 @@ def mark_sharding(t, mesh, partition_spec):
     Axes that are not named hold copies. A tensor that has a sharding already gets the new one. Sizes need not be multiples: the
     last parts are filled up. Returns the tensor as an XLAShardedTensor. Errors (ShardingError, a ValueError, AssertionError and
     RuntimeError) name the tensor and the line."""
-    if not isinstance(partition_spec, (tuple, list)):
-        raise error(f"mark_sharding of {describe(t)}" if isinstance(t, torch.Tensor) else "mark_sharding",
-                    "a tuple with an entry per dim as partition spec", repr(partition_spec))
-    partition_spec = tuple(partition_spec)
-    if torch.compiler.is_dynamo_compiling():
-        from ...experimental import dynamo_mark_sharding  # noqa: F401
-        return torch.ops.xla.dynamo_mark_sharding(t, mesh.device_ids.tolist(), list(mesh.mesh_shape), str(mesh.axis_names),
-                                                  str(partition_spec))
-    sharding = _check(t, mesh, partition_spec, "mark_sharding")
-    if t.device.type != "xla":
-        raise error(f"mark_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
-    _XLAC._count("VirtualDeviceUsage")
-    plain = unwrap_sharded_tensor(t)
-    if any(stride == 0 and size > 1 for stride, size in zip(plain.stride(), plain.shape)):
-        t.data = plain.detach().clone()  # an expanded one, which nobody can write to, gets memory of its own
-        plain = unwrap_sharded_tensor(t)
-    _XLAC._xla_mark_sharding(plain, sharding)
-    return wrap_as_sharded_tensor(t)
+    marked = _marking.mark(t, mesh, partition_spec)
+    return marked if torch.compiler.is_dynamo_compiling() else wrap_as_sharded_tensor(marked)
 
 
 def annotate_custom_sharding(t, mesh, partition_spec):
@@ -99,18 +57,11 @@ def annotate_custom_sharding(t, mesh, partition_spec):
     written to the tensor later is split as mark_sharding() has said, if it has. Returns the tensor as an XLAShardedTensor."""
     if torch.compiler.is_dynamo_compiling():  # where all annotations are of values
         return mark_sharding(t, mesh, partition_spec)
-    sharding = _check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
+    sharding = _marking.check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
     if t.device.type != "xla":
         raise error(f"annotate_custom_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
     _XLAC._xla_annotate_custom_sharding(unwrap_sharded_tensor(t), sharding)
     return wrap_as_sharded_tensor(t)
-
-
-def clear_sharding(t):
-    """Makes the tensor whole again, in place, and returns it."""
-    t = unwrap_sharded_tensor(t)
-    _XLAC._xla_clear_sharding(t)
-    return t
 
 
 @torch.library.custom_op("xla::aot_mark_sharding", mutates_args=(), schema="(Tensor t, str mesh, str partition_spec) -> Tensor")
@@ -155,7 +106,7 @@ def mark_sharding_with_gradients(t, mesh, partition_spec):
     compiles as well."""
     if torch.compiler.is_compiling():
         return torch.ops.xla.aot_mark_sharding(t, mesh.text, str(tuple(partition_spec)))
-    _check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
+    _marking.check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
     return wrap_as_sharded_tensor(MarkShardingFunction.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
 
 
@@ -232,7 +183,7 @@ def enable_manual_sharding(t, partition_spec, *, mesh=None):
     mesh = get_global_mesh() if mesh is None else mesh
     if torch.compiler.is_dynamo_compiling():
         return torch.ops.xla.enable_manual_sharding(t, mesh.text, str(tuple(partition_spec)))
-    _part_sizes(t, t.shape, _check(t, mesh, tuple(partition_spec), "enable_manual_sharding"), "enable_manual_sharding")
+    _part_sizes(t, t.shape, _marking.check(t, mesh, tuple(partition_spec), "enable_manual_sharding"), "enable_manual_sharding")
     return wrap_as_sharded_tensor(torch.ops.xla.enable_manual_sharding(unwrap_sharded_tensor(t), str(mesh), str(tuple(partition_spec))))
 
 
@@ -241,7 +192,7 @@ def disable_manual_sharding(t, partition_spec, full_shape, *, mesh=None):
     mesh = get_global_mesh() if mesh is None else mesh
     if torch.compiler.is_dynamo_compiling():
         return torch.ops.xla.disable_manual_sharding(t, mesh.text, str(tuple(partition_spec)), list(full_shape))
-    expected = _part_sizes(t, full_shape, _check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
+    expected = _part_sizes(t, full_shape, _marking.check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
     if not _XLAC._check_tensor_need_materialization([unwrap_sharded_tensor(t)])[0]:
         raise error(f"disable_manual_sharding of {describe(t)}", "a part that is computed from one of enable_manual_sharding()", "a tensor with data")
     if len(full_shape) != t.dim() or list(t.shape) != expected:
@@ -253,58 +204,6 @@ def _mark_manual_sharding(t):
     """The tensor, as one whose value is each device's own. Not for data that is there already."""
     _XLAC._mark_manual_sharding(unwrap_sharded_tensor(t), OpSharding([], [], [], ShardingType.MANUAL))
     return wrap_as_sharded_tensor(t)
-
-
-@dataclasses.dataclass
-class ShardingSpec:
-    """How loaders and send_cpu_data_to_device() split a batch: mesh and partition spec. `minibatch`: each process gives its own share of the batch,
-    which is all shares in the order of the processes; else every process gives the whole batch."""
-    mesh: Mesh
-    partition_spec: tuple
-    minibatch: bool = False
-
-    def __post_init__(self):
-        self.mesh.axes_of(self.partition_spec, "ShardingSpec")
-        if self.minibatch and self.partition_spec and self.partition_spec[0] is None:
-            raise error("ShardingSpec", "a batch dim (0) that is split, because minibatch is set", self.partition_spec)
-
-    def xla_spec(self, t):
-        """The sharding of that tensor, or None if it has another rank."""
-        return XlaShardingSpec(t, self.mesh.get_op_sharding(self.partition_spec), self.minibatch) if self.can_apply(t) else None
-
-    def can_apply(self, t):
-        """Whether the tensor has the rank that the spec is for."""
-        return t.dim() == len(self.partition_spec)
-
-    def apply(self, t):
-        """Splits a tensor of the device."""
-        mark_sharding(t, self.mesh, self.partition_spec)
-
-
-class XlaShardingSpec:
-    """A tensor and the sharding that it is to get: an OpSharding, or what makes one (tile_assignment, group_assignment, replication_groups,
-    sharding_type). `minibatch`: see ShardingSpec."""
-
-    def __init__(self, tensor, *sharding, minibatch=False):
-        if len(sharding) in (2, 5):
-            *sharding, minibatch = sharding
-        self.shape, self.minibatch = tuple(tensor.shape), minibatch
-        self.sharding = sharding[0] if isinstance(sharding[0], OpSharding) else OpSharding(*sharding)
-
-
-def upload(cpu, spec):
-    """A tensor of the CPU on the device, split as the ShardingSpec says; whole, if it has another rank or there is none."""
-    if spec is None:  # on every device, and known to be
-        made = cpu.to(xm.xla_device())
-        _XLAC._spmd_mark(made, "{replicated}", None)
-        return made
-    if not spec.can_apply(cpu):
-        return cpu.to(xm.xla_device())
-    sharding = _check(cpu, spec.mesh, tuple(spec.partition_spec), "input_sharding")
-    if spec.minibatch and cpu.dim() and cpu.shape[0] % xr.addressable_runtime_device_count():
-        raise error(f"input_sharding of {describe(cpu)} with minibatch=True", f"a multiple of {xr.addressable_runtime_device_count()} rows, one share "
-                    "for each device of this process", cpu.shape[0])
-    return _XLAC._spmd_upload(cpu, str(sharding), sharding.mesh.plain(), bool(spec.minibatch)).requires_grad_(cpu.requires_grad)
 
 
 #===-- Modules ---------------------------------------------------------------===
@@ -421,4 +320,4 @@ def _with_gradients_through(function, values):
     return tuple(made) if type(values) is tuple else type(values)(*made)
 
 
-__all__ = [name for name, value in list(globals().items()) if not name.startswith("__")] + ["XLAShard", "XLAShardedTensor"]
+__all__ = [name for name, value in list(globals().items()) if not name.startswith("__")] + list(_WRAPPERS)

@@ -15,7 +15,7 @@ import json
 import re
 
 from .pickles import load_managers
-from .storage import Contents, RecordedFiles
+from .recorded_files import Contents, RecordedFiles
 
 METADATA_FILE = ".manager_metadata.json"
 _FORMAT = 1

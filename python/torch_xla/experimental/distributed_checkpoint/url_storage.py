@@ -2,7 +2,7 @@
 """Checkpoints that lie where a URL says, by fsspec."""
 from torch.distributed.checkpoint._fsspec_filesystem import FileSystem
 
-from .storage import RecordedFiles
+from .recorded_files import RecordedFiles
 
 
 class UrlFiles(RecordedFiles, FileSystem):

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a DeviceMesh and the placements of torch.distributed.tensor mean as a Mesh and a partition spec."""
+from ._places import ShardingDimError, ShardingUnsupported, describe, error
+from .mesh import check_devices, mesh_of_dtensor
+
+
+def check_kind(dt_mesh, what):
+    """Raises a ShardingError unless the DeviceMesh is one of xla devices. `what`: what the user has called."""
+    if dt_mesh.device_type != "xla":
+        raise error(what, 'a DeviceMesh of the device type "xla"', repr(dt_mesh.device_type))
+
+
+def convert_to_xla_mesh(dt_mesh, what="DeviceMesh"):
+    """The Mesh of the devices of a DeviceMesh("xla", ...): all that there are, or some."""
+    check_kind(dt_mesh, what)
+    check_devices(dt_mesh.mesh.flatten().tolist(), tuple(dt_mesh.mesh.shape), what)
+    mesh = mesh_of_dtensor(dt_mesh)
+    mesh.over_all(what)
+    return mesh
+
+
+def convert_to_xla_partition_spec(tensor, placements, mesh=None, is_method=False):
+    """The partition spec of placements, one per axis of the mesh: Shard(dim) and Replicate(). Partition specs do not say Partial() (NotImplementedError);
+    on a DeviceMesh it is a whole value."""
+    what = f"placements of {describe(tensor, is_method)}"
+    if mesh is not None and len(placements) != len(mesh.mesh_shape):
+        raise error(what, f"one for each of the mesh's {len(mesh.mesh_shape)} axes", placements)
+    if any(placement.is_partial() for placement in placements):
+        raise error(what, "Shard and Replicate", placements, ShardingUnsupported)
+    return partition_spec_of(tensor, placements, None if mesh is None else mesh.mesh_shape, what)
+
+
+def partition_spec_of(tensor, placements, sizes, what):
+    """The partition spec of placements, one per axis of a mesh with these sizes; Partial() is a whole value. `what`: for the error message."""
+    axes = [[] for _ in range(tensor.dim())]
+    for axis, placement in reversed(list(enumerate(placements))):
+        factor = getattr(placement, "split_factor", None)
+        if placement.is_shard() or factor is not None:
+            dim = placement.dim + tensor.dim() if placement.dim < 0 else placement.dim
+            if not 0 <= dim < tensor.dim():
+                raise error(what, f"dims below {tensor.dim()}", placement, ShardingDimError)
+            # A strided one comes after axes that stand behind it: as many as make up its factor.
+            behind = 0
+            while factor is not None and factor > 1 and sizes is not None and behind < len(axes[dim]) and factor % sizes[axes[dim][behind]] == 0:
+                factor //= sizes[axes[dim][behind]]
+                behind += 1
+            if factor not in (None, 1):
+                raise error(what, "a split factor that is the product of the axes behind", placement)
+            axes[dim].insert(behind, axis)
+        elif not (placement.is_replicate() or placement.is_partial()):
+            raise error(what, "Shard, Replicate and Partial", placement, ShardingUnsupported)
+    return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
