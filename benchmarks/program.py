@@ -2,7 +2,7 @@
 """What a benchmark program is: a JAX function, its inputs from a seed, a tolerance, and (where easy) the same in torch."""
 import os
 import re
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 

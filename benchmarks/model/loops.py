@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs whose time is a while loop: an LSTM by scan, the Mandelbrot set."""
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax

@@ -66,7 +66,6 @@ def resnet50(batch, size=224, classes=1000):
         return jnp.mean(x, axis=(1, 2)) @ weights["dense"] + weights["dense_b"]
 
     def in_torch(weights, x):
-        import torch
         import torch.nn.functional as F
 
         def conv(x, kernel, stride=1):

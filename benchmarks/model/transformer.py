@@ -2,7 +2,6 @@
 """BERT-base encoder (12 layers) and one decode step of a GPT-2-size decoder with its key/value cache."""
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -87,7 +86,6 @@ def bert(batch, length, layers=12, width=768, heads=12, inner=3072, vocabulary=3
         return weights, ids, mask
 
     def in_torch(weights, ids, mask):
-        import torch
         import torch.nn.functional as F
 
         def norm(x, s, b):

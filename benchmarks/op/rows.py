@@ -2,7 +2,6 @@
 """Reductions and normalizations along rows and columns."""
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from benchmarks.op.case import bf16, case, in_torch, integers

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reduction, indexing, contraction and random families, compiled, against JAX's CPU result: forms that the conformance data
 does not have (strided, dilated and grouped convolutions, scatter modes, large sorts, transform lengths, factorizations)."""
-import os
 
 import numpy as np
 import pytest

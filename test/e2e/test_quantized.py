@@ -102,10 +102,10 @@ def test_dot_general_per_axis():
 def test_hybrid_dot():
     """Float activations, quantized weights."""
     x, w = np.rint(rng.randn(5, 8)).astype(np.float32), rng.randn(8, 4).astype(np.float32)
-    result, = run(f"""func.func @main(%x: tensor<5x8xf32>, %w: tensor<8x4xf32>) -> tensor<5x4xf32> {{
+    result, = run("""func.func @main(%x: tensor<5x8xf32>, %w: tensor<8x4xf32>) -> tensor<5x4xf32> {
       %b = stablehlo.uniform_quantize %w : (tensor<8x4xf32>) -> tensor<8x4x!quant.uniform<i8<-127:127>:f32, 0.0625>>
       %r = stablehlo.dot_general %x, %b, contracting_dims = [1] x [0] : (tensor<5x8xf32>, tensor<8x4x!quant.uniform<i8<-127:127>:f32, 0.0625>>) -> tensor<5x4xf32>
-      return %r : tensor<5x4xf32> }}""", x, w)
+      return %r : tensor<5x4xf32> }""", x, w)
     np.testing.assert_array_equal(result, x @ through(w, 0.0625, 0, -127, 127))
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scripts/setup with stand-ins for the programs that would change the machine: what it says, runs and refuses."""
-import os
 import re
 import shutil
 import subprocess

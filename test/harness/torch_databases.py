@@ -221,7 +221,6 @@ class Optimizer:
         self.info, self.name = info, info.name
 
     def cases(self, dtype, what):
-        import torch
         info = self.info
         if info.only_supports_sparse_grads or not dtype.is_floating_point:
             return

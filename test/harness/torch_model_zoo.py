@@ -5,6 +5,7 @@ A Subject has a `name`, `make()` (a model with random weights in training mode),
 inputs)` (what the model gives, a list of tensors) and `loss(model, inputs)`.
 """
 import functools
+import importlib
 import os
 import sys
 import unittest.mock
@@ -185,8 +186,7 @@ def vision():
     """Subjects of all models that torchvision builds, except the quantized ones: those are for the CPU's own kernels."""
     import torch
     torchvision = torchvision_schemas.load()
-    import torchvision.extension
-    if not torchvision.extension._has_ops():
+    if not importlib.import_module("torchvision.extension")._has_ops():
         torch.library.impl("torchvision::nms", "CPU", _suppressed)
         regions = sys.modules["torchvision.ops.roi_align"]
         regions._roi_align = regions._roi_align.__wrapped__  # without a compiler in between

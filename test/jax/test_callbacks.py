@@ -185,7 +185,7 @@ def test_checkify_and_sparse_solve():
     error, _ = checkify.checkify(jax.jit(f))(-1.0)
     with pytest.raises(checkify.JaxRuntimeError, match="is not positive"):
         error.throw()
-    data, indices, indptr = np.array([2, 4, 1], F32), np.array([0, 1, 0], np.int32), np.array([0, 1, 3], np.int32)
+    data, indptr = np.array([2, 4, 1], F32), np.array([0, 1, 3], np.int32)
     got = spsolve(data, np.array([0, 0, 1], np.int32), indptr, np.array([2, 6], F32))
     np.testing.assert_allclose(got, [1, 2])
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays in other layouts than row-major: on one device, over several, through programs, donated, to other libraries."""
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental.layout import Format, Layout, with_layout_constraint

@@ -2,7 +2,6 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-import torch_xla  # noqa: E402
 import torch_xla.debug.metrics as met  # noqa: E402
 
 

@@ -113,7 +113,7 @@ def xm_collectives():
 
 def meetings():
     """rendezvous, mesh_reduce, do_on_ordinals, save, broadcast_master_param."""
-    rank, size = xr.global_ordinal(), xr.world_size()
+    rank = xr.global_ordinal()
     met_payloads = [payload.decode() for payload in xm.rendezvous("here", b"x" * rank + str(rank).encode())]
     empty = [payload.decode() for payload in xm.rendezvous("there")]
     reduced = xm.mesh_reduce("sum", {"value": torch.full((2,), float(rank), device="xla")}, lambda all_: sum(each["value"] for each in all_)).tolist()
@@ -395,7 +395,7 @@ def ddp():
 
 def collectives_of_different_graphs():
     """Each rank computes and looks at other things between the same collectives."""
-    rank, size = xr.global_ordinal(), xr.world_size()
+    rank = xr.global_ordinal()
     x = torch.full((4,), 1.0 + rank, device="xla")
     first = xm.all_reduce(xm.REDUCE_SUM, x)
     extra = (x * 3).sum() if rank == 0 else None

@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 import torch
-import torch_xla
 import torch_xla.core.xla_model as xm
 
 

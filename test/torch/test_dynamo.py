@@ -58,11 +58,12 @@ def test_pending_arguments_are_computed_alone():
     x, y = on_device(3), on_device(3)
     f(x, y)
     met.clear_all()
-    other, doubled = x + 1, x * 2
+    pending, doubled = x + 1, x * 2
     torch.testing.assert_close(f(doubled, y).cpu(), (x.cpu() * 2).cos() + y.cpu().sin())
     assert met.counter_value("DynamoSyncInputExecuteTime") == 1 and samples("ExecuteTime") == 2
-    torch_xla.sync()  # `other` was still pending
+    torch_xla.sync()  # `pending` was still to be computed
     assert samples("ExecuteTime") == 3
+    torch.testing.assert_close(pending.cpu(), x.cpu() + 1)
 
 
 def test_arguments_on_the_cpu_move_inside():

@@ -98,7 +98,7 @@ def test_optimizers_of_other_processes(before, after, tmp_path):
         assert said[0].startswith("expects what full_optim_state_dict() returned on rank 0")
         assert said[1] == "exp_avg of embed.weight has (3,) in the state that was saved, but the parameter has (50, 24)"
         assert re.match(r"the optimizer has \S+, but the state that was saved has no such parameter; it has embed.weight", said[2])
-        assert re.match(rf"exp_avg of embed.weight has \(\d+,\), but the shard of this process has \(\d+,\): the optimizer's state is that of another number", said[3])
+        assert re.match(r"exp_avg of embed.weight has \(\d+,\), but the shard of this process has \(\d+,\): the optimizer's state is that of another number", said[3])
 
 
 @LONG

@@ -30,7 +30,7 @@ def scalar_constant(p, dtype, number, shape):
 
 def calm(p, value, limit=30.0):
     """`value`, passed through tanh if it may be large: keeps what is smooth away from overflow and steep slopes."""
-    if value.magnitude <= limit or not (value.dtype in dt.FLOATS):
+    if value.magnitude <= limit or value.dtype not in dt.FLOATS:
         return value
     return unary(p, "tanh", value, exact=False, magnitude=1.0)
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 import torch.nn as nn
 import torch_xla
-import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
