@@ -7,16 +7,17 @@ import ctypes
 import os
 import platform
 import re
+from collections.abc import Iterator
 
 __version__ = "0.1.0"
-__all__ = ["cmake_prefix_path", "library_path", "load_library", "tool_path", "MissingDependency"]
+__all__ = ["cmake_prefix_path", "library_path", "load_library", "tool_path", "carriers_path", "MissingDependency"]
 
 
 class MissingDependency(ImportError):
     """Something that Millrace needs from the system is not installed; the message says what to do."""
 
 
-def _roots():
+def _roots() -> Iterator[str]:
     """Folders with lib/ and bin/: a build tree that the user names, the installed package, the build tree of these sources."""
     if build := os.environ.get("MILLRACE_BUILD"):
         yield build
@@ -25,7 +26,7 @@ def _roots():
     yield os.path.join(os.path.dirname(os.path.dirname(here)), "build")
 
 
-def _find(relative):
+def _find(relative: list[str]) -> str:
     tried = []
     for root in _roots():
         for name in relative:
@@ -37,31 +38,51 @@ def _find(relative):
                             "; install Millrace with `pip install .` in its sources, or set MILLRACE_BUILD to a build tree")
 
 
-def library_path(name):
-    """Absolute path of `libmillrace.so`, `libmillrace_runtime.so` or `libmillrace_pjrt.so`, given by that name.
+def library_path(name: str) -> str:
+    """Returns the absolute path of a library.
 
-    Raises MissingDependency if this installation does not have it."""
+    Args:
+      name: `libmillrace.so`, `libmillrace_runtime.so` or `libmillrace_pjrt.so`.
+
+    Raises:
+      MissingDependency: This installation does not have it.
+    """
     return _find([f"lib/{name}", f"lib/{name}.0"])
 
 
-def tool_path(name):
-    """Absolute path of `xla-opt`, `xla-translate`, `xla-compile`, `xla-run` or `xla-prof`. Raises MissingDependency."""
+def tool_path(name: str) -> str:
+    """Returns the absolute path of a tool.
+
+    Args:
+      name: `xla-opt`, `xla-translate`, `xla-compile`, `xla-run` or `xla-prof`.
+
+    Raises:
+      MissingDependency: This installation does not have it.
+    """
     return _find([f"bin/{name}"])
 
 
-def carriers_path():
-    """Folder with the sources of carriers, which bring large messages from process to process: mpi.c, gloo.cpp and carrier.h, what they implement.
-    Raises MissingDependency."""
+def carriers_path() -> str:
+    """Returns the folder with the sources of carriers, libraries that transport large messages between processes: mpi.c, gloo.cpp and
+    carrier.h, the interface that they implement.
+
+    Raises:
+      MissingDependency: This installation does not have it.
+    """
     return _find(["share/carriers"])
 
 
-def cmake_prefix_path():
-    """Folder for CMAKE_PREFIX_PATH: find_package(Millrace) then finds headers and libraries of this package. Raises MissingDependency."""
+def cmake_prefix_path() -> str:
+    """Returns the folder for CMAKE_PREFIX_PATH, with which find_package(Millrace) finds the headers and libraries of this package.
+
+    Raises:
+      MissingDependency: This installation does not have it.
+    """
     config = "lib/cmake/Millrace/MillraceConfig.cmake"
     return _find([config])[:-len(config) - 1]
 
 
-def _why_not_loaded(message):
+def _why_not_loaded(message: str) -> str | None:
     """What to do about a message of the dynamic linker; None where it says all there is to say."""
     version = re.search(r"version [`']GLIBC_([\d.]+)' not found", message)
     if version:
@@ -77,8 +98,15 @@ def _why_not_loaded(message):
     return None
 
 
-def load_library(name):
-    """Loads a library of ours with ctypes. Raises MissingDependency, which says what to do, if something that it needs is missing."""
+def load_library(name: str) -> ctypes.CDLL:
+    """Loads a library of Millrace.
+
+    Args:
+      name: See library_path().
+
+    Raises:
+      MissingDependency: The library, or one that it needs, is missing; the message says what to install.
+    """
     path = library_path(name)
     try:
         return ctypes.CDLL(path)

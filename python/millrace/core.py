@@ -9,26 +9,31 @@
 
 All calls are thread-safe; the GIL is released while they compile or run (ctypes does so).
 """
+import contextlib
 import ctypes
+import types
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import millrace
 
-try:
-    import ml_dtypes as _ml
-except ImportError:  # only the types that NumPy does not have need it
-    _ml = None
+_ml: types.ModuleType | None = None
+with contextlib.suppress(ImportError):  # Only the types that NumPy does not have need it.
+    import ml_dtypes
+    _ml = ml_dtypes
 
 # In the order of millrace_dtype; None where no NumPy type exists.
-_NUMPY = [None, np.bool_, "int2", "int4", np.int8, np.int16, np.int32, np.int64, "uint2", "uint4", np.uint8, np.uint16,
+_NUMPY: list[Any] = [None, np.bool_, "int2", "int4", np.int8, np.int16, np.int32, np.int64, "uint2", "uint4", np.uint8, np.uint16,
           np.uint32, np.uint64, "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3",
           "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
           "bfloat16", np.float16, np.float32, np.float64, np.complex64, np.complex128, None]
 _TOKEN = 31
 
 
-def _dtype_of(number):
+def _dtype_of(number: int) -> np.dtype:
     entry = _NUMPY[number] if 0 <= number < len(_NUMPY) else None
     if isinstance(entry, str):
         entry = getattr(_ml, entry, None) if _ml else None
@@ -37,7 +42,7 @@ def _dtype_of(number):
     return np.dtype(entry)
 
 
-def _number_of(dtype):
+def _number_of(dtype: np.dtype) -> int:
     for number in range(1, _TOKEN):
         try:
             if _dtype_of(number) == dtype:
@@ -48,9 +53,13 @@ def _number_of(dtype):
 
 
 class Error(RuntimeError):
-    """An error of the compiler or the runtime. `code` is the number of gRPC and PJRT (3: invalid argument, ...)."""
+    """An error of the compiler or the runtime.
 
-    def __init__(self, code, message):
+    Attributes:
+      code: The status code of gRPC and PJRT, such as 3 for an invalid argument.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
 
@@ -59,10 +68,10 @@ class _Type(ctypes.Structure):
     _fields_ = [("dtype", ctypes.c_int), ("rank", ctypes.c_size_t), ("dims", ctypes.POINTER(ctypes.c_int64))]
 
 
-_library = None
+_library: ctypes.CDLL | None = None
 
 
-def _lib():
+def _lib() -> ctypes.CDLL:
     global _library
     if _library is None:
         lib = millrace.load_library("libmillrace.so")
@@ -89,7 +98,7 @@ def _lib():
     return _library
 
 
-def _check(error):
+def _check(error: int | None) -> None:
     if error:
         lib = _lib()
         raised = Error(lib.millrace_error_code(error), lib.millrace_error_message(error).decode(errors="replace"))
@@ -100,51 +109,75 @@ def _check(error):
 class _Handle:
     """Owns one object of the C ABI."""
 
-    def __init__(self, destroy, value):
+    def __init__(self, destroy: str, value: int | None) -> None:
         self.value, self._destroy = value, getattr(_lib(), f"millrace_{destroy}_destroy")
 
-    def __del__(self):
+    def __del__(self) -> None:
         if self.value:
             self._destroy(self.value)
             self.value = None
 
 
 class Client:
-    """`num_devices` virtual CPU devices of this process."""
+    """Virtual CPU devices of this process.
 
-    def __init__(self, num_devices=1):
+    Args:
+      num_devices: How many. All of them share the threads of the process.
+
+    Raises:
+      Error: The number is not from 1 to 65536.
+    """
+
+    def __init__(self, num_devices: int = 1) -> None:
         out = ctypes.c_void_p()
         _check(_lib().millrace_client_create(num_devices, ctypes.byref(out)))
         self._handle = _Handle("client", out.value)
 
     @property
-    def num_devices(self):
+    def num_devices(self) -> int:
+        """The number of devices."""
         return _lib().millrace_client_num_devices(self._handle.value)
 
-    def compile(self, code, entry=None):
-        """An Executable of StableHLO text (str) or bytecode (bytes), through the compilation cache. `entry`: the function to
-        run, else @main or the only public one. Raises Error with the place in the source."""
-        code = code.encode() if isinstance(code, str) else bytes(code)
-        lib, program, loaded = _lib(), ctypes.c_void_p(), ctypes.c_void_p()
-        _check(lib.millrace_compile(code, len(code), entry.encode() if entry else None, ctypes.byref(program)))
-        program = _Handle("program", program.value)
+    def compile(self, code: str | bytes, entry: str | None = None) -> "Executable":
+        """Compiles a program, or finds it in the compilation cache.
+
+        Args:
+          code: StableHLO as text (str) or as bytecode (bytes).
+          entry: The function to run. Without it, @main or the only public function.
+
+        Returns:
+          The program, loaded on the devices of this client.
+
+        Raises:
+          Error: The program is wrong or cannot be compiled; the message names the place in the source.
+        """
+        source = code.encode() if isinstance(code, str) else bytes(code)
+        lib, compiled, loaded = _lib(), ctypes.c_void_p(), ctypes.c_void_p()
+        _check(lib.millrace_compile(source, len(source), entry.encode() if entry else None, ctypes.byref(compiled)))
+        program = _Handle("program", compiled.value)
         _check(lib.millrace_load(self._handle.value, program.value, ctypes.byref(loaded)))
         return Executable(self, program, _Handle("executable", loaded.value))
 
 
 class Executable:
-    """A program on the devices of a client."""
+    """A program on the devices of a client; Client.compile() makes it.
 
-    def __init__(self, client, program, handle):
+    Attributes:
+      num_arguments: Arguments per device.
+      num_results: Results per device.
+      num_devices: Devices on which the program runs at once.
+    """
+
+    def __init__(self, client: Client, program: _Handle, handle: _Handle) -> None:
         self._client, self._program, self._handle = client, program, handle
         lib = _lib()
-        self.num_arguments = lib.millrace_program_num_arguments(program.value)
-        self.num_results = lib.millrace_program_num_results(program.value)
-        self.num_devices = lib.millrace_program_num_devices(program.value)
+        self.num_arguments: int = lib.millrace_program_num_arguments(program.value)
+        self.num_results: int = lib.millrace_program_num_results(program.value)
+        self.num_devices: int = lib.millrace_program_num_devices(program.value)
 
-    def _buffer(self, device, array, index):
+    def _buffer(self, device: int, given: npt.ArrayLike, index: int) -> _Handle:
         expected = _lib().millrace_program_argument_type(self._program.value, index)
-        array = np.ascontiguousarray(array).reshape(np.shape(array))
+        array = np.ascontiguousarray(given).reshape(np.shape(given))
         number = _number_of(array.dtype)
         if number != expected.dtype:
             raise TypeError(f"argument {index}: expects {_dtype_of(expected.dtype)}, but got {array.dtype}")
@@ -154,7 +187,7 @@ class Executable:
         return _Handle("buffer", out.value)
 
     @staticmethod
-    def _array(handle):
+    def _array(handle: _Handle) -> np.ndarray | None:
         lib, type_ = _lib(), _Type()
         _check(lib.millrace_buffer_type(handle.value, ctypes.byref(type_)))
         if type_.dtype == _TOKEN:
@@ -163,14 +196,38 @@ class Executable:
         _check(lib.millrace_buffer_read(handle.value, array.ctypes.data, array.nbytes))
         return array
 
-    def __call__(self, *arguments):
-        """Runs on one device and waits; arrays in, list of arrays out (None for a token)."""
+    def __call__(self, *arguments: npt.ArrayLike) -> list[np.ndarray | None]:
+        """Runs a program of one device and waits for its results.
+
+        Args:
+          *arguments: An array per argument of the program, of its element type and shape.
+
+        Returns:
+          An array per result; None for a token.
+
+        Raises:
+          ValueError: The program runs on several devices.
+          TypeError: The number or an element type of the arguments is not the program's.
+          Error: A shape is not the program's, or the execution failed.
+        """
         if self.num_devices != 1:
             raise ValueError(f"the program runs on {self.num_devices} devices: use run(), with a list of arguments for each")
         return self.run([arguments])[0]
 
-    def run(self, arguments):
-        """Runs on all devices of the program: arguments[device][k] in, results[device][k] out."""
+    def run(self, arguments: Sequence[Sequence[npt.ArrayLike]]) -> list[list[np.ndarray | None]]:
+        """Runs a program on all of its devices and waits for its results.
+
+        Args:
+          arguments: arguments[device][k] is argument k on that device.
+
+        Returns:
+          results[device][k], as of __call__().
+
+        Raises:
+          ValueError: The lists are not as many as the program has devices.
+          TypeError: The number or an element type of the arguments is not the program's.
+          Error: A shape is not the program's, or the execution failed.
+        """
         if len(arguments) != self.num_devices:
             raise ValueError(f"expects arguments for {self.num_devices} devices, but got {len(arguments)} lists")
         for given in arguments:

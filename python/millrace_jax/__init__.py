@@ -15,12 +15,12 @@ _log = logging.getLogger(__name__)
 _active = False
 
 
-def is_active():
-    """Whether the plug-in was registered in this process."""
+def is_active() -> bool:
+    """Returns whether the plug-in was registered in this process."""
     return _active
 
 
-def _client_options():
+def _client_options() -> dict[str, int]:
     """Read when JAX makes its client: the number of virtual devices, as XLA:CPU takes it."""
     from jax._src import xla_bridge
 
@@ -31,7 +31,7 @@ def _client_options():
     return {"num_devices": count}
 
 
-def _without_millrace():
+def _without_millrace() -> str | None:
     """Why the distribution millrace cannot be used: it is not there, or a package of that name by somebody else is. None where it can."""
     advice = "install the wheel of millrace that came with this one (docs/guide/install.md)"
     try:
@@ -45,8 +45,12 @@ def _without_millrace():
     return None
 
 
-def initialize():
-    """Called by JAX. Problems are reported, and JAX goes on with XLA:CPU: a broken installation must not stop it."""
+def initialize() -> None:
+    """Registers the plug-in as JAX's platform `cpu`; JAX calls this before it makes its first backend.
+
+    A problem is logged as an error, and JAX then uses XLA:CPU: a broken installation must not stop it. MILLRACE_JAX=0 leaves
+    XLA:CPU in place without a message.
+    """
     global _active
     if os.environ.get("MILLRACE_JAX", "1").lower() in ("0", "off", "false"):
         return

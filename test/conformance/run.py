@@ -119,7 +119,8 @@ def main() -> int:
     parser.add_argument("-j", type=int, default=2, help="programs at a time")
     arguments = parser.parse_args()
     names = sorted(name for name in os.listdir(arguments.dir) if name.endswith(".mlir") and re.search(arguments.regex, name))
-    kinds, by_operation = collections.Counter(), collections.Counter()
+    kinds: collections.Counter[str] = collections.Counter()
+    by_operation: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(arguments.j) as pool:
         for name, kind, error in pool.map(lambda each: run_program(arguments, each, scratch), names):
             kinds[kind] += 1
