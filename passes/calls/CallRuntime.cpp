@@ -14,6 +14,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/calls/RuntimeCall.h"
 #include "passes/calls/SortOrder.h"
+#include "passes/fusion/MatrixUnitShapes.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
@@ -160,10 +161,9 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
   if (!isPlain || !lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) ||
       !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kManyProducts)
     return;
-  constexpr int64_t kDepth = 64, kLeast = 8; // as lowering/cpu/emitters/contraction/ContractionPlan.cpp wants them
   OpBuilder b(op);
-  if (matrixUnit && result.getDimSize(0) >= kLeast && result.getDimSize(1) >= kLeast) {
-    int64_t k = llvm::alignTo(lhs.getDimSize(1), kDepth);
+  if (matrixUnit && fusion::suitsMatrixUnit(result.getDimSize(0), result.getDimSize(1))) {
+    int64_t k = llvm::alignTo(lhs.getDimSize(1), fusion::matrixUnitTerms(8));
     if (k != lhs.getDimSize(1)) {
       op.setOperand(0, withZeros(b, op.getLoc(), op.getLhs(), 1, k));
       op.setOperand(1, withZeros(b, op.getLoc(), op.getRhs(), numbers.getRhsContractingDimensions()[0], k));

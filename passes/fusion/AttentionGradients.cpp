@@ -22,8 +22,12 @@ using namespace millrace::stablehlo;
 namespace millrace::fusion::attention {
 namespace {
 
-constexpr unsigned kMostGradientOps = 160;
-constexpr int64_t kFewestHeads = 4;
+/// A cluster with more operations is not looked at as the backward pass of attention. Unit: operations. Source: judgement, not measured alone; commit
+/// a1f431d has the figures of the whole change.
+constexpr unsigned kMaxGradientOps = 160;
+/// Fewer are too few units for threads, because a unit of the backward pass is a whole head (its sums over rows grow row by row). Unit: heads times
+/// batch. Source: judgement, not measured alone; commit a1f431d has the figures of the whole change.
+constexpr int64_t kMinHeadsOfGradients = 4;
 
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
@@ -62,7 +66,7 @@ private:
       return 0;
     if (auto it = reached.find(op); it != reached.end())
       return it->second;
-    if (reached.size() > kMostGradientOps)
+    if (reached.size() > kMaxGradientOps)
       return 0;
     reached[op] = 0;
     if (!hasPlainNumbers(op) || taken.contains(op))
@@ -85,7 +89,7 @@ private:
   }
 
   bool isWorthwhile() const {
-    return !hasOtherSources && reached.size() <= kMostGradientOps && llvm::all_of(sources, [&](DotGeneralOp dot) {
+    return !hasOtherSources && reached.size() <= kMaxGradientOps && llvm::all_of(sources, [&](DotGeneralOp dot) {
       auto shape = cast<RankedTensorType>(dot.getLhs().getType()).getShape();
       int64_t heads = 1, depth = 1;
       for (int64_t dim : dot.getDotDimensionNumbers().getLhsBatchingDimensions())
@@ -93,8 +97,8 @@ private:
       for (int64_t dim : dot.getDotDimensionNumbers().getLhsContractingDimensions())
         depth *= shape[dim];
       int64_t left = elementsOf(dot.getLhs()) / (heads * depth), right = elementsOf(dot.getRhs()) / (heads * depth);
-      return sumsIn(dot) && sumsIn(dot) == sumsIn(first) && heads >= kFewestHeads && depth > 1 && depth <= kWidestHead &&
-             left >= kFewestRows && right >= kFewestKeys;
+      return sumsIn(dot) && sumsIn(dot) == sumsIn(first) && heads >= kMinHeadsOfGradients && depth > 1 && depth <= kMaxHeadElements &&
+             left >= kMinQueryRows && right >= kMinKeys;
     });
   }
 
@@ -211,7 +215,7 @@ private:
     SmallVector<Operation *> dots(products.begin(), products.end());
     for (DotGeneralOp source : sources)
       dots.push_back(mapping.contains(source.getResult()) ? mapping.lookup(source.getResult()).getDefiningOp() : source.getOperation());
-    joinMasks(members, [](Operation *op) { return isa<DotGeneralOp>(op); }, copies, kMostGradientOps);
+    joinMasks(members, [](Operation *op) { return isa<DotGeneralOp>(op); }, copies, kMaxGradientOps);
     for (Operation *dot : dots)
       for (OpOperand &operand : dot->getOpOperands())
         joinViews(members, operand);

@@ -67,7 +67,7 @@ void joinMasks(Members &members, llvm::function_ref<bool(Operation *)> isProduct
       Operation *source = operand.get().getDefiningOp();
       if (!source || members.contains(source) || source->getBlock() != user->getBlock() || !hasPlainNumbers(source) || members.size() > mostOps)
         continue;
-      if (unsigned steps = kMostOps; !isCheap(source, steps))
+      if (unsigned steps = kMaxAttentionOps; !isCheap(source, steps))
         continue;
       if (llvm::any_of(source->getUsers(), [&](Operation *other) { return other != user; })) {
         OpBuilder builder(user);

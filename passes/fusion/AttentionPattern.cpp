@@ -28,9 +28,12 @@ int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType())
 
 /// For each dimension of a tensor, the dimension of the scores along which it runs.
 using Labels = SmallVector<int64_t>;
-constexpr int64_t kOne = -1;      ///< a dimension of size 1
-constexpr int64_t kFree = -2;     ///< the same value everywhere
-constexpr int64_t kJoined = 1000; ///< and more: dimensions of the batch joined or split
+/// Fact: a mark instead of a dimension's number: the dimension has size 1.
+constexpr int64_t kOne = -1;
+/// Fact: a mark instead of a dimension's number: the value is the same everywhere.
+constexpr int64_t kFree = -2;
+/// Fact: numbers from here on are dimensions of the batch that were joined or split; no tensor has so many dimensions.
+constexpr int64_t kJoined = 1000;
 
 class Matcher {
 public:
@@ -59,7 +62,7 @@ public:
 
   /// The operations in block order; nothing, and nothing changed, if they do not pass the check.
   std::optional<Cluster> cluster(const KernelCheck &isAttention) {
-    joinMasks(members, [&](Operation *op) { return op == scores || op == last; }, copies, kMostOps);
+    joinMasks(members, [&](Operation *op) { return op == scores || op == last; }, copies, kMaxAttentionOps);
     absorbOperands();
     if (!hasRowResults) // they are used behind `last`, but not behind what follows it
       joinFollowers(members, last);
@@ -75,7 +78,7 @@ private:
       return false;
     if (auto it = visited.find(op); it != visited.end())
       return it->second;
-    if (visited.size() > kMostOps)
+    if (visited.size() > kMaxAttentionOps)
       return false;
     if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       bool isScores = elementsOf(dot.getResult()) == elementsOf(weights);
@@ -102,7 +105,7 @@ private:
       if (depends)
         members.insert(op);
     members.insert(last);
-    if (!hasPlainNumbers(scores) || !hasPlainNumbers(last) || visited.size() > kMostOps || !sumsIn(scores) || sumsIn(scores) != sumsIn(last))
+    if (!hasPlainNumbers(scores) || !hasPlainNumbers(last) || visited.size() > kMaxAttentionOps || !sumsIn(scores) || sumsIn(scores) != sumsIn(last))
       return false;
     for (Operation *op : members) {
       hasExponential |= isa<ExpOp>(op);
@@ -268,8 +271,8 @@ private:
         width = size;
         ++widths;
       }
-    return rows >= kFewestRows && shapeOf(scores.getResult())[key] >= kFewestKeys && depth > 1 && depth <= kWidestHead && widths == 1 &&
-           width <= kWidestHead;
+    return rows >= kMinQueryRows && shapeOf(scores.getResult())[key] >= kMinKeys && depth > 1 && depth <= kMaxHeadElements && widths == 1 &&
+           width <= kMaxHeadElements;
   }
 
   /// What is done to q, k and v before: transposes, repeated heads, scales are part of packing. The dimensions along which is packed

@@ -24,8 +24,10 @@ using namespace millrace::stablehlo;
 namespace millrace::fusion {
 namespace {
 
-constexpr int64_t kMostRows = 64;
-constexpr size_t kMostParts = 4;
+/// With more rows a product that computes several parts of its columns is not cut into them. Unit: rows. Source: judgement, not measured alone.
+constexpr int64_t kMaxRowsOfParts = 64;
+/// More parts would make each product too narrow for its kernel. Unit: parts. Source: judgement, not measured alone.
+constexpr size_t kMaxColumnParts = 4;
 
 Block &bodyOf(func::FuncOp kernel) { return kernel.getBody().front(); }
 
@@ -95,7 +97,7 @@ std::optional<ColumnParts> findColumnParts(func::CallOp product, SymbolTable &sy
   if (!known || std::distance(known->begin(), known->end()) != 1)
     return std::nullopt;
   ArrayRef<int64_t> shape = typeOf(product.getResult(0)).getShape();
-  if (shape[0] > kMostRows)
+  if (shape[0] > kMaxRowsOfParts)
     return std::nullopt;
   ColumnParts parts{product, reader, use.getOperandNumber(), 0, {}};
   for (Operation *user : bodyOf(readers).getArgument(parts.argument).getUsers()) {
@@ -110,7 +112,7 @@ std::optional<ColumnParts> findColumnParts(func::CallOp product, SymbolTable &sy
       parts.begins.push_back(begin);
   }
   llvm::sort(parts.begins);
-  if (parts.begins.size() < 2 || parts.begins.size() > kMostParts)
+  if (parts.begins.size() < 2 || parts.begins.size() > kMaxColumnParts)
     return std::nullopt;
   // All else happens to parts, element by element.
   SmallVector<int64_t> ofPart{shape[0], parts.width};

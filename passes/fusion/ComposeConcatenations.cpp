@@ -20,7 +20,9 @@ namespace millrace::fusion {
 
 namespace {
 
-constexpr size_t kMostPieces = 16; ///< of a concatenation that is taken apart, times its readers
+/// A concatenation with more pieces is not taken apart, because the code grows by each of them. Unit: pieces times readers. Source: judgement, not
+/// measured alone.
+constexpr size_t kMaxPieces = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -184,7 +186,7 @@ void compose(ConcatenateOp concat) {
       return;
   }
   size_t pieces = countPieces(concat);
-  if (slices.empty() || others > 1 || pieces == 0 || pieces * (slices.size() + others) > kMostPieces)
+  if (slices.empty() || others > 1 || pieces == 0 || pieces * (slices.size() + others) > kMaxPieces)
     return;
   for (SliceOp slice : slices) {
     OpBuilder b(slice);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FusionPolicy.cpp - What may and what should share a kernel ---------===//
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/MatrixUnitShapes.h"
 
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
@@ -21,13 +22,27 @@ using namespace millrace::stablehlo;
 namespace millrace::fusion {
 namespace {
 
+/// Operations on no more elements are tiny: their kernel is a loop without vectors, and what it costs to start one is more than they take. Unit:
+/// elements. Source: judgement, not measured alone; chosen in commit b289abf.
 constexpr int64_t kTinyElements = 256;
+/// More values of functions of dozens of operations (exponential, logarithm) are no part of a tiny kernel, whose loops have no vectors. Unit:
+/// function values. Source: commit 63937ce: CTC loss of 200 steps and 20 labels 0.165 to 0.0186 ms.
 constexpr int64_t kTinyFunctions = 16;
-constexpr int64_t kFunctionsOfRows = 512;
-constexpr int64_t kTinyReduced = 64;
-constexpr int64_t kTinyContractionSteps = 32768;
+/// What rows give is a kernel of its own from so many function values on: in a kernel with rows they are computed one by one. Unit: function values.
+/// Source: commit 68d786a, two threads: 800 numbers of f64 in log_plus_one 30 us one by one, 1.5 us as vectors.
+constexpr int64_t kMinFunctionsOfRows = 512;
+/// A sum of more elements leaves the tiny kernel, whose loops have no vectors. Unit: elements. Source: commit 29ba2d0: eight bodies 0.042 to 0.025
+/// ms.
+constexpr int64_t kMaxTinyReducedElements = 64;
+/// A product of matrices with no more multiply-adds may be part of a tiny kernel. Unit: multiply-adds. Source: judgement, not measured alone; chosen
+/// in commit b289abf.
+constexpr int64_t kMaxTinyProducts = 32768;
+/// A kernel takes in no more operations: its code would take long to compile and its values not fit the registers. Unit: operations. Source:
+/// judgement, not measured alone; chosen in commit b289abf.
 constexpr unsigned kMaxClusterOps = 96;
-constexpr unsigned kMaxIntegerOps = 320; // random bits, searches: each operation is an instruction
+/// The same for integer operations (random bits, searches), of which each is one instruction. Unit: operations. Source: commit 77dbba3: Threefry's
+/// five rounds are one kernel, 1048576 uniform numbers 4.6 to 1.3 ms on two threads.
+constexpr unsigned kMaxIntegerOps = 320;
 
 RankedTensorType tensorType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
@@ -250,7 +265,7 @@ bool isTiny(Operation *op) {
   if (!hasTinyValues(op) || isa<WhileOp>(op) || isLongFunction(op))
     return false;
   if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op))
-    return contractionSteps(op) <= kTinyContractionSteps;
+    return contractionSteps(op) <= kMaxTinyProducts;
   if (!isa<CaseOp, IfOp>(op))
     return true;
   // Branches are tiny if everything in them can be part of a kernel and is tiny itself.
@@ -271,7 +286,7 @@ bool isTiny(Operation *op) {
 /// A sum of so many elements that loops without vectors cost more than another kernel.
 static bool reducesMore(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  return reduce && tensorType(reduce.getInputs()[0]).hasStaticShape() && tensorType(reduce.getInputs()[0]).getNumElements() > kTinyReduced;
+  return reduce && tensorType(reduce.getInputs()[0]).hasStaticShape() && tensorType(reduce.getInputs()[0]).getNumElements() > kMaxTinyReducedElements;
 }
 
 /// Two such along different dimensions: no emitter of vectors has rows for both (8 bodies, 100 steps: 0.042 to 0.024 ms).
@@ -351,11 +366,10 @@ static bool isOfMatrixAndVector(Operation *op) {
 
 /// Of what each row gives, the kernel so far computes so many functions that vectors of them are worth another kernel: a kernel with rows
 /// has them one by one, each waiting for the last (800 numbers in f64: exponential 4 us, log_plus_one 30 us; as vectors 1.5 us together).
-static bool hasManyFunctionsOfRows(const ClusterSummary &cluster) { return cluster.rowRank < 0 && cluster.functions >= kFunctionsOfRows; }
+static bool hasManyFunctionsOfRows(const ClusterSummary &cluster) { return cluster.rowRank < 0 && cluster.functions >= kMinFunctionsOfRows; }
 
 /// Zeros behind the terms that a product adds up, until they fill a row of the matrix unit, and nothing else.
 static bool fillsRow(Operation *producer, Operation *contraction) {
-  constexpr int64_t kRowBits = 512;
   auto pad = dyn_cast<PadOp>(producer);
   auto dot = dyn_cast<DotGeneralOp>(contraction);
   if (!pad || !dot || !pad->hasOneUse() || *pad->user_begin() != contraction || !hasPlainNumbers(pad) ||
@@ -371,7 +385,7 @@ static bool fillsRow(Operation *producer, Operation *contraction) {
     return false;
   int64_t bits = getElementTypeOrSelf(pad.getType()).getIntOrFloatBitWidth();
   for (auto [dim, high] : llvm::enumerate(pad.getEdgePaddingHigh()))
-    if (int64_t(dim) == summed[0] ? high < 0 || high * bits >= kRowBits || shapeOf(pad.getResult())[dim] * bits % kRowBits != 0 : high != 0)
+    if (int64_t(dim) == summed[0] ? high < 0 || high * bits >= kMatrixUnitRowBits || shapeOf(pad.getResult())[dim] * bits % kMatrixUnitRowBits != 0 : high != 0)
       return false;
   return bits <= 16;
 }

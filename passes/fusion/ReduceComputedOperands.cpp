@@ -28,13 +28,15 @@ namespace millrace::fusion {
 
 namespace {
 
-/// Vectors that are multiplied with the matrix. Measured with 4096x4096 codes in groups of 32 on a Zen 5: four take 1.4 ms, eight 4.9, and writing
-/// the matrix before the product 3.7 (benchmarks.compare quantized).
-constexpr int64_t kMostVectors = 4;
-/// Elements of the matrix, 64 KB of f32: smaller ones cost little to write and read again. Not measured: an estimate that holds on any machine.
-constexpr int64_t kFewestElements = 16 << 10;
-/// Operations between what is read and the factor: a bound of the size of a kernel, as kMaxClusterOps is.
-constexpr unsigned kMostOps = 12;
+/// Vectors that are multiplied with a matrix that is computed meanwhile; with more of them the matrix is written once. Unit: vectors. Source: `python
+/// -m benchmarks.compare quantized`, Zen 5, 4096x4096 codes in groups of 32: four vectors take 1.4 ms, eight 4.9, writing the matrix first 3.7.
+constexpr int64_t kMaxVectors = 4;
+/// Smaller matrices, 64 KB of f32, cost little to write and read again. Unit: elements of the matrix. Source: judgement, not measured: an estimate
+/// that holds on any machine.
+constexpr int64_t kMinMatrixElements = 16 << 10;
+/// Operations between what is read and the factor: a bound of the size of a kernel, as kMaxClusterOps is. Unit: operations. Source: judgement, not
+/// measured alone; commit 928db3a has the figures of the whole change.
+constexpr unsigned kMaxFactorOps = 12;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -71,7 +73,7 @@ struct Sources {
     if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat()) {
       isReadable = false;
     } else if (op && op->hasOneUse() && hasNumbers(op) && (isElementwise(op) || isa<BroadcastInDimOp>(op))) {
-      if (++ops > kMostOps)
+      if (++ops > kMaxFactorOps)
         isReadable = false;
       for (Value operand : op->getOperands())
         if (isReadable)
@@ -119,12 +121,12 @@ bool Computed::match() {
   RankedTensorType type = typeOf(factor), ofVectors = typeOf(vectors);
   const bool areLast = beginAt(summed, type.getRank() - int64_t(summed.size()));
   areFirst = !areLast && beginAt(summed, 0);
-  if ((!areLast && !areFirst) || !beginAt(summedOfVectors, ofVectors.getRank() - int64_t(summedOfVectors.size())) || type.getNumElements() < kFewestElements)
+  if ((!areLast && !areFirst) || !beginAt(summedOfVectors, ofVectors.getRank() - int64_t(summedOfVectors.size())) || type.getNumElements() < kMinMatrixElements)
     return false;
   auto some = [&](ArrayRef<int64_t> shape, size_t dims) { return areFirst ? shape.take_front(dims) : shape.take_back(dims); };
   int64_t count = product(some(type.getShape(), summed.size()));
   rows = ofVectors.getNumElements() / std::max<int64_t>(1, count);
-  if (rows < 1 || rows > kMostVectors || count < 2)
+  if (rows < 1 || rows > kMaxVectors || count < 2)
     return false;
   matrix = factor;
   if (auto reshape = factor.getDefiningOp<ReshapeOp>(); reshape && reshape->hasOneUse())
@@ -179,7 +181,7 @@ private:
     if (typeOf(value).getRank() == 0 || isSplat(value))
       return true;
     Operation *op = value.getDefiningOp();
-    if (!op || depth > kMostOps || typeOf(value).getShape() != ArrayRef(whole))
+    if (!op || depth > kMaxFactorOps || typeOf(value).getShape() != ArrayRef(whole))
       return false;
     if (ConcatenateOp stack = stackOf(value)) {
       const int64_t number = stack.getInputs().size();
@@ -197,10 +199,10 @@ private:
     Operation *op = value.getDefiningOp();
     if (isSplat(value))
       return ConstantOp::create(b, value.getLoc(), cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue()).resizeSplat(type));
-    if (op && depth <= kMostOps && isa<ReshapeOp>(op))
+    if (op && depth <= kMaxFactorOps && isa<ReshapeOp>(op))
       return reshaped(b, op->getOperand(0), depth + 1);
     auto keepsShape = [&](Value operand) { return typeOf(operand).getShape() == typeOf(value).getShape(); };
-    if (op && depth <= kMostOps && op->hasOneUse() && op->getNumResults() == 1 && hasPlainNumbers(op) && isElementwise(op) && llvm::all_of(op->getOperands(), keepsShape)) {
+    if (op && depth <= kMaxFactorOps && op->hasOneUse() && op->getNumResults() == 1 && hasPlainNumbers(op) && isElementwise(op) && llvm::all_of(op->getOperands(), keepsShape)) {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(reshaped(b, operand, depth + 1));

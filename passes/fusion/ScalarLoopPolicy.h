@@ -6,7 +6,8 @@
 
 namespace millrace::fusion {
 
-/// Values of up to this many elements live in registers: every element is a scalar of its own.
+/// Values of up to this many elements live in registers: every element is a scalar of its own. Unit: elements. Source: judgement, not measured alone;
+/// commit 4b4b198 has the figures of the whole change.
 inline constexpr int64_t kMaxScalars = 16;
 
 /// A tensor whose elements become scalars.

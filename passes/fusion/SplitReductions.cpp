@@ -35,14 +35,28 @@ namespace millrace::fusion {
 
 namespace {
 
-constexpr int64_t kFewElements = 65536;
-constexpr int64_t kFewestParts = 16;   ///< a few for each of several threads
-constexpr int64_t kUnevenParts = 64;   ///< where no number divides all elements
-constexpr int64_t kMostEvenParts = 128; ///< so few that their sum is no kernel of its own
-constexpr int64_t kMostParts = 65536;
-constexpr int64_t kShortestPart = 256;
-constexpr int64_t kFewColumns = 64;
-constexpr unsigned kFewOperations = 8;
+/// A smaller sum takes some ten microseconds on one thread; a second kernel for the sum of parts costs as much as threads save. Unit: elements.
+/// Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
+constexpr int64_t kMinSplitElements = 65536;
+/// A few for each of several threads. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
+constexpr int64_t kMinParts = 16;
+/// The number of parts where no number divides all elements; the rest stands where the sum of the parts begins. Unit: parts. Source: judgement, not
+/// measured alone; commit 2797e38 has the figures of the whole change.
+constexpr int64_t kUnevenParts = 64;
+/// So few that their sum is no kernel of its own. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole
+/// change.
+constexpr int64_t kMaxEvenParts = 128;
+/// A sum to one number has no more parts. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
+constexpr int64_t kMaxPartsOfOne = 65536;
+/// A shorter part does not fill the vectors of a sum several times. Unit: elements. Source: judgement, not measured alone; commit 73d9927 has the
+/// figures of the whole change.
+constexpr int64_t kMinPartElements = 256;
+/// With as many columns or more, threads share the columns and no parts are needed. Unit: columns. Source: judgement, not measured alone; chosen in
+/// commit f7caa64.
+constexpr int64_t kMaxSumColumns = 64;
+/// What computes the elements in no more operations may be computed in the parts' shape. Unit: operations. Source: judgement, not measured alone;
+/// chosen in commit f7caa64.
+constexpr unsigned kMaxSharedOps = 8;
 
 /// Nothing that computes the elements could share the kernel of the sum.
 bool isInMemory(Value value) {
@@ -99,7 +113,7 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
 /// Into how many equal parts, best of a size that keeps vectors aligned; 0 if there is no such number.
 int64_t evenParts(int64_t elements) {
   int64_t best = 0;
-  for (int64_t parts = kFewestParts; parts <= kMostEvenParts; ++parts)
+  for (int64_t parts = kMinParts; parts <= kMaxEvenParts; ++parts)
     if (elements % parts == 0 && (elements / parts % 64 == 0 || !best || elements / best % 64 != 0))
       best = parts;
   return best;
@@ -108,12 +122,18 @@ int64_t evenParts(int64_t elements) {
 /// Sums of a few columns over many rows of two or more dimensions, a normalization's of images with channels last: threads that share the columns
 /// read a part of each row, threads that share the rows read memory from one end to the other.
 bool hasNarrowColumns(ReduceOp reduce) {
-  constexpr int64_t kManyElements = 1 << 19, kMostColumns = 512, kFewestColumns = 16;
+  // Below, the columns of a normalization's sums are shared by threads without parts. Unit: elements. Source: judgement, not measured alone; chosen
+  // in commit f7caa64.
+  constexpr int64_t kMinElementsOfColumns = 1 << 19;
+  // Wider rows are read in pieces that are long enough for memory. Unit: columns. Source: judgement, not measured alone; chosen in commit f7caa64.
+  constexpr int64_t kMaxNarrowColumns = 512;
+  // Fewer columns do not fill a vector. Unit: columns. Source: arithmetic: 16 numbers of f32 in 512 bits.
+  constexpr int64_t kMinNarrowColumns = 16;
   auto type = cast<RankedTensorType>(reduce.getInputs().front().getType());
   int64_t columns = type.getShape().back();
   bool keepsLast = !llvm::is_contained(reduce.getDimensions(), type.getRank() - 1);
-  return keepsLast && reduce.getDimensions().size() > 1 && columns >= kFewestColumns && columns <= kMostColumns &&
-         cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements() == columns && type.getNumElements() >= kManyElements;
+  return keepsLast && reduce.getDimensions().size() > 1 && columns >= kMinNarrowColumns && columns <= kMaxNarrowColumns &&
+         cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements() == columns && type.getNumElements() >= kMinElementsOfColumns;
 }
 
 ReduceOp reduceParts(OpBuilder &b, ReduceOp like, Value operand, Value init, ArrayRef<int64_t> dims) {
@@ -144,12 +164,12 @@ void sink(Operation *op) {
 /// [parts, rows of each, columns] as which `rows` of `columns` numbers are added up; empty if there is no such shape. Of few columns several
 /// rows side by side are one.
 SmallVector<int64_t> columnParts(int64_t rows, int64_t columns) {
-  while (columns < kFewColumns && rows % 2 == 0)
+  while (columns < kMaxSumColumns && rows % 2 == 0)
     rows /= 2, columns *= 2;
-  if (columns < kFewColumns / 2)
+  if (columns < kMaxSumColumns / 2)
     return {};
-  for (int64_t parts = kFewestParts; parts <= kMostEvenParts; ++parts)
-    if (rows % parts == 0 && rows / parts >= kFewestParts)
+  for (int64_t parts = kMinParts; parts <= kMaxEvenParts; ++parts)
+    if (rows % parts == 0 && rows / parts >= kMinParts)
       return {parts, rows / parts, columns};
   return {};
 }
@@ -157,8 +177,8 @@ SmallVector<int64_t> columnParts(int64_t rows, int64_t columns) {
 void splitColumns(ReduceOp reduce, ArrayRef<int64_t> dims, TypedAttr neutral, Reshaped &known) {
   Value operand = reduce.getInputs().front();
   auto type = cast<RankedTensorType>(operand.getType()), resultType = cast<RankedTensorType>(reduce.getResult(0).getType());
-  unsigned budget = kFewOperations;
-  if (dims.back() != int64_t(dims.size()) - 1 || resultType.getNumElements() >= kFewColumns || !canReshape(operand, budget))
+  unsigned budget = kMaxSharedOps;
+  if (dims.back() != int64_t(dims.size()) - 1 || resultType.getNumElements() >= kMaxSumColumns || !canReshape(operand, budget))
     return;
   SmallVector<int64_t> parts = columnParts(type.getNumElements() / resultType.getNumElements(), resultType.getNumElements());
   if (parts.empty())
@@ -183,7 +203,7 @@ void split(ReduceOp reduce, Reshaped &known) {
   Value operand = reduce.getInputs().front();
   auto type = cast<RankedTensorType>(operand.getType());
   int64_t elements = type.getNumElements();
-  if (elements < kFewElements || reduce.getDimensions().empty())
+  if (elements < kMinSplitElements || reduce.getDimensions().empty())
     return;
   Operation *combine = combinerOf(reduce.getBody());
   TypedAttr neutral = combine ? neutralNumber(*combine, type.getElementType()) : TypedAttr();
@@ -198,14 +218,14 @@ void split(ReduceOp reduce, Reshaped &known) {
   OpBuilder b(reduce);
   int64_t even = isOne ? evenParts(elements) : 0, parts = 1;
   for (int64_t dim : dims)
-    if (parts < kFewestParts) {
+    if (parts < kMinParts) {
       parts *= type.getDimSize(dim);
       second.push_back(dim);
     } else {
       first.push_back(dim);
     }
-  bool hasParts = !first.empty() && parts >= kFewestParts && parts <= (isOne ? kMostParts : kMostEvenParts) && elements / parts >= kShortestPart;
-  unsigned budget = kFewOperations;
+  bool hasParts = !first.empty() && parts >= kMinParts && parts <= (isOne ? kMaxPartsOfOne : kMaxEvenParts) && elements / parts >= kMinPartElements;
+  unsigned budget = kMaxSharedOps;
   int64_t rest = 0;
   if (!even && isOne && !hasParts)
     even = kUnevenParts, rest = elements % even;
@@ -247,7 +267,7 @@ ReduceOp asSum(DotGeneralOp dot) {
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   bool isSum = result.getRank() == 0 && dot.getRhs().getType() == type && type.getElementType() == result.getElementType() &&
                numbers.getLhsContractingDimensions() == numbers.getRhsContractingDimensions() && !dot.getAlgorithm();
-  if (!isSum || !type.hasStaticShape() || !(type.getElementType().isF32() || type.getElementType().isF64()) || type.getNumElements() < kFewElements)
+  if (!isSum || !type.hasStaticShape() || !(type.getElementType().isF32() || type.getElementType().isF64()) || type.getNumElements() < kMinSplitElements)
     return {};
   OpBuilder b(dot);
   Value products = MulOp::create(b, dot.getLoc(), dot.getLhs(), dot.getRhs());
@@ -272,17 +292,33 @@ int64_t placeOfSum(RankedTensorType type, ArrayRef<int64_t> dims) {
 
 /// How many parts sums of `terms` terms are cut into; 0 if they are not. `isUpright`: both factors' rows are the terms.
 int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool isUpright, bool mustBeEven) {
-  constexpr int64_t kShortest = 512, kFewest = 4, kMost = 16, kFewestProducts = 1 << 20, kMostResults = 1 << 15, kNarrow = 64;
+  // A part of a product's sums has no fewer terms. Unit: terms. Source: judgement, not measured alone; commit fe9d123 has the figures of the whole
+  // change.
+  constexpr int64_t kMinTermsOfPart = 512;
+  // Fewer parts are not worth adding them up. Unit: parts. Source: judgement, not measured alone; commit fe9d123 has the figures of the whole change.
+  constexpr int64_t kMinPartsOfProduct = 4;
+  // More parts cost more memory and time to add up than threads save. Unit: parts. Source: judgement, not measured alone; commit fe9d123 has the
+  // figures of the whole change.
+  constexpr int64_t kMaxPartsOfProduct = 16;
+  // A smaller product takes some ten microseconds on one thread. Unit: multiply-adds. Source: judgement, not measured alone; commit fe9d123 has the
+  // figures of the whole change.
+  constexpr int64_t kMinSplitProducts = 1 << 20;
+  // Larger results cost too much to write once for every part. Unit: elements of the result. Source: judgement, not measured alone; commit fe9d123
+  // has the figures of the whole change.
+  constexpr int64_t kMaxSplitResults = 1 << 15;
+  // A result that is wider than this on one side is cut only where both factors' rows are the terms. Unit: rows or columns. Source: judgement, not
+  // measured alone; commit 28c24a9 has the figures of the whole change.
+  constexpr int64_t kMaxNarrowSide = 64;
   // Few rows times a large matrix are read once, and threads share its columns.
   int64_t least = std::min(rows, columns), widest = std::max(rows, columns);
-  if (terms < 4 * widest || (widest > kNarrow && (!isUpright || least == 1)))
+  if (terms < 4 * widest || (widest > kMaxNarrowSide && (!isUpright || least == 1)))
     return 0;
-  int64_t most = std::min(kMost, terms / kShortest);
+  int64_t most = std::min(kMaxPartsOfProduct, terms / kMinTermsOfPart);
   // What the parts write and their sum reads is little beside the factors.
   most = std::min(most, terms * (rows + columns) / (8 * rows * columns));
-  if (most < kFewest || rows * columns > kMostResults || terms * rows * columns < kFewestProducts)
+  if (most < kMinPartsOfProduct || rows * columns > kMaxSplitResults || terms * rows * columns < kMinSplitProducts)
     return 0;
-  for (int64_t parts = most / 2 * 2; parts >= kFewest; parts -= 2)
+  for (int64_t parts = most / 2 * 2; parts >= kMinPartsOfProduct; parts -= 2)
     if (terms % parts == 0)
       return parts;
   return mustBeEven ? 0 : most / 2 * 2;
@@ -319,7 +355,7 @@ bool splitProduct(DotGeneralOp dot, Reshaped &known) {
   int64_t dims = numbers.getLhsContractingDimensions().size();
   bool mustBeEven = false, isUpright = true;
   for (const Factor &factor : factors) {
-    unsigned budget = kFewOperations;
+    unsigned budget = kMaxSharedOps;
     if (factor.place < 0 || factor.others == 0 || !canReshape(factor.value, budget))
       return false;
     isUpright &= factor.place == 0;

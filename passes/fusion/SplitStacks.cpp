@@ -27,10 +27,18 @@ namespace millrace::fusion {
 
 namespace {
 
-constexpr size_t kMostParts = 8;
-constexpr size_t kMostOps = 96;      ///< after splitting
-constexpr int64_t kSmall = 256;      ///< elements of a value that needs no help
-constexpr int64_t kCached = 64 << 10; ///< elements of a value that may be stacked behind its parts: it has not left the caches
+/// A stack of more values is not taken apart, because the code grows by each of them. Unit: parts. Source: judgement, not measured alone; chosen in
+/// commit 347f938.
+constexpr size_t kMaxStackedParts = 8;
+/// More would be a kernel that takes long to compile. Unit: operations after splitting. Source: judgement, not measured alone; chosen in commit
+/// 347f938.
+constexpr size_t kMaxOpsAfterSplit = 96;
+/// A value of no more elements is tiny (FusionPolicy.cpp) and needs no help. Unit: elements. Source: judgement, not measured alone; chosen in commit
+/// 347f938.
+constexpr int64_t kMaxUnsplitElements = 256;
+/// A value of no more elements may be stacked behind its parts, because it has not left the caches: 256 KB of f32. Unit: elements. Source: judgement,
+/// not measured alone; chosen in commit 347f938.
+constexpr int64_t kMaxStackedBehindElements = 64 << 10;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -59,7 +67,7 @@ public:
   /// Parts of a value lie side by side in memory.
   static bool canStart(ConcatenateOp concat) {
     auto type = typeOf(concat);
-    return hasPlainNumbers(concat) && concat.getInputs().size() >= 2 && concat.getInputs().size() <= kMostParts && type.getNumElements() > kSmall &&
+    return hasPlainNumbers(concat) && concat.getInputs().size() >= 2 && concat.getInputs().size() <= kMaxStackedParts && type.getNumElements() > kMaxUnsplitElements &&
            llvm::all_of(type.getShape().take_front(concat.getDimension()), [](int64_t size) { return size == 1; }) &&
            llvm::none_of(concat.getInputs(), [](Value part) { return typeOf(part).getNumElements() == 0; });
   }
@@ -71,7 +79,7 @@ public:
       if (op->getBlock() == block && isMember(op) && members.insert(op))
         open.push_back(op);
     };
-    while (!open.empty() && members.size() <= kMostOps) {
+    while (!open.empty() && members.size() <= kMaxOpsAfterSplit) {
       Operation *op = open.pop_back_val();
       for (Operation *user : op->getUsers())
         add(user);
@@ -95,7 +103,7 @@ public:
         isReadWhole |= !isPart && !members.contains(user);
       }
     }
-    return isTakenApart && computed > 0 && computed * cut.parts() <= kMostOps && (!isReadWhole || cut.whole.getNumElements() <= kCached);
+    return isTakenApart && computed > 0 && computed * cut.parts() <= kMaxOpsAfterSplit && (!isReadWhole || cut.whole.getNumElements() <= kMaxStackedBehindElements);
   }
 
   void split() {

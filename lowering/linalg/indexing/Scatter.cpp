@@ -13,6 +13,7 @@
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/ScatterRows.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -22,7 +23,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-constexpr int64_t kMaxParts = 8, kLeastPart = 64, kManyElements = 1 << 15;
+constexpr int64_t kMaxParts = 8, kManyElements = 1 << 15;
 constexpr int64_t kShortRow = 64; ///< longer ones are loops
 
 /// Numbers that are computed with as they are stored, and that vectors hold.
@@ -133,11 +134,11 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
     if (!windowDims.empty() && (isMade || updatesItsArguments(op))) {
       auto updateType = cast<RankedTensorType>(updates[0].getType()), inputType = cast<RankedTensorType>(inputs[0].getType());
       int64_t size = updateType.getDimSize(windowDims.back()), dimension = windowInputDims.back();
-      if (updateType.hasStaticShape() && updateType.getNumElements() >= kManyElements && size >= 2 * kLeastPart &&
+      if (updateType.hasStaticShape() && updateType.getNumElements() >= kManyElements && fusion::hasSharedScatterRows(size) &&
           inputType.hasStaticShape() && inputType.getDimSize(dimension) == size &&
           !llvm::is_contained(numbers.getScatterDimsToOperandDims(), dimension)) {
         cutInput = dimension;
-        partSize = llvm::divideCeil(size, std::min(kMaxParts, size / kLeastPart));
+        partSize = llvm::divideCeil(size, std::min(kMaxParts, size / fusion::kMinScatterPart));
         parts = llvm::divideCeil(size, partSize);
       }
     }

@@ -45,8 +45,7 @@ bool AttentionEmitter::usesUnit() const {
 }
 
 void AttentionEmitter::chooseUnit() {
-  constexpr int64_t kLeastRows = 8; // fewer would leave most of its registers empty
-  if (!target.amxBf16 || !type.isF32() || lanes != matrix::kRows || model.product(rowAtoms) < kLeastRows)
+  if (!target.amxBf16 || !type.isF32() || lanes != matrix::kRows || model.product(rowAtoms) < fusion::kMinMatrixUnitRows)
     return;
   for (Source &source : sources)
     source.inUnit = narrowOf(source.query) && narrowOf(source.keys);

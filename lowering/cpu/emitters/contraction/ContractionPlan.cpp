@@ -194,10 +194,7 @@ void ContractionPlan::chooseInstructions() {
   int64_t size = model.atomSizes[kInner];
   bool floats = accType.isF32();
   int64_t wanted = floats ? 2 : 4;
-  // Fewer rows would leave most of its registers empty, and packing costs as much as the products.
-  constexpr int64_t kLeastRows = 8, kLeastColumns = 8;
-  if ((floats ? target.amxBf16 : target.amxInt8) && size % (kMatrixRows * wanted) == 0 && rows() >= kLeastRows &&
-      model.atomSizes[nLane] >= kLeastColumns) {
+  if ((floats ? target.amxBf16 : target.amxInt8) && size % fusion::matrixUnitTerms(floats ? 16 : 8) == 0 && fusion::suitsMatrixUnit(rows(), model.atomSizes[nLane])) {
     matrixUnit = true;
     group = wanted;
   } else if (floats && target.fastBf16Pairs && size % 2 == 0) {

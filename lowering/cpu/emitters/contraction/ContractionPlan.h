@@ -8,6 +8,7 @@
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/emitters/model/KernelModel.h"
 #include "lowering/cpu/emitters/model/SumOfProducts.h"
+#include "passes/fusion/MatrixUnitShapes.h"
 
 namespace millrace::lowering {
 
@@ -111,7 +112,8 @@ struct ContractionPlan {
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
 
 protected:
-  static constexpr int64_t kMatrixRows = 16; ///< of a register of the matrix unit, each a vector
+  /// Fact: rows of a register of the matrix unit, each a vector.
+  static constexpr int64_t kMatrixRows = fusion::kMatrixUnitRows;
   /// Panels that are packed side by side, where b has rows that several of them are pieces of: all groups have enough of them. 1 where not.
   int64_t panelsAtOnce() const {
     if (b.lane != nLane || runs || panelAtom >= 0 || tile.groupPanels < 2)

@@ -4,12 +4,16 @@
 #pragma once
 
 #include "lowering/cpu/emitters/model/PointEvaluator.h"
+#include "passes/fusion/MatrixUnitShapes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace millrace::lowering::matrix {
 
-constexpr int64_t kRows = 16, kRowBytes = 64;
+/// Fact: rows of a register.
+constexpr int64_t kRows = fusion::kMatrixUnitRows;
+/// Fact: bytes of a row of a register.
+constexpr int64_t kRowBytes = fusion::kMatrixUnitRowBits / 8;
 
 /// All registers whole. Once per call of the kernel; `memory`: kRowBytes bytes for the format.
 void configure(PointEvaluator &at, mlir::Value memory);
