@@ -6,7 +6,8 @@ HACKING.md ("Thresholds") has the form. scripts/lint refuses a constant without 
 import re
 from typing import Iterator, NamedTuple, Optional
 
-FOLDERS = ("passes/fusion",)  # whose constants scripts/lint asks for a comment, and docs/thresholds.md lists
+# Whose constants scripts/lint asks for a comment, and docs/thresholds.md lists.
+FOLDERS = ("passes/calls", "passes/chlo", "passes/fusion", "passes/layout", "passes/loops", "passes/sharding", "passes/simplify", "passes/spmd")
 
 # The words before the type in any order; the type; the name; what follows it.
 _DECLARATION = re.compile(r"^\s*((?:(?:static|inline|constexpr)\s+)+)((?:[\w:<>,*]+\s+)*?[\w:<>,*]+)\s*[ *&](k[A-Z]\w*)\s*(\[|=|\{|\()(.*)$")
@@ -17,8 +18,8 @@ _TEXT = re.compile(r"StringLiteral|string_view|char\b|StringRef|\bauto\s*\*")
 class Constant(NamedTuple):
     """One constant of the sources: `line` counts from 1, `value` is the expression as written, `comment` is its comment in one line.
 
-    `fact` is set where the comment starts with "Fact:"; `what`, `unit` and `source` are None where the comment does not say them. `several` is
-    set where the declaration has more than one name.
+    `fact` is set where the comment starts with "Fact:", or the file's head has a line "// Facts: …"; `what`, `unit`
+    and `source` are None where the comment does not say them. `several` is set where the declaration has more than one name.
     """
     line: int
     name: str
@@ -51,6 +52,7 @@ def _several(value: str) -> bool:
 def constants(text: str) -> Iterator[Constant]:
     """The numbers among the constants in a C++ file's `text` that are called k…, in order; texts are left out."""
     lines = text.split("\n")
+    facts = any(line.startswith("// Facts: ") for line in lines[:20])
     for index, line in enumerate(lines):
         found = _DECLARATION.match(line)
         if not found or "constexpr" not in found.group(1) or _TEXT.search(found.group(2)):
@@ -63,7 +65,7 @@ def constants(text: str) -> Iterator[Constant]:
         value = value[1:].strip() if value.startswith("=") else value
         comment = _comment(lines, index)
         said = re.search(r"^(?P<what>.*?)\s*Unit:\s*(?P<unit>[^.]+)\.\s*Source:\s*(?P<source>.+?)\.?\s*$", comment)
-        yield Constant(index + 1, found.group(3), re.sub(r"\s+", " ", value), comment, comment.startswith("Fact:"),
+        yield Constant(index + 1, found.group(3), re.sub(r"\s+", " ", value), comment, facts or comment.startswith("Fact:"),
                        said.group("what") if said else None, said.group("unit").strip() if said else None,
                        said.group("source") if said else None, _several(value))
 
@@ -75,10 +77,10 @@ def is_described(path: str) -> bool:
 
 def problem(constant: Constant) -> Optional[str]:
     """What is wrong with the comment of `constant`, or None."""
-    if constant.several:
+    if constant.several and not (constant.fact and not constant.comment.startswith("Fact:")):
         return f"one constant per declaration expected, each with its comment, but {constant.name} shares its declaration"
     if constant.fact:
-        return None if len(constant.comment) > len("Fact: ") else f"{constant.name}: what the fact is expected after Fact:"
+        return f"{constant.name}: what the fact is expected after Fact:" if constant.comment == "Fact:" else None
     if not constant.what or not constant.unit or not constant.source:
         return (f"{constant.name} decides something by its value: expected a comment with what it decides, \"Unit: ….\" and \"Source: ….\", or "
                 f"\"Fact: …\" for a fact of arithmetic or of a format (HACKING.md, Thresholds), but got \"{constant.comment[:60]}\"")

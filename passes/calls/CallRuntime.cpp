@@ -44,9 +44,15 @@ bool hasStaticShapes(Operation *op) {
 
 namespace {
 
-constexpr int64_t kShortLine = 16;
-constexpr int64_t kFewElements = 4096;
-constexpr int64_t kManyProducts = 1 << 20;
+/// Shorter lines are sorted by a kernel, unless there are many. Unit: elements of a line. Source: judgement, not measured alone; commit 4b4b198 has
+/// the figures of the whole change.
+constexpr int64_t kMaxSortedInKernel = 16;
+/// With fewer elements a call costs more than it saves. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the
+/// whole change.
+constexpr int64_t kMinCallElements = 4096;
+/// Products of bytes with fewer are left to kernels. Unit: multiply-adds. Source: judgement, not measured alone; commit f0202b4 has the figures of
+/// the whole change.
+constexpr int64_t kMinByteProducts = 1 << 20;
 
 /// Element types that are copied by the bytes.
 bool hasBytes(Type element) {
@@ -62,7 +68,7 @@ void callSort(SortOp op) {
   if (dimension < 0)
     dimension += rank;
   int64_t length = type.getDimSize(dimension);
-  if ((length <= kShortLine && type.getNumElements() <= kFewElements) || length > std::numeric_limits<uint32_t>::max())
+  if ((length <= kMaxSortedInKernel && type.getNumElements() <= kMinCallElements) || length > std::numeric_limits<uint32_t>::max())
     return;
   if (!llvm::all_of(op->getOperandTypes(), [](Type operand) { return hasBytes(getElementTypeOrSelf(operand)); }))
     return;
@@ -121,7 +127,7 @@ void callScan(ReduceWindowOp op) {
   Type element = type.getElementType();
   bool isNumber = element.isF32() || element.isF64() || (isa<IntegerType>(element) && element.getIntOrFloatBitWidth() >= 32);
   bool isNarrow = element.isF16() || element.isBF16();
-  if (!(isNumber || isNarrow) || type.getNumElements() <= kFewElements || op->getResult(0).getType() != type ||
+  if (!(isNumber || isNarrow) || type.getNumElements() <= kMinCallElements || op->getResult(0).getType() != type ||
       getElementTypeOrSelf(op->getOperand(1).getType()) != element ||
       getElementTypeOrSelf(op.getBody().getArgument(0).getType()) != element)
     return;
@@ -159,7 +165,7 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
   bool isPlain = hasStaticShapes(op) && lhs.getRank() == 2 && rhs.getRank() == 2 && numbers.getLhsBatchingDimensions().empty() &&
                  numbers.getLhsContractingDimensions() == ArrayRef<int64_t>{1} && numbers.getRhsContractingDimensions().size() == 1;
   if (!isPlain || !lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) ||
-      !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kManyProducts)
+      !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kMinByteProducts)
     return;
   OpBuilder b(op);
   if (matrixUnit && fusion::suitsMatrixUnit(result.getDimSize(0), result.getDimSize(1))) {

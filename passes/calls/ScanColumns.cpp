@@ -20,9 +20,13 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-constexpr int64_t kFewElements = 4096;
-constexpr int64_t kManyLines = 32; ///< vectors enough to hide how long a step takes
-constexpr int64_t kShortestBlock = 32;
+/// Smaller scans stay a loop of a kernel. Unit: elements. Source: judgement, not measured alone; chosen in commit f7caa64.
+constexpr int64_t kMinScanElements = 4096;
+/// Vectors of so many lines hide how long a step takes; fewer lines are cut into blocks. Unit: lines. Source: judgement, not measured alone; chosen
+/// in commit f7caa64.
+constexpr int64_t kMinLinesOfScan = 32;
+/// A shorter block costs as much to add up as it saves. Unit: elements of a line. Source: judgement, not measured alone; chosen in commit f7caa64.
+constexpr int64_t kMinScanBlock = 32;
 
 class Scan {
 public:
@@ -130,12 +134,12 @@ void scanColumns(ReduceWindowOp op, const Cumulative &cumulative) {
   int64_t d = cumulative.dimension, n = shape[d];
   auto product = [](ArrayRef<int64_t> sizes) { return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>()); };
   int64_t outer = product(shape.take_front(d)), inner = product(shape.drop_front(d + 1));
-  if (type.getNumElements() <= kFewElements || inner >= kManyLines ||
+  if (type.getNumElements() <= kMinScanElements || inner >= kMinLinesOfScan ||
       cast<RankedTensorType>(op.getInitValues()[0].getType()).getElementType() != type.getElementType() || op.getResult(0).getType() != type ||
       !llvm::all_of(op.getBody().front().without_terminator(), isElementByElement))
     return;
   int64_t lines = outer * inner;
-  int64_t blocks = lines >= kManyLines ? 1 : std::max<int64_t>(1, std::min(2 * kManyLines / lines, n / kShortestBlock));
+  int64_t blocks = lines >= kMinLinesOfScan ? 1 : std::max<int64_t>(1, std::min(2 * kMinLinesOfScan / lines, n / kMinScanBlock));
   int64_t length = (n + blocks - 1) / blocks, all = blocks * lines;
 
   OpBuilder b(op);

@@ -20,8 +20,15 @@ namespace millrace::calls {
 
 namespace {
 
-constexpr int64_t kShortestSort = 8;
-constexpr int64_t kShortSort = 512, kFewElements = 4096; ///< few short lines are sorted by a kernel at once
+/// Shorter lines are sorted as a whole. Unit: elements of a line. Source: judgement, not measured alone; commit 3965a8d has the figures of the whole
+/// change.
+constexpr int64_t kMinSelectedLine = 8;
+/// Few shorter lines are sorted by a kernel at once. Unit: elements of a line. Source: judgement, not measured alone; commit 3965a8d has the figures
+/// of the whole change.
+constexpr int64_t kMaxShortSort = 512;
+/// So few elements in short lines are sorted by a kernel at once. Unit: elements. Source: judgement, not measured alone; commit 3965a8d has the
+/// figures of the whole change.
+constexpr int64_t kMaxElementsOfShortSorts = 4096;
 
 /// The common number of leading elements that all users take; nothing if somebody wants something else.
 std::optional<int64_t> takenPrefix(SortOp sort) {
@@ -57,8 +64,8 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
     if (op->getNumOperands() > 2 || !type.hasStaticShape() || !hasOrderedBits(type.getElementType()))
       return;
     int64_t last = type.getRank() - 1;
-    if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kShortestSort ||
-        (type.getDimSize(last) < kShortSort && type.getNumElements() <= kFewElements) ||
+    if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kMinSelectedLine ||
+        (type.getDimSize(last) < kMaxShortSort && type.getNumElements() <= kMaxElementsOfShortSorts) ||
         type.getDimSize(last) > std::numeric_limits<int32_t>::max())
       return;
     Type position = IntegerType::get(op.getContext(), 32);

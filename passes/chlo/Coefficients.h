@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Coefficients.h - Of approximations to special functions ------------===//
-// Highest power first. Made with scripts/gen-chlo-coefficients (Chebyshev interpolation, 40 digits), unless another source
-// is named.
+// Facts: coefficients, highest power first. Made with scripts/gen-chlo-coefficients (Chebyshev interpolation, 40 digits), unless another
+// source is named.
 #pragma once
 
 namespace millrace::chlo {

@@ -8,6 +8,7 @@
 using namespace mlir;
 namespace millrace::chlo {
 
+/// Fact: pi.
 static constexpr double kPi = 3.141592653589793;
 
 //===-- erf ---------------------------------------------------------------===//

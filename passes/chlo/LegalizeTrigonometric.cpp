@@ -11,7 +11,9 @@
 using namespace mlir;
 namespace millrace::chlo {
 
+/// Fact: the natural logarithm of 2.
 static constexpr double kLog2 = 0.6931471805599453;
+/// Fact: pi.
 static constexpr double kPi = 3.141592653589793;
 
 static double largestOf(Expr x) { return APFloat::getLargest(x.getSemantics()).convertToDouble(); }

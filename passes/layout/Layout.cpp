@@ -13,22 +13,43 @@ using namespace millrace::stablehlo;
 namespace millrace::layout {
 namespace {
 
-/// Fewer output channels do not fill half a vector.
-constexpr int64_t kFewestOutputs = 8;
-/// Fewer input channels are read together with the window's last dimension.
-constexpr int64_t kFewestInputs = 8;
-/// Fewer rows than these of the product read weights that lie as PyTorch keeps them no dearer than others.
-constexpr int64_t kMostRowsInPlace = 1024;
-/// Products per sum; if windows step by one element, lanes along an image's rows are as good as along channels, and nothing has to be moved.
-constexpr int64_t kMostShort = 16, kMostShortAlongRows = 40;
-/// Signals of one dimension are one row each: where lanes along it are many, and the weights of enough outputs pass them, that product is as fast
-/// as with the channels last, and moving the result costs a fifth of it up to so many products per sum (80x300 by 256: 1.17 to 0.94 ms).
-constexpr int64_t kMostOfSignals = 512, kFewestSteps = 64, kFewestOutputsOfSignals = 64;
+/// Fewer output channels do not fill half a vector. Unit: output channels. Source: arithmetic: half of 16 numbers of f32 in 512 bits.
+constexpr int64_t kMinOutputs = 8;
+/// Fewer input channels are read together with the window's last dimension. Unit: input channels. Source: judgement, not measured alone; commit
+/// 6acceda has the figures of the whole change.
+constexpr int64_t kMinInputs = 8;
+/// Up to so many rows, weights are read as PyTorch keeps them no dearer than in another order. Unit: rows of the product: pixels of all images.
+/// Source: commit 1d8c63d, two threads: conv3x3_1x512x4x4 1.96 to 0.80 ms; the limit itself is judgement.
+constexpr int64_t kMaxRowsInPlace = 1024;
+/// A convolution with windows that step has its layout kept up to so many products per sum: transposing the result would cost more than the products.
+/// Unit: products per sum. Source: commit 1d8c63d: the transpose took 77 % of conv1d10s5; the limit itself is judgement.
+constexpr int64_t kMaxShortSum = 16;
+/// The same where windows step by one element: lanes along an image's rows are as good as along channels, and nothing has to be moved. Unit: products
+/// per sum. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+constexpr int64_t kMaxShortSumAlongRows = 40;
+/// Signals of one dimension are one row each: where lanes along it are many, and the weights of enough outputs pass them, that product is as fast as
+/// with the channels last, and moving the result costs a fifth of it up to so many products per sum. Unit: products per sum. Source: commit 508b49a,
+/// xla-run --repeat=200: 80x300 by 256 1.17 to 0.94 ms, two threads; with 512 channels it is 5 % slower.
+constexpr int64_t kMaxSumOfSignals = 512;
+/// Fewer do not fill several vectors along the signal. Unit: elements of the result along the signal. Source: judgement, not measured alone; commit
+/// 508b49a has the figures of the whole change.
+constexpr int64_t kMinStepsOfSignals = 64;
+/// Fewer outputs share too few loads of the signal. Unit: output channels. Source: judgement, not measured alone; commit 508b49a has the figures of
+/// the whole change.
+constexpr int64_t kMinOutputsOfSignals = 64;
 
-/// Fewer outputs of a group are no columns of a matrix product; of factors that are widened on the way, fewer than these are slow ones.
-constexpr int64_t kFewestOfGroup = 4, kFewestOfNarrowGroup = 8;
-/// Elements of a row which, as lanes, are better than few outputs of a group, and than almost none.
-constexpr int64_t kLongRow = 12, kShortRow = 7;
+/// Fewer are no columns of a matrix product. Unit: output channels of a group. Source: judgement, not measured alone; commit dcaa635 has the figures
+/// of the whole change.
+constexpr int64_t kMinOutputsOfGroup = 4;
+/// The same for factors that are widened on the way, which are slow with fewer columns. Unit: output channels of a group. Source: judgement, not
+/// measured alone; commit dcaa635 has the figures of the whole change.
+constexpr int64_t kMinOutputsOfNarrowGroup = 8;
+/// Rows of so many elements are better lanes than few outputs of a group. Unit: elements of a row of the result. Source: judgement, not measured
+/// alone; commit dcaa635 has the figures of the whole change.
+constexpr int64_t kMinRowOfNarrowGroup = 12;
+/// Rows of so many elements are better lanes than almost no outputs of a group. Unit: elements of a row of the result. Source: judgement, not
+/// measured alone; commit dcaa635 has the figures of the whole change.
+constexpr int64_t kMinRowOfGroup = 7;
 
 int64_t product(RankedTensorType type, ArrayRef<int64_t> dims) {
   int64_t size = 1;
@@ -99,8 +120,8 @@ static bool isLongSignal(ConvolutionOp op) {
   RankedTensorType result = typeOf(op.getResult());
   return result.getRank() == 3 && op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && dims.getInputBatchDimension() == 0 &&
          dims.getInputFeatureDimension() == 1 && dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == 1 &&
-         dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && result.getDimSize(2) >= kFewestSteps &&
-         result.getDimSize(1) >= kFewestOutputsOfSignals;
+         dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && result.getDimSize(2) >= kMinStepsOfSignals &&
+         result.getDimSize(1) >= kMinOutputsOfSignals;
 }
 
 bool isShort(ConvolutionOp op) {
@@ -108,7 +129,7 @@ bool isShort(ConvolutionOp op) {
   RankedTensorType kernel = typeOf(op.getRhs());
   bool steps = op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; });
   return kernel.getDimSize(dims.getKernelInputFeatureDimension()) * product(kernel, dims.getKernelSpatialDimensions()) <=
-         (steps ? kMostShort : isLongSignal(op) ? kMostOfSignals : kMostShortAlongRows);
+         (steps ? kMaxShortSum : isLongSignal(op) ? kMaxSumOfSignals : kMaxShortSumAlongRows);
 }
 
 /// Groups of so few channels that their outputs leave most lanes empty, and sums of few products: lanes along rows of the image are full, and
@@ -125,9 +146,9 @@ bool wantsChannelsFirst(ConvolutionOp op) {
     return false;
   int64_t outputs = result.getDimSize(dims.getOutputFeatureDimension()) / groups, row = result.getDimSize(dims.getOutputSpatialDimensions().back());
   Type element = result.getElementType();
-  if (outputs < kFewestOfGroup)
-    return (element.isF32() || element.isBF16()) && row >= kShortRow;
-  return outputs < kFewestOfNarrowGroup && element.isBF16() && row >= kLongRow;
+  if (outputs < kMinOutputsOfGroup)
+    return (element.isF32() || element.isBF16()) && row >= kMinRowOfGroup;
+  return outputs < kMinOutputsOfNarrowGroup && element.isBF16() && row >= kMinRowOfNarrowGroup;
 }
 
 std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
@@ -146,7 +167,7 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
                               order(dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions())};
   }
   RankedTensorType kernel = typeOf(op.getRhs()), result = typeOf(op.getResult());
-  if (kernel.getDimSize(dims.getKernelOutputFeatureDimension()) < kFewestOutputs)
+  if (kernel.getDimSize(dims.getKernelOutputFeatureDimension()) < kMinOutputs)
     return std::nullopt;
   ArrayRef<int64_t> window = dims.getKernelSpatialDimensions();
   // A gradient of weights sums over what was the batch. Batch and channels come first in PyTorch's order, whatever they are called
@@ -170,20 +191,20 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
   }
   // A kernel of one element is a matrix, and both orders of a matrix are good.
   bool isGoodKernel = isPointwise(op) || dims.getKernelOutputFeatureDimension() == rank - 1 ||
-                      (!isGradient && dims.getKernelInputFeatureDimension() == rank - 1 && kernel.getDimSize(rank - 1) >= kFewestInputs);
+                      (!isGradient && dims.getKernelInputFeatureDimension() == rank - 1 && kernel.getDimSize(rank - 1) >= kMinInputs);
   // Outputs first, then inputs, then the window: packing transposes single columns of it, each a run; as a step of its own for
   // a few rows' sake it would cost more than their product.
   bool isPackedInPlace = !isGradient && dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == 1 &&
-                         llvm::is_sorted(window) && kernel.getDimSize(1) >= kFewestInputs && kernel.getElementType().isF32() &&
-                         product(result, dims.getOutputSpatialDimensions()) * result.getDimSize(dims.getOutputBatchDimension()) <= kMostRowsInPlace;
+                         llvm::is_sorted(window) && kernel.getDimSize(1) >= kMinInputs && kernel.getElementType().isF32() &&
+                         product(result, dims.getOutputSpatialDimensions()) * result.getDimSize(dims.getOutputBatchDimension()) <= kMaxRowsInPlace;
   if (isGoodKernel || isPackedInPlace) {
     made.rhs = identityLayout(rank);
-  } else if (!isGradient && dims.getKernelInputFeatureDimension() == 0 && kernel.getDimSize(0) >= kFewestInputs) {
+  } else if (!isGradient && dims.getKernelInputFeatureDimension() == 0 && kernel.getDimSize(0) >= kMinInputs) {
     // Only that dimension moves: blocks are transposed instead of single elements, and what a forward convolution of the same
     // weights has made is used again.
     made.rhs = identityLayout(rank);
     std::rotate(made.rhs.begin(), made.rhs.begin() + 1, made.rhs.end());
-  } else if (kernel.getDimSize(dims.getKernelInputFeatureDimension()) < kFewestInputs) {
+  } else if (kernel.getDimSize(dims.getKernelInputFeatureDimension()) < kMinInputs) {
     llvm::append_range(made.rhs, window);
     made.rhs.push_back(dims.getKernelInputFeatureDimension());
   } else {

@@ -24,12 +24,23 @@ namespace millrace::layout {
 
 namespace {
 
-/// Channels of a group that are copied together: one alone is a depthwise convolution's, of many each pixel fills cache lines.
-constexpr int64_t kFewestOfGroup = 2, kMostOfGroup = 64;
-/// Fewer than a vector: an image's.
-constexpr int64_t kFewChannels = 4;
-/// Channels that are lanes, elements of a window that are kept in registers, windows of a row that share them.
-constexpr int64_t kFewestOfVectors = 16, kLongestWindow = 7, kFewestOfRow = 4;
+/// Channels of a group are copied together from so many on: one alone is a depthwise convolution's. Unit: channels of a group. Source: judgement, not
+/// measured alone; commit 44a97c7 has the figures of the whole change.
+constexpr int64_t kMinChannelsOfGroup = 2;
+/// Of more channels each pixel fills cache lines, and nothing is copied. Unit: channels of a group. Source: judgement, not measured alone; commit
+/// 44a97c7 has the figures of the whole change.
+constexpr int64_t kMaxChannelsOfGroup = 64;
+/// Up to so many, an image's colours, borders are made of whole rows of pixels and channels. Unit: channels. Source: judgement, not measured alone;
+/// chosen in commit f7caa64.
+constexpr int64_t kMaxImageChannels = 4;
+/// Fewer channels do not fill a vector whose lanes they are. Unit: channels. Source: arithmetic: 16 numbers of f32 in 512 bits.
+constexpr int64_t kMinChannelLanes = 16;
+/// Longer windows' factors do not stay in registers together. Unit: elements of a window along a row. Source: judgement, not measured alone; commit
+/// 58a7193 has the figures of the whole change.
+constexpr int64_t kMaxWindowInRegisters = 7;
+/// Fewer windows side by side share too few elements. Unit: windows of a row. Source: judgement, not measured alone; commit 58a7193 has the figures
+/// of the whole change.
+constexpr int64_t kMinWindowsOfRow = 4;
 
 int64_t channelsOfGroup(ConvolutionOp op) {
   return typeOf(op.getLhs()).getDimSize(op.getDimensionNumbers().getInputFeatureDimension()) / int64_t(op.getFeatureGroupCount());
@@ -38,8 +49,8 @@ int64_t channelsOfGroup(ConvolutionOp op) {
 bool shouldMoveGroups(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   return op.getFeatureGroupCount() > 1 && op.getBatchGroupCount() == 1 && dims.getInputBatchDimension() == 0 &&
-         dims.getInputFeatureDimension() == typeOf(op.getLhs()).getRank() - 1 && channelsOfGroup(op) >= kFewestOfGroup &&
-         channelsOfGroup(op) <= kMostOfGroup;
+         dims.getInputFeatureDimension() == typeOf(op.getLhs()).getRank() - 1 && channelsOfGroup(op) >= kMinChannelsOfGroup &&
+         channelsOfGroup(op) <= kMaxChannelsOfGroup;
 }
 
 /// A depthwise convolution whose kernel loads each element of a row of the image once for all windows along it (RowBlocks.cpp): what a border
@@ -51,8 +62,8 @@ bool readsBorderOnce(ConvolutionOp op) {
   int64_t step = op.getWindowStrides() ? op.getWindowStrides()->back() : 1;
   return isDepthwise(op) && dims.getInputFeatureDimension() == last && dims.getOutputFeatureDimension() == last &&
          dims.getInputSpatialDimensions().back() == last - 1 && dims.getOutputSpatialDimensions().back() == last - 1 &&
-         image.getDimSize(last) >= kFewestOfVectors && window > step && window <= kLongestWindow &&
-         (!op.getRhsDilation() || op.getRhsDilation()->back() == 1) && typeOf(op.getResult()).getDimSize(last - 1) >= kFewestOfRow;
+         image.getDimSize(last) >= kMinChannelLanes && window > step && window <= kMaxWindowInRegisters &&
+         (!op.getRhsDilation() || op.getRhsDilation()->back() == 1) && typeOf(op.getResult()).getDimSize(last - 1) >= kMinWindowsOfRow;
 }
 
 bool shouldPad(ConvolutionOp op) {
@@ -107,7 +118,7 @@ Value withBorder(OpBuilder &builder, Location loc, Value value, SmallVector<int6
   for (auto [size, before, after] : llvm::zip(shape, low, high))
     size += before + after;
   int64_t channels = type.getShape().back();
-  bool together = type.getRank() > 2 && channels > 1 && channels <= kFewChannels && low.back() == 0 && high.back() == 0;
+  bool together = type.getRank() > 2 && channels > 1 && channels <= kMaxImageChannels && low.back() == 0 && high.back() == 0;
   auto merge = [&](SmallVector<int64_t> sizes) {
     sizes.pop_back();
     sizes.back() *= channels;

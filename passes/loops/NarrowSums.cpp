@@ -160,8 +160,8 @@ void replaceSum(Operation *sum, Operation *update, Value value) {
 // Arrays that can begin with -0.0
 //===----------------------------------------------------------------------===//
 
-/// Operations of a loop's body that is written twice.
-constexpr unsigned kMaxPeeled = 512;
+/// Operations of a loop's body that is written twice: a bound of the time to compile. Unit: operations. Source: judgement, not measured alone.
+constexpr unsigned kMaxPeeledOps = 512;
 
 /// A window of an array.
 struct Window {
@@ -273,7 +273,7 @@ public:
           chains.push_back(std::move(*chain));
     unsigned count = 0;
     loop.getBody().walk([&](Operation *) { ++count; });
-    if (chains.empty() || count > kMaxPeeled || !llvm::equal(loop->getOperandTypes(), loop->getResultTypes()) ||
+    if (chains.empty() || count > kMaxPeeledOps || !llvm::equal(loop->getOperandTypes(), loop->getResultTypes()) ||
         !llvm::equal(body.getTerminator()->getOperandTypes(), loop->getResultTypes()))
       return false;
     IRMapping first = makeFirstTurn();
@@ -476,8 +476,9 @@ private:
 // Places that are the same
 //===----------------------------------------------------------------------===//
 
-/// Index vectors that are compared with each other.
-constexpr int64_t kMaxCompared = 64;
+/// Index vectors that are compared with each other, which takes time in proportion to the square of their number. Unit: index vectors. Source:
+/// judgement, not measured alone.
+constexpr int64_t kMaxComparedIndices = 64;
 
 /// Makes `%f = scatter 0, %i, %u by add`, for a sum, write every element once at most. What goes to one place is summed up in the order of the scatter first,
 /// with what goes there first; the other index vectors leave the array. Leaves alone scatters with batching dimensions or many index vectors.
@@ -493,7 +494,8 @@ void sumUpPlaces(ScatterOp scatter) {
   RankedTensorType indexType = typeOf(indices), updateType = typeOf(updates);
   // [n, 1 or more] index vectors, and windows behind.
   bool isList = indexType.getRank() == 2 && numbers.getIndexVectorDim() == 1 && numbers.getInputBatchingDims().empty() &&
-                !llvm::is_contained(numbers.getUpdateWindowDims(), 0) && isa<IntegerType>(indexType.getElementType()) && indexType.getDimSize(0) <= kMaxCompared;
+                !llvm::is_contained(numbers.getUpdateWindowDims(), 0) && isa<IntegerType>(indexType.getElementType()) &&
+                indexType.getDimSize(0) <= kMaxComparedIndices;
   bool isNarrow = std::max(updateType.getNumElements(), 4 * indexType.getDimSize(0) * indexType.getDimSize(0)) < typeOf(scatter->getResult(0)).getNumElements(); // comparing costs less than zeros
   // All windows have one place or none in common: along indexed dimensions they are one element long.
   bool isWhole = llvm::all_of(numbers.getScatterDimsToOperandDims(), [&](int64_t d) { return llvm::is_contained(numbers.getInsertedWindowDims(), d); });

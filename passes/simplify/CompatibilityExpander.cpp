@@ -20,8 +20,14 @@ namespace millrace::simplify {
 
 namespace {
 
-/// The versions that brought a feature.
-constexpr vhlo::Version kBatchingDims(1, 1), kTan(1, 4), kLocationRanges(1, 9), kMeshGroups(1, 16);
+/// Fact: the version of StableHLO that brought batching dimensions of gather and scatter.
+constexpr vhlo::Version kBatchingDims(1, 1);
+/// Fact: the version that brought tan.
+constexpr vhlo::Version kTan(1, 4);
+/// Fact: the version that brought ranges of source locations.
+constexpr vhlo::Version kLocationRanges(1, 9);
+/// Fact: the version that brought replica groups of a mesh.
+constexpr vhlo::Version kMeshGroups(1, 16);
 
 SmallVector<int64_t> merged(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   SmallVector<int64_t> result(a);

@@ -26,7 +26,8 @@ namespace millrace::simplify {
 
 namespace {
 
-/// Largest shape computation that is evaluated, in elements.
+/// Largest shape computation that is evaluated. Unit: elements. Source: judgement, not measured alone: a shape has as many elements as a tensor has
+/// dimensions, a pad's sizes three times as many.
 constexpr int64_t kMaxShapeElements = 256;
 
 class Refiner {

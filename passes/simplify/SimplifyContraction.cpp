@@ -404,15 +404,16 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
   }
 };
 
-/// Operations followed from a value to a product: an expanded erf has 60, most of them near to it through some operand.
-constexpr unsigned kMostSteps = 128;
+/// Operations followed from a value to a product: an expanded erf has 60, most of them near to it through some operand. Unit: operations. Source:
+/// judgement, not measured alone.
+constexpr unsigned kMaxStepsToProduct = 128;
 
 /// Whether `value` is a product without batching dimensions, or elementwise operations on one and on what their shapes repeat.
 bool isOfProduct(Value value) {
   SmallVector<Operation *> open{value.getDefiningOp()};
   SmallPtrSet<Operation *, 16> seen;
   // The nearest ones first: what was flattened before has an operand that is nearly the product.
-  for (unsigned next = 0; next != open.size() && next != kMostSteps; ++next) {
+  for (unsigned next = 0; next != open.size() && next != kMaxStepsToProduct; ++next) {
     Operation *op = open[next];
     if (!op || !seen.insert(op).second)
       continue;

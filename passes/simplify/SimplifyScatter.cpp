@@ -129,7 +129,9 @@ FailureOr<Operation *> combinerOfElements(Region &body, Type element) {
   return combine;
 }
 
-constexpr int64_t kSmallWindow = 64;
+/// A smaller window that is combined with what it meets stays a scatter: reading, combining and updating a slice would cost more. Unit: elements of
+/// the window. Source: judgement, not measured alone.
+constexpr int64_t kMinUpdatedWindow = 64;
 
 struct WindowOfScatter : OpRewritePattern<ScatterOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -149,7 +151,7 @@ struct WindowOfScatter : OpRewritePattern<ScatterOp> {
     FailureOr<Operation *> combine = combinerOfElements(op.getUpdateComputation(), inputType.getElementType());
     if (failed(combine))
       return rewriter.notifyMatchFailure(op, "combines by several operations");
-    if (*combine && updateType.getNumElements() < kSmallWindow)
+    if (*combine && updateType.getNumElements() < kMinUpdatedWindow)
       return rewriter.notifyMatchFailure(op, "few elements are combined");
 
     SmallVector<int64_t> starts(inputType.getRank(), 0), ends;

@@ -8,8 +8,9 @@
 
 namespace millrace::spmd {
 
-/// Bytes of an all_reduce of several operands: fewer are joined, more are cut. 16 MB take 2.7 ms between two processes of one host (AMD EPYC,
-/// `python -m benchmarks.processes`), against which the latency of a message, 0.1 ms, does not count; longer messages hold more memory at once.
+/// Fewer are joined, more are cut: against the time of the message its latency, 0.1 ms, does not count, and longer messages hold more memory at once.
+/// Unit: bytes of an all_reduce of several operands. Source: `python -m benchmarks.processes`, AMD EPYC: 16 MB take 2.7 ms between two processes of
+/// one host.
 inline constexpr int64_t kMostReduceBytes = 16 << 20;
 
 /// Integer attribute of an argument: the result in whose place it is.

@@ -242,9 +242,10 @@ WindowPlan planWindow(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts
   WindowPlan all;
   all.received = (tiles.count - 1) * request.tile;
   Costed pieces = bestPieces(request), transfers = planTransfers(request);
-  // Pieces need less work where they arrive, and a gather is a single message.
-  constexpr size_t kMostTransfers = 8;
-  bool isLess = transfers.plan.received <= pieces.plan.received && transfers.most < pieces.most && transfers.plan.transfers.size() <= kMostTransfers;
+  // Transfers in more messages are not chosen, because pieces need less work where they arrive, and a gather is a single message. Unit: messages.
+  // Source: judgement, not measured alone.
+  constexpr size_t kMaxTransfers = 8;
+  bool isLess = transfers.plan.received <= pieces.plan.received && transfers.most < pieces.most && transfers.plan.transfers.size() <= kMaxTransfers;
   WindowPlan &least = isLess ? transfers.plan : pieces.plan;
   return least.received < all.received ? std::move(least) : all;
 }

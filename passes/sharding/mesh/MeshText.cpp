@@ -12,8 +12,9 @@ using namespace mlir;
 
 namespace millrace::sharding {
 
-/// Of one mesh: lists of devices, which partitioning keeps for every value, stay small. Source: the largest machine that plans are simulated for.
-constexpr int64_t kMostDevices = 4096;
+/// Lists of devices, which partitioning keeps for every value, stay small. Unit: devices of one mesh. Source: the largest machine that plans are
+/// simulated for.
+constexpr int64_t kMaxDevices = 4096;
 
 llvm::Expected<sdy::MeshAttr> parseMesh(MLIRContext *context, StringRef text, StringRef option) {
   context->loadDialect<sdy::SdyDialect>();
@@ -24,15 +25,15 @@ llvm::Expected<sdy::MeshAttr> parseMesh(MLIRContext *context, StringRef text, St
   for (StringRef part : parts) {
     auto [name, number] = part.split('=');
     int64_t size;
-    if (name.trim().empty() || number.trim().getAsInteger(10, size) || size < 1 || size > kMostDevices ||
+    if (name.trim().empty() || number.trim().getAsInteger(10, size) || size < 1 || size > kMaxDevices ||
         llvm::any_of(axes, [&](sdy::MeshAxisAttr other) { return other.getName() == name.trim(); }))
-      return llvm::createStringError(option + " expects a list like data=4,model=2, each axis once and of 1 to " + Twine(kMostDevices) +
+      return llvm::createStringError(option + " expects a list like data=4,model=2, each axis once and of 1 to " + Twine(kMaxDevices) +
                                      " devices, but got '" + text + "'");
     axes.push_back(sdy::MeshAxisAttr::get(context, name.trim(), size));
     devices *= size;
   }
-  if (axes.empty() || devices > kMostDevices)
-    return llvm::createStringError(option + " expects 1 to " + Twine(kMostDevices) + " devices, but got '" + text + "'");
+  if (axes.empty() || devices > kMaxDevices)
+    return llvm::createStringError(option + " expects 1 to " + Twine(kMaxDevices) + " devices, but got '" + text + "'");
   return sdy::MeshAttr::get(context, axes, {});
 }
 

@@ -20,7 +20,8 @@ struct Cause {
   int node;   ///< the node it came through; -1 - i: boundary i
   int source; ///< the tensor it came from
 };
-constexpr int kThroughGroup = INT_MIN; ///< as `node`: `source` is a member of the same group
+/// Fact: a mark instead of a node's number: `source` is a member of the same group.
+constexpr int kThroughGroup = INT_MIN;
 
 struct GraphTensor {
   int mesh = -1; ///< -1 as long as there is no sharding
@@ -98,6 +99,7 @@ int meshOf(const Graph &graph, const GraphNode &node);
 
 /// In which direction the node propagates along the factor in round `round` (0 to 4) of operation priorities.
 Direction directionInRound(const GraphNode &node, int factor, int round);
+/// Fact: priorities of operations in propagation, as Shardy has them: rounds over the program, each with more kinds of operations.
 constexpr int kOpPriorityRounds = 5;
 
 } // namespace millrace::sharding

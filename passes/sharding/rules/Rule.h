@@ -36,7 +36,7 @@ struct Rule {
   bool operator==(const Rule &) const = default;
 };
 
-/// No dimension: the tensor does not have the factor.
+/// Fact: a mark: no dimension.
 constexpr int64_t kNoDim = -1;
 
 /// Collects factors one by one; factor numbers are in order of the calls. Dimensions that get none receive a factor of size 1
