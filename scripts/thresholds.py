@@ -77,7 +77,7 @@ def is_described(path: str) -> bool:
 
 def problem(constant: Constant) -> Optional[str]:
     """What is wrong with the comment of `constant`, or None."""
-    if constant.several and not (constant.fact and not constant.comment.startswith("Fact:")):
+    if constant.several and not constant.fact:
         return f"one constant per declaration expected, each with its comment, but {constant.name} shares its declaration"
     if constant.fact:
         return f"{constant.name}: what the fact is expected after Fact:" if constant.comment == "Fact:" else None

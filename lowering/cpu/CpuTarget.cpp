@@ -116,6 +116,7 @@ std::vector<std::pair<std::string, std::string>> CpuTarget::keyParts() const {
   std::vector<std::pair<std::string, std::string>> parts = {{"cpu", triple + " " + cpu},
                                                             {"cpu features", llvm::join(features, ",")},
                                                             {"cpu caches", cachesText()},
+                                                            {"cpu cache line", std::to_string(caches.empty() ? 0 : caches.front().lineBytes)},
                                                             {"cpu threads", std::to_string(threads)},
                                                             {"cpu clock", llvm::formatv("{0:F2}", gigahertz).str()}};
   if (!problem.empty())

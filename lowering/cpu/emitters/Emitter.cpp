@@ -60,6 +60,7 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;
   target.l1Bytes = cpu.cacheBytes(1);
   target.l1Ways = cpu.caches.empty() ? 0 : cpu.caches.front().ways;
+  target.lineBytes = cpu.caches.empty() ? target.lineBytes : cpu.caches.front().lineBytes;
   target.l2Bytes = cpu.cacheBytes(2);
   target.threads = int(cpu.threads);
   target.gigahertz = cpu.gigahertz;

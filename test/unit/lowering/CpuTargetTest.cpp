@@ -58,12 +58,13 @@ TEST(CpuTarget, OverridesChangeWhatTheyName) {
 
 TEST(CpuTarget, EverythingIsInTheKey) {
   const CpuTarget base = named("avx2");
-  CpuTarget threads = base, caches = base, clock = base, features = base;
+  CpuTarget threads = base, caches = base, clock = base, features = base, line = base;
   threads.threads = 3;
   llvm::cantFail(caches.setCaches("32K/8,512K/8"));
   clock.gigahertz = 4;
+  line.caches.front().lineBytes = 128;
   features.features.push_back("zzz");
-  for (const CpuTarget &other : {threads, caches, clock, features}) {
+  for (const CpuTarget &other : {threads, caches, clock, features, line}) {
     EXPECT_NE(base.keyParts(), other.keyParts());
     EXPECT_FALSE(base == other);
   }
@@ -80,6 +81,14 @@ TEST(CpuTarget, EmittersAreToldTheMachine) {
   EXPECT_EQ(kernel.l1Ways, 12);
   EXPECT_EQ(kernel.l2Bytes, 2 << 20);
   EXPECT_EQ(kernel.gigahertz, target.gigahertz);
+  EXPECT_EQ(kernel.lineBytes, 64);
+  EXPECT_EQ(kernel.crowdedBytes(), 2048);
+  llvm::cantFail(applyOverrides({"", 7, "32K/8,1M/16"}, target));
+  EXPECT_EQ(kernelTarget(target).crowdedBytes(), 2048);
+  llvm::cantFail(applyOverrides({"", 7, "64K/4,1M/16"}, target));
+  EXPECT_EQ(kernelTarget(target).crowdedBytes(), 8192);
+  target.caches.front().lineBytes = 128;
+  EXPECT_EQ(kernelTarget(target).lineBytes, 128);
 }
 
 TEST(CpuTarget, DescriptionSaysHowToAskForItAgain) {

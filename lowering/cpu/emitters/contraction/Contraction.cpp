@@ -439,14 +439,14 @@ bool ContractionEmitter::emit() {
       aKStride = 1;
       if (matrixUnit) {
         // Whole cache lines, an odd number of them.
-        int64_t line = 512 / packType.getIntOrFloatBitWidth();
+        int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
         aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
       }
       packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
     } else {
       aRowStride = 1;
       // An odd number of cache lines: one k of a tile after the other lies in sets of its own.
-      int64_t line = 512 / packType.getIntOrFloatBitWidth();
+      int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
       aKStride = llvm::alignTo(tile.chunkRows, line);
       if (aKStride / line % 2 == 0 && packedK > 1)
         aKStride += line;

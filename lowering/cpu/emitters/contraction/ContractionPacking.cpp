@@ -129,7 +129,7 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
   if (!alongRows && a.operand->kind == Operand::Buffer && a.operand->access.guards.empty() && mOrder.size() == 1)
     if (int64_t stride = a.operand->access.address.coefficient(mOrder.back()); stride >= 256) {
       builder = at.builder();
-      int64_t lines = llvm::divideCeil(packedK * a.operand->elementType.getIntOrFloatBitWidth(), 512);
+      int64_t lines = llvm::divideCeil(packedK * a.operand->elementType.getIntOrFloatBitWidth(), target.lineBytes * 8);
       int64_t rowsAhead = std::max<int64_t>(kRowsOfAAhead, llvm::divideCeil(kLinesOfAAhead, lines));
       Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows() - 1), row);
       ahead = at.mulConstant(arith::MinUIOp::create(builder, at.loc(), left, at.constant(rowsAhead)), stride);
@@ -359,8 +359,7 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
              Value base = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
              if (prefetches) {
-               constexpr int64_t kLineBits = 512;
-               int64_t columnsOfLine = kLineBits / b.operand->elementType.getIntOrFloatBitWidth();
+               int64_t columnsOfLine = target.lineBytes * 8 / b.operand->elementType.getIntOrFloatBitWidth();
                for (int64_t row = 0; row < group; ++row) {
                  PointEvaluator ahead = point;
                  ahead.enter(point.block());

@@ -437,14 +437,14 @@ void ContractionPlan::chooseBlocks() {
   // The matrix unit reads rows that are equally far apart, all of a tile, and a line of each at once.
   if (matrixUnit && !a.packed)
     a.packed = rows() % tile.mr != 0 || !isStraight(tile.mr) ||
-               a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
+               a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % (target.crowdedBytes() / 2) == 0;
   // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it, unless a set has room for all
   // rows of a tile and more (gemm_1024: 12.4 -> 11.7 ms).
   if (!a.packed && target.l1Ways < 12 && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
-    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % target.crowdedBytes() == 0;
   // So do the short pieces of rows that a group of channels has.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
-    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % (target.crowdedBytes() / 2) == 0;
   b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > kUnpackedTiles && !isPanel(b));
   a.lane = kInner;
   if (a.packed && !mOrder.empty() && group == 1) {

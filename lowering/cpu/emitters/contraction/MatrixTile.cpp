@@ -115,8 +115,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
 
   // The panel is read again for every tile of rows. Where both together exceed the level 1 cache, it stays only if the rows pass it by
   // (1930 GF/s instead of 1490).
-  constexpr int64_t kNear = 48 << 10;
-  bool isTooMuch = (tile.mr + tile.nr()) * partK() * packType.getIntOrFloatBitWidth() / 8 > kNear;
+  bool isTooMuch = (tile.mr + tile.nr()) * partK() * packType.getIntOrFloatBitWidth() / 8 > target.l1Bytes;
   auto addProducts = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
     Value kOffset = a.packed ? packedIndex : point.terms(inPlace, inBlock);
     Value from = point.add(rowBase, kOffset), column = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));

@@ -31,9 +31,7 @@ namespace millrace::lowering {
 namespace {
 
 constexpr int64_t kSmallTranspose = 128 << 10; ///< bytes; what stays in the first caches needs no tiles
-constexpr int64_t kCrowdedRows = 2048;         ///< bytes; rows at multiples of it share few sets of a cache
 constexpr int64_t kPage = 4096;
-constexpr int64_t kCacheLine = 64;
 constexpr int64_t kMostJoined = 8;    ///< vectors
 constexpr int64_t kFewElements = 1024; ///< of an iteration
 constexpr int64_t kStreamedResult = 4 << 20; ///< bytes; from here on stores around the caches win, even if the result is read next
@@ -238,10 +236,10 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   auto bytesOf = [](const Access &access) -> int64_t { return llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8); };
   for (const Access *access : transposed) {
     bytes += access->numElements * bytesOf(*access);
-    isCrowded |= access->address.coefficient(v) * bytesOf(*access) % kCrowdedRows == 0;
+    isCrowded |= access->address.coefficient(v) * bytesOf(*access) % target.crowdedBytes() == 0;
   }
   for (const Output &output : model.outputs)
-    isCrowded |= output.store.address.coefficient(u) * bytesOf(output.store) % kCrowdedRows == 0;
+    isCrowded |= output.store.address.coefficient(u) * bytesOf(output.store) % target.crowdedBytes() == 0;
   bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= kSmallTranspose;
   isStreamed = mayStage && maySkipCaches();
   isStaged = isStreamed || (mayStage && isCrowded);
@@ -254,7 +252,7 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   tile = 8 * lanes;
   pitch = block;
   // Vectors that are whole lines: of all forms two lines by four in the near cache, rows of it a line apart, are the fastest.
-  bool isLines = isStreamed && llvm::all_of(model.outputs, [&](const Output &output) { return lanes * bytesOf(output.store) == kCacheLine; });
+  bool isLines = isStreamed && llvm::all_of(model.outputs, [&](const Output &output) { return lanes * bytesOf(output.store) == target.lineBytes; });
   if (isLines && sizeV % (2 * lanes) == 0) {
     block = 2 * lanes;
     blocks = llvm::divideCeil(sizeV, block);
@@ -268,7 +266,7 @@ bool TransposeEmitter::maySkipCaches() const {
   return llvm::all_of(model.outputs, [&](const Output &output) {
     const Access &store = output.store;
     int64_t width = llvm::divideCeil(store.elementType.getIntOrFloatBitWidth(), 8), rows = std::abs(store.address.coefficient(u)) * width;
-    auto isAligned = [&](int64_t elements) { return elements * width % kCacheLine == 0; };
+    auto isAligned = [&](int64_t elements) { return elements * width % target.lineBytes == 0; };
     int64_t least = rows % kPage == 0 ? kStreamedResult : rows > kPage ? 2 * kStreamedResult : 6 * kStreamedResult;
     return store.numElements * width >= least && isAligned(store.address.offset) && isAligned(sizeV) &&
            llvm::all_of(store.address.terms, [&](auto term) { return term.first == v || isAligned(term.second); });

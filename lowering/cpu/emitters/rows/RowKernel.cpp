@@ -236,10 +236,10 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
 /// Asks for what the group wants ahead of `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last element it asks in
 /// vain.
 void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore) {
-  constexpr int64_t kLineBits = 512, kFewBytes = 8 << 10;
+  constexpr int64_t kFewBytes = 8 << 10;
   for (auto [access, elements, isStore] : group.ahead) {
     int64_t bits = storageType(access->elementType).getIntOrFloatBitWidth();
-    if (lanesBefore * bits % kLineBits)
+    if (lanesBefore * bits % (target.lineBytes * 8))
       continue;
     Value where = point.addConstant(point.address(*access), elements);
     bool isNear = elements * bits / 8 <= kFewBytes;
