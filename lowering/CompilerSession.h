@@ -56,11 +56,15 @@ public:
 
   /// Sessions between two compilations.
   static size_t idleCount();
-  /// At most so many sessions are kept, one for each of the threads that usually compile at the same time.
+  /// Sessions between two compilations that are kept: one for each of the threads that usually compile at the same time. Unit: sessions. Source:
+  /// judgement, not measured alone; commit 5c9136a has the figures of the whole change.
   static constexpr size_t kMostIdle = 2;
-  /// A session ends after so many programs, or programs of so many bytes: types, attributes and locations stay interned in a context
-  /// for its life. 64 programs share the cost of a context well enough: it is that of two of them.
+  /// A session ends after so many programs: types, attributes and locations stay interned in a context for its life. So many share the cost of a
+  /// context well enough: it is that of two of them. Unit: programs. Source: commit 5c9136a, AMD Zen 4, processor time through PJRT: 8-element add
+  /// 11.1 to 6.8 ms.
   static constexpr size_t kMostPrograms = 64;
+  /// A session ends after programs of so many bytes together, for the same reason. Unit: bytes. Source: judgement, not measured alone; commit 5c9136a
+  /// has the figures of the whole change.
   static constexpr size_t kMostProgramBytes = size_t(1) << 20;
 
 private:

@@ -18,7 +18,8 @@ public:
   llvm::Expected<std::unique_ptr<ObjectEmitter>> take(const CpuTarget &target);
   void give(std::unique_ptr<ObjectEmitter> emitter);
 
-  /// Emitters that are kept; those that come when there are so many are destroyed.
+  /// Emitters that are kept; those that come when there are so many are destroyed. Unit: emitters. Source: judgement, not measured alone; commit
+  /// 74c913c has the figures of the whole change.
   static constexpr size_t kMostIdle = 16;
   size_t idleCount() const;
 

@@ -24,8 +24,12 @@ using namespace llvm;
 namespace millrace::lowering {
 namespace {
 
-constexpr size_t kFewInstructions = 24;
-constexpr size_t kManyInstructions = 4096;
+/// A shorter block has no chains that a core would not overlap itself. Unit: instructions of LLVM. Source: judgement, not measured alone: a core
+/// looks some hundred instructions ahead; commit 45727cb has the figures of the whole change.
+constexpr size_t kMinBlockInstructions = 24;
+/// A longer block is left in its order: a bound of the time to compile. Unit: instructions of LLVM. Source: judgement, not measured alone; commit
+/// 45727cb has the figures of the whole change.
+constexpr size_t kMaxBlockInstructions = 4096;
 
 bool isVector(const Value &value) { return value.getType()->isVectorTy(); }
 
@@ -75,7 +79,7 @@ void interleave(BasicBlock &block, unsigned registers) {
       return;
     before.push_back(&inst);
   }
-  if (before.size() < kFewInstructions || before.size() > kManyInstructions)
+  if (before.size() < kMinBlockInstructions || before.size() > kMaxBlockInstructions)
     return;
   DenseMap<Instruction *, unsigned> numberOf;
   for (auto [number, inst] : enumerate(before))

@@ -9,15 +9,19 @@
 namespace millrace::lowering {
 
 uint64_t arenaBytesOf(uint64_t bytes) {
+  // Fact: the alignment of values that the kernel ABI promises (runtime/buffer/Memory.h).
   constexpr uint64_t kAlignment = 64;
   return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 namespace {
 
-/// Comparisons (a few ns each) that the search for a better order may cost, per temporary.
-constexpr uint64_t kStepsPerValue = 10000;
-constexpr unsigned kPatience = 200; ///< tries in a row that gain nothing
+/// What the search for a better order of values may cost. Unit: comparisons (a few ns each) per temporary. Source: commit e0eb764: first fit wastes
+/// 6.4 % of arenas that can be filled, this search 1.9 % (MemoryPlanTest).
+constexpr uint64_t kMaxComparisonsPerValue = 10000;
+/// The search ends then. Unit: tries in a row that gain nothing. Source: judgement, not measured alone; commit e0eb764 has the figures of the whole
+/// change.
+constexpr unsigned kMaxVainTries = 200;
 
 /// Of live bytes, or (`whole`) of whole values, which no order can go below.
 uint64_t largestSum(const std::vector<Lifetime> &lifetimes, bool whole) {
@@ -119,7 +123,7 @@ MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes) {
   };
   auto steps = [](const Lifetime &lifetime) { return uint64_t(lifetime.last) - lifetime.first + 1; };
   tryBy([](const Lifetime &lifetime) { return lifetime.bytes; });
-  const uint64_t budget = fit.steps + kStepsPerValue * lifetimes.size();
+  const uint64_t budget = fit.steps + kMaxComparisonsPerValue * lifetimes.size();
   const uint64_t wholeBound = largestSum(lifetimes, /*whole=*/true), enough = wholeBound + wholeBound / 200;
   auto done = [&] { return plan.arenaBytes <= enough || fit.steps >= budget; };
   if (!done())
@@ -132,7 +136,7 @@ MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes) {
   order = best;
   fit.place(order);
   uint32_t random = 1;
-  for (unsigned sinceBest = 0; !done() && sinceBest < kPatience; ++sinceBest) {
+  for (unsigned sinceBest = 0; !done() && sinceBest < kMaxVainTries; ++sinceBest) {
     std::vector<uint32_t> before = order;
     uint64_t arenaBefore = fit.arenaBytes, bestBefore = plan.arenaBytes;
     auto [top, below] = fit.highest();

@@ -20,8 +20,9 @@ namespace shlo = millrace::stablehlo;
 
 namespace millrace::lowering {
 
-/// Results smaller than this may begin anywhere: only kernels with larger ones store whole cache lines around the caches.
-constexpr uint64_t kSmallResult = 1 << 20;
+/// Smaller results may begin anywhere: only kernels with larger ones store whole cache lines around the caches, which DataMovement.cpp does from
+/// kMinStreamedBytes on. Unit: bytes of the result. Source: arithmetic: not more than that.
+constexpr uint64_t kMaxUnalignedResultBytes = 1 << 20;
 
 /// The only operation of `kernel`; null if there are others.
 template <typename Op> static Op onlyOperation(func::FuncOp kernel) {
@@ -116,7 +117,7 @@ SlotId FunctionBuilder::placeInJoin(Value value) {
     return kNone;
   auto type = cast<RankedTensorType>(value.getType());
   uint64_t offset = kernel->second.joined[renamed.use_begin()->getOperandNumber()];
-  if (!type.hasStaticShape() || (offset % 64 != 0 && type.getNumElements() * elementBytes(type) >= kSmallResult))
+  if (!type.hasStaticShape() || (offset % 64 != 0 && type.getNumElements() * elementBytes(type) >= kMaxUnalignedResultBytes))
     return kNone;
   Value joined = join.getResult(0);
   if (!slots.contains(joined)) {

@@ -8,10 +8,12 @@
 namespace millrace::lowering {
 namespace {
 
-/// Temporaries of less than one part in so many of the largest sum of live bytes are not moved: there are many of them, and they gain nothing.
-constexpr uint64_t kSmallestShare = 1000;
-/// Temporaries that are moved at most, a bound of the time of compilation: each takes time in proportion to the steps of the program.
-constexpr unsigned kMostMoves = 4096;
+/// Temporaries of less than one part in so many are not moved: there are many of them, and they gain nothing. Unit: parts of the largest sum of live
+/// bytes. Source: judgement, not measured alone.
+constexpr uint64_t kMinShareOfPeak = 1000;
+/// Temporaries that are moved at most, a bound of the time of compilation: each takes time in proportion to the steps of the program. Unit:
+/// temporaries. Source: judgement, not measured alone.
+constexpr unsigned kMaxMoves = 4096;
 
 class Placement {
 public:
@@ -23,7 +25,7 @@ public:
     live.resize(end);
     for (const Lifetime &lifetime : lifetimes)
       add(lifetime, liveBytes(lifetime));
-    uint64_t smallest = live.empty() ? 0 : *std::max_element(live.begin(), live.end()) / kSmallestShare;
+    uint64_t smallest = live.empty() ? 0 : *std::max_element(live.begin(), live.end()) / kMinShareOfPeak;
     for (uint32_t index = 0; index < lifetimes.size(); ++index)
       if (movable[index] && lifetimes[index].bytes >= std::max<uint64_t>(smallest, 1))
         candidates.push_back(index);
@@ -34,7 +36,7 @@ public:
   }
 
   std::vector<std::optional<PlaceInResult>> run(uint64_t enough) {
-    for (unsigned moves = 0; moves < kMostMoves && !candidates.empty(); ++moves) {
+    for (unsigned moves = 0; moves < kMaxMoves && !candidates.empty(); ++moves) {
       auto top = std::max_element(live.begin(), live.end());
       if (int64_t(enough) >= *top || !moveOneOf(top - live.begin()))
         break;

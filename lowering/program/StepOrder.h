@@ -41,6 +41,8 @@ MemoryUse memoryOf(const StepGraph &graph, const std::vector<uint32_t> &order);
 /// No order has a smaller peak: while a step runs, its own buffers are in use, and so are those that a step before it must have touched and
 /// a step after it must touch still. In graphs of more than `kMostStepsOfExactBound` steps each step's own buffers alone are looked at.
 uint64_t leastPeak(const StepGraph &graph);
+/// In larger graphs each step's own buffers alone are the bound: the exact one takes time in proportion to the square. Unit: steps. Source:
+/// judgement, not measured alone.
 inline constexpr uint32_t kMostStepsOfExactBound = 8192;
 
 struct StepOrder {
@@ -54,6 +56,7 @@ struct StepOrder {
 /// where they need less. Takes time in proportion to the edges, times a logarithm, and at most `kMovesPerStep` comparisons per step, beside what
 /// leastPeak takes. Depends on the graph alone.
 StepOrder orderSteps(const StepGraph &graph);
+/// What orderSteps may spend on moving single steps. Unit: comparisons per step. Source: judgement, not measured alone.
 inline constexpr uint64_t kMovesPerStep = 500;
 
 } // namespace millrace::lowering

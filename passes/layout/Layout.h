@@ -12,6 +12,11 @@
 
 namespace millrace::layout {
 
+/// Longer windows' factors do not stay in registers together: for depthwise convolutions, of which PadConvolutions.cpp copies the borders and the row
+/// emitter (lowering/cpu/emitters/rows/RowBlocks.cpp) computes the sums. Unit: elements of a window along a row. Source: judgement, not measured alone;
+/// commit 58a7193 has the figures of the whole change.
+inline constexpr int64_t kMaxWindowInRegisters = 7;
+
 /// Dimension i of a moved value is dimension layout[i] of the value.
 using Layout = llvm::SmallVector<int64_t, 6>;
 

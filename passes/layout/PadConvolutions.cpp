@@ -35,9 +35,6 @@ constexpr int64_t kMaxChannelsOfGroup = 64;
 constexpr int64_t kMaxImageChannels = 4;
 /// Fewer channels do not fill a vector whose lanes they are. Unit: channels. Source: arithmetic: 16 numbers of f32 in 512 bits.
 constexpr int64_t kMinChannelLanes = 16;
-/// Longer windows' factors do not stay in registers together. Unit: elements of a window along a row. Source: judgement, not measured alone; commit
-/// 58a7193 has the figures of the whole change.
-constexpr int64_t kMaxWindowInRegisters = 7;
 /// Fewer windows side by side share too few elements. Unit: windows of a row. Source: judgement, not measured alone; commit 58a7193 has the figures
 /// of the whole change.
 constexpr int64_t kMinWindowsOfRow = 4;

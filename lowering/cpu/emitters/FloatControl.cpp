@@ -14,6 +14,7 @@ using namespace mlir;
 namespace millrace::lowering {
 
 static void callControl(PointEvaluator &at, StringRef name, Value words, int64_t word) {
+  // Fact: bytes of the control word.
   constexpr int64_t kWordBytes = 4;
   OpBuilder b = at.builder();
   Location loc = at.loc();
@@ -37,7 +38,7 @@ static SmallVector<Value> pin(PointEvaluator &at, ArrayRef<Value> values) {
 }
 
 void saveFloatControl(PointEvaluator &at, Value words) {
-  // Results, operands, and the marks of what happened so far: where they are set already, no operation has to.
+  // Fact: bits of MXCSR: results and operands as zeros, and the marks of what happened so far: where they are set already, no operation has to.
   constexpr int32_t kFlush = 0x8040 | 0x3f;
   callControl(at, "llvm.x86.sse.stmxcsr", words, 0);
   OpBuilder b = at.builder();

@@ -10,7 +10,7 @@
 
 namespace millrace::lowering {
 
-/// Words of 32 bits that `words` of the following holds.
+/// Fact: words of 32 bits that `words` of the following holds.
 constexpr int64_t kFloatControlWords = 2;
 
 /// Writes the thread's control word, and the same with subnormal numbers as zeros, to `words`.

@@ -12,6 +12,7 @@ using CmpF = arith::CmpFPredicate;
 
 namespace millrace::lowering {
 
+/// Fact: 1 / ln 2.
 static constexpr double kLog2e = 1.4426950408889634074;
 
 /// (e^r - 1 - r) / r^2, times r^2, plus 1 + r.

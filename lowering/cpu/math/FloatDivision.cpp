@@ -112,10 +112,15 @@ Value divideByConstant(MathBuilder &b, arith::DivFOp op, T divisor) {
 /// units of 2^-149 has no fraction, and the rounded quotient is the bits of the result. No operation sees a subnormal number.
 Value divideWithTiny(MathBuilder &b, Value a, Value y) {
   using arith::CmpFPredicate, arith::CmpIPredicate;
-  constexpr int kUnits = 149, kMantissa = 23, kMost = 24;
+  // Fact: the least number of f32 is 2^-149.
+  constexpr int kUnits = 149;
+  // Fact: bits of f32's mantissa.
+  constexpr int kMantissa = 23;
+  // Fact: divisors below 2^24 keep the quotient's integer exact.
+  constexpr int kMaxDivisorExponent = 24;
   Type type = a.getType(), integer = b.bitsOf(type);
   Value bits = b.bits(a), magnitude = b.andi(bits, 0x7fffffff);
-  Value isSum = b.andi(b.cmpf(CmpFPredicate::OGE, y, 1.0), b.cmpf(CmpFPredicate::OLT, y, std::ldexp(1.0, kMost)));
+  Value isSum = b.andi(b.cmpf(CmpFPredicate::OGE, y, 1.0), b.cmpf(CmpFPredicate::OLT, y, std::ldexp(1.0, kMaxDivisorExponent)));
   Value limit = b.select(isSum, b.subi(b.bits(b.mulf(b.select(isSum, y, b.f(1.0, type)), 0x1p-126)), 1), b.i(0, integer));
   Value isTiny = b.cmpi(CmpIPredicate::ult, b.subi(magnitude, 1), limit); // not where a is 0
   Value any = vector::ReductionOp::create(b.builder, b.loc, vector::CombiningKind::OR, isTiny);
@@ -153,17 +158,20 @@ Value divideByInvariant(MathBuilder &b, arith::DivFOp op) {
   if (!loop.isDefinedOutsideOfLoop(x))
     return {};
   Value divisor, reciprocal, count;
-  // Lanes between these exponents, and divisors between theirs: all numbers on the way are normal.
-  constexpr int kLane = 100, kDivisor = 24;
+  // Fact: lanes between these exponents, and divisors between theirs: all numbers on the way are normal.
+  constexpr int kLaneExponent = 100;
+  // Fact: of the divisors.
+  constexpr int kDivisorExponent = 24;
   auto exponent = [](int e) { return int64_t(e + 127) << 23; };
   auto magnitude = [&](Value x) { return b.andi(b.bits(x), 0x7fffffff); };
   {
     OpBuilder::InsertionGuard guard(b.builder);
     b.builder.setInsertionPoint(loop);
     Value one = b.f(1.0, x.getType());
-    Value isUsual = b.cmpi(arith::CmpIPredicate::ult, b.subi(magnitude(x), exponent(-kDivisor)), exponent(kDivisor) - exponent(-kDivisor));
+    Value isUsual = b.cmpi(arith::CmpIPredicate::ult, b.subi(magnitude(x), exponent(-kDivisorExponent)),
+                             exponent(kDivisorExponent) - exponent(-kDivisorExponent));
     Type integer = b.bitsOf(x.getType());
-    Value lanes = b.select(isUsual, b.i(exponent(kLane) - exponent(-kLane), integer), b.i(0, integer));
+    Value lanes = b.select(isUsual, b.i(exponent(kLaneExponent) - exponent(-kLaneExponent), integer), b.i(0, integer));
     auto splat = [&](Value value) -> Value {
       if (value.getType() == ScalarBuilder::typeLike(type, getElementTypeOrSelf(value)))
         return value;
@@ -174,7 +182,7 @@ Value divideByInvariant(MathBuilder &b, arith::DivFOp op) {
     count = splat(lanes);
   }
   Value a = op.getLhs();
-  Value isUsual = b.cmpi(arith::CmpIPredicate::ult, b.subi(magnitude(a), exponent(-kLane)), count);
+  Value isUsual = b.cmpi(arith::CmpIPredicate::ult, b.subi(magnitude(a), exponent(-kLaneExponent)), count);
   Value all = vector::ReductionOp::create(b.builder, b.loc, vector::CombiningKind::AND, isUsual);
   auto branch = scf::IfOp::create(b.builder, b.loc, type, all, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b.builder);

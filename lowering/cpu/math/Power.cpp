@@ -115,7 +115,7 @@ static TwoFloats logTwoFloats(MathBuilder &b, Value x) {
 static std::pair<Value, Value> expTwoFloats(MathBuilder &b, TwoFloats x, Value sum) {
   const PowerTables &tables = powerTables();
   Type f32 = sum.getType();
-  // x = number ln2 + r, the number rounded to sixteenths.
+  // Fact: adding it rounds to sixteenths.
   constexpr double kMagic = 0x1.8p19;
   Value rounded = b.fma(sum, 0x1.715476p0, b.f(kMagic, f32)), number = b.subf(rounded, kMagic);
   Value r = b.addf(b.fma(number, -0x1.62e43p-1, x.high), b.fma(number, 0x1.05c61p-29, x.low));

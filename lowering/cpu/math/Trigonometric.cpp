@@ -15,7 +15,9 @@ using CmpI = arith::CmpIPredicate;
 namespace millrace::lowering {
 namespace {
 
+/// Fact: pi / 2.
 constexpr double kHalfPi = 1.57079632679489661923;
+/// Fact: pi.
 constexpr double kPi = 3.14159265358979323846;
 
 /// x = quadrant pi/2 + high + low, |high| <= pi/4 (a little more at the borders); only the lowest bits of the integer count. `low` is small beside
@@ -32,7 +34,10 @@ struct Reduced {
 struct Parts {
   double parts[3], reach;
 };
+/// Fact: pi/2 in three parts for f32; arguments below `reach` have few enough quadrants n that x - n parts[0] is exact: a multiple of the last place
+/// of parts[0], below one.
 constexpr Parts kNarrow = {{0x1.921fb6p0, -0x1.777a5cp-25, -0x1.ee59dap-50}, 0x1p17};
+/// Fact: the same for f64.
 constexpr Parts kWide = {{0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110}, 0x1p26};
 
 const Parts &partsFor(MathBuilder &b, Value x) { return b.isF64(x) ? kWide : kNarrow; }
@@ -52,7 +57,7 @@ Reduced reduceNear(MathBuilder &b, Value x, bool wantLow) {
   return {sum, b.fma(number, -c3, lost), quadrant};
 }
 
-/// 2/pi 2^(24 k) modulo 4 in three parts of at most 29 bits.
+/// Fact: 2/pi 2^(24 k) modulo 4 in three parts of at most 29 bits.
 constexpr double kTwoOverPi[5][3] = {
     {0x1.45f306c000000p-1, 0x1.c9c882a000000p-29, 0x1.4fe13abe8fa9ap-59},
     {0x1.b727220000000p+1, 0x1.529fc27000000p-28, 0x1.5f47d4d377037p-58},

@@ -23,8 +23,14 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-constexpr int64_t kMaxParts = 8, kManyElements = 1 << 15;
-constexpr int64_t kShortRow = 64; ///< longer ones are loops
+/// Threads share so many at most; each reads all indices. Unit: parts of a row. Source: judgement, not measured alone; commit f0202b4 has the figures
+/// of the whole change.
+constexpr int64_t kMaxRowParts = 8;
+/// Fewer take some ten microseconds on one thread. Unit: numbers that are scattered. Source: judgement, not measured alone; commit f0202b4 has the
+/// figures of the whole change.
+constexpr int64_t kMinSharedElements = 1 << 15;
+/// Longer ones are loops. Unit: elements of a row. Source: judgement, not measured alone; commit 24d4e28 has the figures of the whole change.
+constexpr int64_t kMaxVectorRow = 64;
 
 /// Numbers that are computed with as they are stored, and that vectors hold.
 bool isVectorElement(Type element) {
@@ -134,11 +140,11 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
     if (!windowDims.empty() && (isMade || updatesItsArguments(op))) {
       auto updateType = cast<RankedTensorType>(updates[0].getType()), inputType = cast<RankedTensorType>(inputs[0].getType());
       int64_t size = updateType.getDimSize(windowDims.back()), dimension = windowInputDims.back();
-      if (updateType.hasStaticShape() && updateType.getNumElements() >= kManyElements && fusion::hasSharedScatterRows(size) &&
+      if (updateType.hasStaticShape() && updateType.getNumElements() >= kMinSharedElements && fusion::hasSharedScatterRows(size) &&
           inputType.hasStaticShape() && inputType.getDimSize(dimension) == size &&
           !llvm::is_contained(numbers.getScatterDimsToOperandDims(), dimension)) {
         cutInput = dimension;
-        partSize = llvm::divideCeil(size, std::min(kMaxParts, size / fusion::kMinScatterPart));
+        partSize = llvm::divideCeil(size, std::min(kMaxRowParts, size / fusion::kMinScatterPart));
         parts = llvm::divideCeil(size, partSize);
       }
     }
@@ -150,7 +156,8 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
         !llvm::is_contained(numbers.getScatterDimsToOperandDims(), inputRank - 1) && inputElements[0] == resultElements[0] &&
         updateElements[0] == resultElements[0] && isVectorElement(resultElements[0])) {
       int64_t size = cast<RankedTensorType>(updates[0].getType()).getDimSize(updateRank - 1);
-      if (!ShapedType::isDynamic(size) && size > 1 && size <= kShortRow && cast<RankedTensorType>(inputs[0].getType()).getDimSize(inputRank - 1) == size)
+      if (!ShapedType::isDynamic(size) && size > 1 && size <= kMaxVectorRow &&
+          cast<RankedTensorType>(inputs[0].getType()).getDimSize(inputRank - 1) == size)
         widths = vectorsOf(size, resultElements[0].getIntOrFloatBitWidth());
     }
 
@@ -263,7 +270,7 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
           numbers.getInputBatchingDims()[batch - numbers.getScatterIndicesBatchingDims().begin()] == 0)
         markParallel(results[0], kParallelRowsAttr);
       else if (op.getUniqueIndices() && updatesItsArguments(op) && cast<RankedTensorType>(updates[0].getType()).hasStaticShape() &&
-               cast<RankedTensorType>(updates[0].getType()).getNumElements() >= kManyElements)
+               cast<RankedTensorType>(updates[0].getType()).getNumElements() >= kMinSharedElements)
         markParallel(results[0], kParallelPartsAttr); // no two positions are one
     } else {
       if (isMade)

@@ -41,7 +41,9 @@ struct Format {
   uint64_t largest = 0, inf = 0, nan = 0;
 };
 
+/// Fact: bits of f32 without the sign.
 constexpr int64_t kMagnitude = 0x7fffffff;
+/// Fact: bits of f32's infinity.
 constexpr int64_t kInfinity = 0x7f800000;
 
 /// (bits + half of the last kept place, ties to even) >> dropped

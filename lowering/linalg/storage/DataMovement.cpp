@@ -240,7 +240,9 @@ private:
   /// Padding between elements: the operand and what is around it as pieces that do not overlap, so that none is written twice. Null
   /// without such padding, where edges are negative, or if there would be many pieces.
   static Value joinPieces(PadOp op, OpAdaptor adaptor, RankedTensorType type, ConversionPatternRewriter &rewriter) {
-    constexpr int64_t kMostPieces = 12;
+    // A padding between elements that would be more pieces is a loop that asks for each element. Unit: pieces. Source: judgement, not measured alone;
+    // commit 1c52e2a has the figures of the whole change.
+    constexpr int64_t kMaxPieces = 12;
     auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
     int64_t rank = type.getRank(), pieces = 1;
     if (!from.hasStaticShape() || !type.hasStaticShape() || from.getNumElements() == 0 || isa<ComplexType>(type.getElementType()))
@@ -250,7 +252,7 @@ private:
         return {};
       pieces += op.getInteriorPadding()[d] + (op.getEdgePaddingLow()[d] > 0) + (op.getEdgePaddingHigh()[d] > 0);
     }
-    if (pieces > kMostPieces || llvm::all_of(op.getInteriorPadding(), [](int64_t amount) { return amount == 0; }))
+    if (pieces > kMaxPieces || llvm::all_of(op.getInteriorPadding(), [](int64_t amount) { return amount == 0; }))
       return {};
     Location loc = op.getLoc();
     Value element = tensor::ExtractOp::create(rewriter, loc, adaptor.getPaddingValue(), ValueRange{});

@@ -27,8 +27,8 @@ namespace millrace::lowering::attention {
 /// Calls `step` for the vectors of a row; `carried` holds one set of accumulators per vector of a strip.
 SmallVector<Value> AttentionEmitter::sweep(PointEvaluator &row, SmallVector<Value> carried,
                                            llvm::function_ref<void(PointEvaluator &, MutableArrayRef<Value>)> step) {
-  int64_t size = model.atomSizes[n], strip = lanes * kStrip, full = size / strip * strip;
-  unsigned perSlot = carried.size() / kStrip;
+  int64_t size = model.atomSizes[n], strip = lanes * kVectorsOfStrip, full = size / strip * strip;
+  unsigned perSlot = carried.size() / kVectorsOfStrip;
   auto points = [&](Value base, int64_t length, MutableArrayRef<Value> accumulators) {
     for (int64_t slot = 0; slot * lanes < length; ++slot) {
       PointEvaluator point = row;
@@ -126,7 +126,7 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
   }
   if (nodes.empty())
     return;
-  for (int64_t slot = 0; slot < kStrip; ++slot)
+  for (int64_t slot = 0; slot < kVectorsOfStrip; ++slot)
     for (Operation *combine : combiners)
       carried.push_back(row.splat(row.number(identityOf(combine, combine->getResult(0).getType()))));
   SmallVector<Value> later = placeInSlots(liveAfter(level));
@@ -164,7 +164,7 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
   // Strips pairwise, then the lanes by halves: the order of row kernels.
   size_t count = nodes.size();
   SmallVector<SmallVector<Value>> live;
-  for (int64_t slot = 0; slot < kStrip; ++slot)
+  for (int64_t slot = 0; slot < kVectorsOfStrip; ++slot)
     live.emplace_back(ArrayRef<Value>(carried).slice(slot * count, count));
   SmallVector<Value> totals = foldLanes(row, combine(live[0], live[1]), combine);
   for (auto [node, op, total] : llvm::zip(nodes, combiners, totals)) {
@@ -567,6 +567,8 @@ void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Val
 
 /// Of the whole kernel; what lies between the products is in the part of the peak that they are taken to reach.
 double AttentionEmitter::cyclesOfProducts() const {
+  // What products of attention are taken to reach, everything between them included, for estimates of time. Unit: part of the peak. Source:
+  // judgement, not measured alone; commit 826160f has the figures of the whole change.
   constexpr double kOfPeak = 0.7;
   double steps = 0;
   for (const Source &source : sources)

@@ -9,11 +9,17 @@
 
 namespace millrace::lowering::attention {
 
-/// Vectors of a row at a time: sums do not wait for each other.
-constexpr int64_t kStrip = 2;
+/// Vectors of a row that are computed at a time: sums do not wait for each other. Unit: vectors. Source: judgement, not measured alone; commit
+/// d11828a has the figures of the whole change.
+constexpr int64_t kVectorsOfStrip = 2;
 
-/// Rows and columns of a tile in the matrix unit, and terms of its sums that one instruction adds: pairs of bf16 in a row of a register.
-constexpr int64_t kUnitRows = 32, kUnitColumns = 32, kUnitDepth = 32;
+/// Rows of a tile in the matrix unit: two registers of 16. Unit: rows. Source: arithmetic: two by two registers of sums, two of each factor, are the
+/// eight that there are.
+constexpr int64_t kUnitRows = 32;
+/// Columns of a tile in the matrix unit: two registers of 16. Unit: columns. Source: arithmetic, as kUnitRows.
+constexpr int64_t kUnitColumns = 32;
+/// Fact: terms of a sum that one instruction of the matrix unit adds: pairs of bf16 in the 16 rows of a register.
+constexpr int64_t kUnitDepth = 32;
 
 /// Rows and vectors of columns whose sums are in registers.
 struct RegisterTile {

@@ -223,7 +223,8 @@ bool AttentionEmitter::canLeaveOut(const Mask &found) const {
 
 /// A number instead of the scores where the index of the keys is too far behind the row's, if all else follows from that.
 void AttentionEmitter::matchMask() {
-  constexpr int64_t kSafe = int64_t(1) << 30; // no 32-bit index wraps
+  // Fact: no 32-bit index wraps below it.
+  constexpr int64_t kMaxIndexDistance = int64_t(1) << 30;
   for (const Node &node : model.nodes) {
     if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)) || !llvm::isPowerOf2_32(reachOf(node).sources))
       continue;
@@ -250,14 +251,14 @@ void AttentionEmitter::matchMask() {
           llvm::all_of(margin->terms, [&](const auto &term) { return same->coefficient(term.first) == term.second; }))
         found->conditions.push_back(operand.value);
     }
-    if (most >= kSafe || !canLeaveOut(*found))
+    if (most >= kMaxIndexDistance || !canLeaveOut(*found))
       continue;
     for (auto [atom, coefficient] : margin->terms)
       if (atom != n)
         found->limit.add(atom, coefficient);
     found->limit.offset = margin->offset + 1;
     mask = found;
-    keyStep = std::lcm(scoreTile.vectors * lanes, kStrip * lanes);
+    keyStep = std::lcm(scoreTile.vectors * lanes, kVectorsOfStrip * lanes);
     return;
   }
 }

@@ -53,15 +53,20 @@ void AttentionEmitter::chooseSlots() {
 
 /// Groups of rows pack keys and values again (`packed` numbers): as many as are done first, and one where rows are summed up.
 void AttentionEmitter::chooseGroups(int64_t rows, int64_t packed) {
-  // Cycles for a vector that is packed, and what part of a unit the last thread is late, as in ContractionPlan; rows that a tile should have.
-  constexpr double kPacked = 11, kLate = 0.05;
-  constexpr int64_t kFewestRows = 16;
+  // What packing keys and values costs each group of rows, as kPackedColumn of ContractionPlan.cpp. Unit: cycles per vector that is packed. Source:
+  // judgement, as there.
+  constexpr double kPackedCycles = 11;
+  // How late the last thread is, as in ContractionPlan.cpp. Unit: part of a unit. Source: judgement, as there.
+  constexpr double kLate = 0.05;
+  // A group of rows has no fewer, so that a register tile is full. Unit: rows. Source: judgement, not measured alone; commit 826160f has the figures
+  // of the whole change.
+  constexpr int64_t kMinRowsOfGroup = 16;
   groups = 1;
   if (sumsRows())
     return;
   int64_t units = model.product(batch);
-  double packing = double(packed) / double(lanes) * kPacked, work = cyclesOfProducts() / double(units), best = 0;
-  for (int64_t count = 1; count <= std::max<int64_t>(1, rows / kFewestRows); ++count) {
+  double packing = double(packed) / double(lanes) * kPackedCycles, work = cyclesOfProducts() / double(units), best = 0;
+  for (int64_t count = 1; count <= std::max<int64_t>(1, rows / kMinRowsOfGroup); ++count) {
     int64_t inGroup = llvm::divideCeil(rows, count);
     double cycles = (double(llvm::divideCeil(units * llvm::divideCeil(rows, inGroup), target.threads)) + kLate) * (packing + work * double(inGroup) / double(rows));
     if (best != 0 && cycles >= best)

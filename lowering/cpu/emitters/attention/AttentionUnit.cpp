@@ -216,7 +216,14 @@ void AttentionEmitter::narrowWeights(PointEvaluator &tile, Value rows, const Pro
 /// `parts` that are `depth` elements apart.
 void AttentionEmitter::multiplyInUnit(PointEvaluator &tile, Value rows, const Matrix &a, int64_t parts, Value panels, Value columnsEnd, Value depthEnd,
                                       int64_t depth, const Matrix &c) {
-  constexpr int64_t kTiles = kUnitRows / matrix::kRows, kVectors = kUnitColumns / matrix::kRows, kFirstOfA = kTiles * kVectors, kFirstOfB = kFirstOfA + kTiles;
+  // Fact: registers of a tile's rows.
+  constexpr int64_t kTiles = kUnitRows / matrix::kRows;
+  // Fact: registers of a tile's columns.
+  constexpr int64_t kVectors = kUnitColumns / matrix::kRows;
+  // Fact: the first register of the left factor, behind the sums.
+  constexpr int64_t kFirstOfA = kTiles * kVectors;
+  // Fact: the first register of the right factor.
+  constexpr int64_t kFirstOfB = kFirstOfA + kTiles;
   PointEvaluator at = tile;
   scf::ForOp columns = openLoop(at, at.constant(0), columnsEnd, kUnitColumns);
   at.enterLoop(columns);

@@ -40,15 +40,25 @@ Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value s
 /// comes before and behind the products, short stretches of them, and all of f64 keep them; the products of bf16 never see them. The loops only
 /// multiply and add: factors that are read in place are not converted there. Depends on nothing that threads have a say in.
 bool ContractionEmitter::flushes() const {
-  // A stretch that takes less than some thousand cycles would notice the two switches. One with consumers is a tile.
-  constexpr int64_t kLeastVectors = 9216, kVectorsOfTile = 48, kVectorsOfPanel = 4, kRows = 48;
+  // A stretch of products with fewer keeps subnormal numbers: it takes less than some thousand cycles, which would notice the two switches of the
+  // control word. Unit: multiply-adds of vectors. Source: judgement, not measured alone; commit 4b6841b has the figures of the whole change.
+  constexpr int64_t kMinFlushedVectors = 9216;
+  // Those of a register tile, for the length of that stretch. Unit: vectors of sums. Source: judgement, not measured alone; commit 4b6841b has the
+  // figures of the whole change.
+  constexpr int64_t kVectorsOfTile = 48;
+  // Those of a panel, for the length of that stretch. Unit: vectors. Source: judgement, not measured alone; commit 4b6841b has the figures of the
+  // whole change.
+  constexpr int64_t kVectorsOfPanel = 4;
+  // Rows between two switches where consumers follow. Unit: rows. Source: judgement, not measured alone; commit 4b6841b has the figures of the whole
+  // change.
+  constexpr int64_t kRowsOfStretch = 48;
   if (!target.avx512 || !accType.isF32() || group > 1)
     return false;
   int64_t rows = model.product(mAtoms), columns = llvm::divideCeil(model.product(nAtoms), tile.lanes);
   int64_t stretch = std::min(rows * columns, kVectorsOfTile);
   if (onlyStores()) // all rows of a panel, which is narrow where several sums share it
-    stretch = std::min(rows, kRows) * (siblings.empty() ? std::min(columns, kVectorsOfPanel) : sums());
-  return stretch * model.product(kAtoms) >= kLeastVectors;
+    stretch = std::min(rows, kRowsOfStretch) * (siblings.empty() ? std::min(columns, kVectorsOfPanel) : sums());
+  return stretch * model.product(kAtoms) >= kMinFlushedVectors;
 }
 
 /// Tiles have no consumers.
@@ -653,7 +663,8 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
   out->scratchBytesPerTask = scratchBytes;
   double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
-  // Large factors of few products come no faster than from the far cache.
+  // What a thread gets from the far cache, for estimates of time: large factors of few products come no faster. Unit: bytes per nanosecond. Source:
+  // judgement, not measured alone; commit fe9d123 has the figures of the whole change.
   constexpr double kBytesPerNanosecond = 20;
   double bytes = model.totalBytes() / out->rangeEnd;
   out->nanosPerIteration = std::max(products / (productsPerCycle() * target.gigahertz * 0.9), bytes / kBytesPerNanosecond);

@@ -17,7 +17,8 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// So many register tiles of rows read b in place.
+/// So many register tiles of rows read b in place. Unit: register tiles of rows. Source: judgement, not measured alone; commit 00707ed has the
+/// figures of the whole change.
 static constexpr int64_t kUnpackedTiles = 2;
 
 LogicalResult ContractionPlan::match() {
@@ -158,10 +159,14 @@ bool ContractionPlan::canPackAhead() const {
 
 /// Packing takes a fifth to half of the time of some dozen rows if nothing else happens meanwhile, most of it waiting for memory.
 bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
-  constexpr int64_t kLeastTiles = 4, kLeastK = 64;
+  // With fewer, the next panels are not packed while those before are multiplied: there is too little to hide it behind. Unit: register tiles of
+  // rows. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
+  constexpr int64_t kMinTilesAhead = 4;
+  // The same for short sums. Unit: k. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
+  constexpr int64_t kMinKAhead = 64;
   int64_t bytes = model.product(kAtoms) * model.atomSizes[nLane] * packType.getIntOrFloatBitWidth() / 8;
   int64_t last = tile.panels % tile.groupPanels;
-  return packedK >= kLeastK && bytes >= nearBytes() / 4 && rowTiles() >= kLeastTiles && tile.groupPanels >= atOnce &&
+  return packedK >= kMinKAhead && bytes >= nearBytes() / 4 && rowTiles() >= kMinTilesAhead && tile.groupPanels >= atOnce &&
          (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
 }
 
@@ -250,24 +255,33 @@ LogicalResult ContractionPlan::classify() {
 
 /// Tiles of `rows` rows that have one row less, so that no row is computed twice: worth code of its own if it saves a twentieth.
 static int64_t shortTilesOf(int64_t rows, int64_t mr) {
-  constexpr int64_t kMostRows = 160, kWorth = 20;
+  // Products of more rows have no tiles with one row less. Unit: rows. Source: commit 473d7f0, one thread: 16, 32 or 49 rows take 1.08 to 1.17 times
+  // less time, 128 gained nothing.
+  constexpr int64_t kMaxShortTileRows = 160;
+  // Short tiles are worth code of their own if they save a twentieth of the rows. Unit: rows for each that is saved. Source: judgement, not measured
+  // alone; commit 473d7f0 has the figures of the whole change.
+  constexpr int64_t kShortTileShare = 20;
   int64_t missing = llvm::divideCeil(rows, mr) * mr - rows;
-  return mr > 2 && rows <= kMostRows && missing * kWorth >= rows ? missing : 0;
+  return mr > 2 && rows <= kMaxShortTileRows && missing * kShortTileShare >= rows ? missing : 0;
 }
 
 /// Vectors that have columns in the last of the panels, whose others have none: worth code of its own if it saves a twentieth.
 static int64_t lastVectorsOf(int64_t columns, int64_t lanes, int64_t nv) {
-  constexpr int64_t kWorth = 20;
+  // The last panel is worth code of its own if it saves a twentieth of the vectors. Unit: vectors for each that is saved. Source: judgement, not
+  // measured alone; commit 00707ed has the figures of the whole change.
+  constexpr int64_t kLastPanelShare = 20;
   int64_t panels = llvm::divideCeil(columns, nv * lanes), vectors = llvm::divideCeil(columns, lanes), missing = panels * nv - vectors;
-  return panels > 1 && missing * kWorth >= vectors ? nv - missing : nv;
+  return panels > 1 && missing * kLastPanelShare >= vectors ? nv - missing : nv;
 }
 
 RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads, bool cutsLast) {
+  // Up to so many rows the latency of a multiply-add is not counted: they wait for the right factor, which passes once. Unit: rows. Source: commit
+  // fceec99: gemm_8x4096x1024 3.1 to 1.75 ms.
+  constexpr int64_t kMaxStreamedRows = 12;
   // Half cycles per k, twice: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
   // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
   // equals wins.
-  constexpr int64_t kFewRows = 12;
-  int64_t latency = rows > kFewRows ? 9 : 8;
+  int64_t latency = rows > kMaxStreamedRows ? 9 : 8;
   SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3, 4};
   RegisterTile best{1, 1, INT64_MAX};
   for (int64_t nv : widths) {
@@ -275,10 +289,14 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
     if (registers == 32)
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
     int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
-    // Few panels are best as many as threads share evenly: half of the weight, because one thread may have to do.
-    constexpr int64_t kFewPanels = 16, kShared = 160;
+    // Few panels are best as many as threads share evenly: half of the weight, because one thread may have to do. Unit: panels. Source: judgement,
+    // not measured alone; commit 03ca61f has the figures of the whole change.
+    constexpr int64_t kMaxSharedPanels = 16;
+    // The same: with more rows, threads share these. Unit: rows. Source: judgement, not measured alone; commit 03ca61f has the figures of the whole
+    // change.
+    constexpr int64_t kMaxSharedRows = 160;
     int64_t panels = llvm::divideCeil(columns, nv * lanes), shared = panels;
-    bool sharesPanels = registers == 32 && panels > 1 && panels <= kFewPanels && rows <= kShared;
+    bool sharesPanels = registers == 32 && panels > 1 && panels <= kMaxSharedPanels && rows <= kMaxSharedRows;
     if (sharesPanels)
       shared = llvm::alignTo(panels, threads);
     // Wide vectors: tiles of less than 24 sums, short ones among them, wait between steps. One of 8x3 instead makes 128x1024x1024 a tenth faster.
@@ -324,13 +342,14 @@ void ContractionPlan::chooseTile() {
     tile.mr = best.mr;
     tile.nv = best.nv;
   }
-  // More rows than there are registers for their addresses: pieces of one run of rows, which share one, are better.
-  constexpr int64_t kMostAddresses = 8;
-  if (tile.mr > kMostAddresses && !mOrder.empty() && !matrixUnit) {
+  // More rows than there are registers for their addresses: pieces of one run of rows, which share one, are better. Unit: rows of a register tile.
+  // Source: arithmetic: 16 general registers, half of them for addresses.
+  constexpr int64_t kMaxRowAddresses = 8;
+  if (tile.mr > kMaxRowAddresses && !mOrder.empty() && !matrixUnit) {
     int64_t run = model.atomSizes[mOrder.back()], mr = tile.mr;
     while (run % mr)
       --mr;
-    if (mr >= kMostAddresses - 1)
+    if (mr >= kMaxRowAddresses - 1)
       tile.mr = mr;
   }
   // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
@@ -381,9 +400,12 @@ bool ContractionPlan::chooseRuns(SmallVector<int> order) {
 }
 
 void ContractionPlan::chooseBlocks() {
-  // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal
-  // chunks.
-  constexpr int64_t kMostOfPart = 640, kWantedOfPart = 512;
+  // The matrix unit puts the sums of one panel aside between parts of k, which are no longer. Unit: k of a part. Source: judgement, not measured
+  // alone; commit f54b4fe has the figures of the whole change.
+  constexpr int64_t kMaxPartK = 640;
+  // What the parts are cut to about. Unit: k of a part. Source: commit f54b4fe, xla-run --repeat=300: gemm_1024 bf16 1.96 to 1.81 ms, one thread.
+  constexpr int64_t kWantedPartK = 512;
+  // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal chunks.
   SmallVector<int> order = outermostFirst(model, kAtoms);
   llvm::erase(order, kInner);
   if (kInner >= 0) {
@@ -391,7 +413,8 @@ void ContractionPlan::chooseBlocks() {
     // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
     // The matrix unit would wait for them, and takes parts of a block.
     // Several sums have no place for partial ones.
-    int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 : order.empty() ? 2048 : kMostOfPart, wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedOfPart;
+    int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 : order.empty() ? 2048 : kMaxPartK;
+    int64_t wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedPartK;
     tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, wanted);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
@@ -399,8 +422,8 @@ void ContractionPlan::chooseBlocks() {
     tile.kChunks = llvm::divideCeil(size, tile.kc);
   }
   packedK = tile.kStride = tile.kc;
-  if (matrixUnit && packedK > kMostOfPart && order.empty()) {
-    tile.parts = llvm::divideCeil(packedK, kWantedOfPart);
+  if (matrixUnit && packedK > kMaxPartK && order.empty()) {
+    tile.parts = llvm::divideCeil(packedK, kWantedPartK);
     tile.parts = llvm::divideCeil(packedK, partK());
   }
   const int64_t mostPacked = matrixUnit ? 768 : 2400;
@@ -430,9 +453,13 @@ void ContractionPlan::chooseBlocks() {
   int64_t tiles = llvm::divideCeil(rows(), tile.mr);
   a.packed = !plainBuffer(a) ||
              (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (group > 1 || rows() > 16));
-  // Few rows that follow each other in memory, few columns: packing would cost as much as the products.
-  constexpr int64_t kFewRows = 64, kFewPanels = 2;
-  if (a.packed && plainBuffer(a) && group == 1 && mOrder.size() == 1 && rows() <= kFewRows && tile.panels <= kFewPanels && panelAtom < 0)
+  // Few rows that follow each other in memory, and few columns, are read in place: packing would cost as much as the products. Unit: rows. Source:
+  // judgement, not measured alone; commit fe9d123 has the figures of the whole change.
+  constexpr int64_t kMaxRowsInPlace = 64;
+  // The same for columns. Unit: panels. Source: judgement, not measured alone; commit fe9d123 has the figures of the whole change.
+  constexpr int64_t kMaxPanelsInPlace = 2;
+  if (a.packed && plainBuffer(a) && group == 1 && mOrder.size() == 1 && rows() <= kMaxRowsInPlace && tile.panels <= kMaxPanelsInPlace &&
+      panelAtom < 0)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) != 1;
   // The matrix unit reads rows that are equally far apart, all of a tile, and a line of each at once.
   if (matrixUnit && !a.packed)
@@ -464,9 +491,9 @@ void ContractionPlan::chooseBlocks() {
 
 /// Of all cuts into blocks of rows and groups of panels the one that is done first.
 void ContractionPlan::chooseUnits() {
-  // A chunk of rows stays in the level 2 cache while the panels of its group pass. Several of them share the packed panels, and their partial
-  // sums wait together.
-  constexpr int64_t kMostChunks = 8;
+  // Chunks of rows, each in the level 2 cache, that share the packed panels of a group; their partial sums wait together. Unit: chunks of rows.
+  // Source: judgement, not measured alone; commit dbbe840 has the figures of the whole change.
+  constexpr int64_t kMaxChunks = 8;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
   int64_t limit = std::max<int64_t>(64, nearBytes() * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
   // The windows of a convolution share elements.
@@ -482,26 +509,51 @@ void ContractionPlan::chooseUnits() {
     tile.groupPanels = llvm::divideCeil(tile.panels, groups);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   };
-  // Processor cycles per vector that is packed, while the memory beyond the caches nearby is read; per unit; and the part of a unit that
-  // the last thread is late.
-  constexpr double kPackedRow = 8, kPackedColumn = 11, kPackedAhead = 5, kPerUnit = 1000, kLate = 0.05;
-  constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
-  // Sums of few products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels. Sums of
-  // more products too, if the near cache has no room for the results by far: few rows at a time pass the panels of a group, which stay there.
-  constexpr int64_t kFewProducts = 48, kMoreProducts = 256, kLeastTiles = 16;
+  // For the comparison of cuts into units; the memory beyond the caches nearby is read. Unit: cycles per vector of a that is packed. Source:
+  // judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+  constexpr double kPackedRowCycles = 8;
+  // The same for b. Unit: cycles per vector of b that is packed. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole
+  // change.
+  constexpr double kPackedColumnCycles = 11;
+  // The same where it is packed while other panels are multiplied. Unit: cycles per vector of b that is packed. Source: judgement, not measured
+  // alone; commit 216f03c has the figures of the whole change.
+  constexpr double kPackedAheadCycles = 5;
+  // What a unit costs by itself: the hand-over to a thread. Unit: cycles per unit. Source: judgement, not measured alone; commit 1d8c63d has the
+  // figures of the whole change.
+  constexpr double kUnitCycles = 1000;
+  // How late the last thread is. Unit: part of a unit. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+  constexpr double kLate = 0.05;
+  // Cuts into more are not compared: a bound of the time to compile. Unit: groups of panels. Source: judgement, not measured alone; commit 1d8c63d
+  // has the figures of the whole change.
+  constexpr int64_t kMaxGroups = 32;
+  // Cuts into more are not compared: a bound of the time to compile. Unit: blocks of rows more than the fewest. Source: judgement, not measured
+  // alone; commit 1d8c63d has the figures of the whole change.
+  constexpr int64_t kMaxMoreBlocks = 16;
+  // Sums of no more products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels. Unit:
+  // products per sum. Source: commit 5313dea, two threads: gemm_1000x10x1000 f32 0.30 to 0.09 ms, 4096x16x256 0.29 to 0.10.
+  constexpr int64_t kMaxProductsOfRows = 48;
+  // The same for a result that the near cache has no room for by far. Unit: products per sum. Source: commit 6f0da05, xla-run --repeat=100, one
+  // thread: 768x128x3072 3.70 to 3.29 ms, 768x256x3072 6.03 to 5.70.
+  constexpr int64_t kMaxProductsOfLargeResult = 256;
+  // With fewer, results are written panel by panel. Unit: register tiles of rows. Source: judgement, not measured alone; commit 6f0da05 has the
+  // figures of the whole change.
+  constexpr int64_t kMinTilesOfRows = 16;
   int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
-  bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kLeastTiles * tile.mr;
-  bool hasFewProducts = model.product(kAtoms) <= kFewProducts, wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= nearBytes() / 4;
-  if (!hasFewProducts && canBeWhole && !matrixUnit && b.packed && kBlocks() == 1 && model.product(kAtoms) <= kMoreProducts &&
+  bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kMinTilesOfRows * tile.mr;
+  bool hasFewProducts = model.product(kAtoms) <= kMaxProductsOfRows;
+  bool wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= nearBytes() / 4;
+  if (!hasFewProducts && canBeWhole && !matrixUnit && b.packed && kBlocks() == 1 && model.product(kAtoms) <= kMaxProductsOfLargeResult &&
       rows() * tile.panels * tile.nr() * bytes >= 3 * nearBytes()) {
     wholeRows = true;
     wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, nearBytes() / 2));
   }
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
   int64_t outer = model.product(outerAtoms());
-  int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMostChunks : 1)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
+  int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMaxChunks : 1));
+  int64_t most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
   int64_t bestBlocks = least, bestGroups = wholeGroups;
-  // Pieces of rows that are long enough for memory, and few enough for two of them to stay in the level 2 cache.
+  // Pieces of rows that are packed ahead: long enough for memory, and few enough for two of them to stay in the level 2 cache. Unit: vectors of a
+  // row. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
   constexpr int64_t kVectorsAhead = 6;
   int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
   bool canBeAhead = canPackAhead() && !wholeRows;
@@ -511,23 +563,24 @@ void ContractionPlan::chooseUnits() {
   int64_t nearGroups = 1;
   if (matrixUnit && b.packed && tile.panels * panelBytes > nearBytes())
     nearGroups = llvm::divideCeil(tile.panels, std::max<int64_t>(1, nearBytes() / 2 / panelBytes));
-  for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
+  for (int64_t blocks = least; blocks <= std::min(most, least + kMaxMoreBlocks); ++blocks) {
     cutRows(blocks);
-    for (int64_t groups = wholeRows ? wholeGroups : 1; groups <= (wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMostGroups, nearGroups))); ++groups) {
+    const int64_t mostGroups = wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMaxGroups, nearGroups));
+    for (int64_t groups = wholeRows ? wholeGroups : 1; groups <= mostGroups; ++groups) {
       cutPanels(groups);
       if (tile.blockRows > std::max(limit, align) && groups < nearGroups)
         continue;
       double columns = double(tile.groupPanels * tile.nr());
-      double cycles = kPerUnit + double(sums()) * double(tile.blockRows) * columns * k / productsPerCycle();
+      double cycles = kUnitCycles + double(sums()) * double(tile.blockRows) * columns * k / productsPerCycle();
       if (a.packed)
-        cycles += double(tile.blockRows) * k / lanes * kPackedRow;
+        cycles += double(tile.blockRows) * k / lanes * kPackedRowCycles;
       double waiting = columns;
       if (isAhead()) {
         waiting = std::min(columns, double(atOnce * tile.nr()) / double(kBlocks()));
-        cycles += (columns - waiting) * k / lanes * kPackedAhead;
+        cycles += (columns - waiting) * k / lanes * kPackedAheadCycles;
       }
       if (b.packed)
-        cycles += waiting * k / lanes * kPackedColumn;
+        cycles += waiting * k / lanes * kPackedColumnCycles;
       cycles *= double(llvm::divideCeil(outer * tile.groups * tile.mBlocks, target.threads)) + kLate;
       if (best != 0 && cycles >= best)
         continue;

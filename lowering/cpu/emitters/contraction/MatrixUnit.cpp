@@ -12,6 +12,7 @@ using namespace mlir;
 namespace millrace::lowering::matrix {
 namespace {
 
+/// Fact: tile registers of the matrix unit (AMX).
 constexpr int kRegisters = 8;
 
 void callUnit(OpBuilder &builder, Location loc, StringRef name, ValueRange operands) {

@@ -21,9 +21,13 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-constexpr size_t kMostParts = 24; ///< each is code of its own
-constexpr double kBytesPerNanosecond = 15; ///< as row kernels are estimated
-constexpr double kUnit = 500;     ///< nanoseconds that a unit of the range takes at least, if there are that many
+/// Each is code of its own. Unit: parts. Source: judgement, not measured alone; commit 1c52e2a has the figures of the whole change.
+constexpr size_t kMaxParts = 24;
+/// What a thread moves, for estimates of time; as row kernels are estimated. Unit: bytes per nanosecond. Source: judgement, not measured alone.
+constexpr double kBytesPerNanosecond = 15;
+/// A unit of the range takes so long at least, if there are that many. Unit: nanoseconds. Source: judgement, not measured alone; commit 1c52e2a has
+/// the figures of the whole change.
+constexpr double kMinUnitNanoseconds = 500;
 
 /// The outputs of one part and what they need.
 struct Part {
@@ -80,9 +84,9 @@ LogicalResult PartsEmitter::split() {
       if (output.store.address.coefficient(atom) == 1)
         common &= ~atomBit(atom);
   }
-  // What takes a thread less than this is not cut.
-  constexpr double kShared = 2 * runtime::ThreadPool::leastPieceAwake / 1000; // nanoseconds
-  AtomSet shared = model.totalBytes() / kBytesPerNanosecond >= kShared ? common : AtomSet(0);
+  // What takes a thread less than this is not cut. Unit: nanoseconds. Source: arithmetic: two pieces of the thread pool's shortest length.
+  constexpr double kMinSharedNanoseconds = 2 * runtime::ThreadPool::leastPieceAwake / 1000;
+  AtomSet shared = model.totalBytes() / kBytesPerNanosecond >= kMinSharedNanoseconds ? common : AtomSet(0);
   SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // those with the same outermost index, but for shared ones
   for (const Output &output : model.outputs) {
     int outermost = -1;
@@ -99,7 +103,7 @@ LogicalResult PartsEmitter::split() {
       why = "pieces that overwrite others";
       return failure();
     }
-  if (groups.size() < 2 || groups.size() > kMostParts) {
+  if (groups.size() < 2 || groups.size() > kMaxParts) {
     why = groups.size() < 2 ? "all results have the same outermost index" : "too many parts";
     return failure();
   }
@@ -171,7 +175,7 @@ EmittedKernel PartsEmitter::join() {
   int64_t units = 0;
   for (Part &part : parts) {
     EmittedKernel &own = part.kernel;
-    part.perUnit = std::clamp<int64_t>(int64_t(std::ceil(kUnit / std::max(own.nanosPerIteration, 1e-3))), 1, own.rangeEnd);
+    part.perUnit = std::clamp<int64_t>(int64_t(std::ceil(kMinUnitNanoseconds / std::max(own.nanosPerIteration, 1e-3))), 1, own.rangeEnd);
     part.units = llvm::divideCeil(own.rangeEnd, part.perUnit);
     part.first = units;
     units += part.units;

@@ -19,8 +19,9 @@ namespace millrace::lowering {
 
 /// Bit i stands for atom i.
 using AtomSet = uint64_t;
-/// Not an atom: set for values that depend on a reduction, which exist only inside the loop over the range.
+/// Fact: a mark in a set of atoms, not an atom: set for values that depend on a reduction, which exist only inside the loop over the range.
 inline constexpr AtomSet kInsideTask = AtomSet(1) << 63;
+/// Fact: bits of an AtomSet without the mark.
 inline constexpr int kMaxAtoms = 62;
 
 /// offset + sum of atom * coefficient.

@@ -30,11 +30,20 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-constexpr int64_t kSmallTranspose = 128 << 10; ///< bytes; what stays in the first caches needs no tiles
-constexpr int64_t kPage = 4096;
-constexpr int64_t kMostJoined = 8;    ///< vectors
-constexpr int64_t kFewElements = 1024; ///< of an iteration
-constexpr int64_t kStreamedResult = 4 << 20; ///< bytes; from here on stores around the caches win, even if the result is read next
+/// What stays in the first caches needs no tiles. Unit: bytes that are transposed. Source: judgement, not measured alone; commit e27ca1c has the
+/// figures of the whole change.
+constexpr int64_t kMinStagedBytes = 128 << 10;
+/// Fact: bytes of a page of memory (x86-64; the usual one elsewhere).
+constexpr int64_t kPageBytes = 4096;
+/// Up to so many short rows are transposed in registers and written in turns. Unit: vectors. Source: judgement, not measured alone; commit 1c52e2a
+/// has the figures of the whole change.
+constexpr int64_t kMaxJoinedVectors = 8;
+/// Outer indices join an iteration until it has so many. Unit: elements of an iteration. Source: judgement, not measured alone; commit 1c52e2a has
+/// the figures of the whole change.
+constexpr int64_t kMinElementsOfIteration = 1024;
+/// From here on stores around the caches win, even if the result is read next. Unit: bytes of the result. Source: judgement, not measured alone;
+/// commit e27ca1c has the figures of the whole change.
+constexpr int64_t kMinStreamedBytes = 4 << 20;
 
 class TransposeEmitter {
 public:
@@ -171,13 +180,15 @@ LogicalResult TransposeEmitter::match() {
 
 /// The next index of all results where v is too short for lanes of its own, if all reads are vectors along it.
 int TransposeEmitter::besideFew(AtomSet all) const {
-  constexpr int64_t kFew = 4; // every so-manieth element is read by shuffles
+  // Every so-manieth element is read by shuffles; wider strides are single loads. Unit: elements. Source: judgement, not measured alone; commit
+  // e27ca1c has the figures of the whole change.
+  constexpr int64_t kMaxShuffledStride = 4;
   int64_t few = model.atomSizes[v];
   for (int atom : members(all & ~atomBit(v))) {
-    bool isNext = few <= kFew;
+    bool isNext = few <= kMaxShuffledStride;
     model.forEachAccess([&](const Access &access, bool isStore) {
       int64_t step = access.address.coefficient(atom);
-      isNext &= access.guards.empty() && (step == few || (!isStore && std::abs(step) <= kFew));
+      isNext &= access.guards.empty() && (step == few || (!isStore && std::abs(step) <= kMaxShuffledStride));
     });
     if (isNext)
       return atom;
@@ -187,7 +198,7 @@ int TransposeEmitter::besideFew(AtomSet all) const {
 
 /// Results begin a row of v for every u, one after the other.
 bool TransposeEmitter::suitsJoining() const {
-  return sizeV < lanes && sizeV <= kMostJoined && sizeU >= lanes &&
+  return sizeV < lanes && sizeV <= kMaxJoinedVectors && sizeU >= lanes &&
          llvm::all_of(model.outputs, [&](const Output &output) { return output.store.address.coefficient(u) == sizeV; });
 }
 
@@ -196,7 +207,7 @@ void TransposeEmitter::chooseJoinedBlocks(AtomSet outside) {
   block = std::min(llvm::alignTo(sizeU, lanes), uint64_t(16 * lanes));
   blocks = llvm::divideCeil(sizeU, block);
   int64_t elements = std::min(block, sizeU) * sizeV, iterations = model.product(outside) * blocks;
-  while (blocks == 1 && !outer.empty() && elements < kFewElements && iterations / model.atomSizes[outer.back()] >= 8 * target.threads) {
+  while (blocks == 1 && !outer.empty() && elements < kMinElementsOfIteration && iterations / model.atomSizes[outer.back()] >= 8 * target.threads) {
     elements *= model.atomSizes[outer.back()];
     iterations /= model.atomSizes[outer.back()];
     rows.insert(rows.begin(), outer.pop_back_val());
@@ -240,7 +251,7 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   }
   for (const Output &output : model.outputs)
     isCrowded |= output.store.address.coefficient(u) * bytesOf(output.store) % target.crowdedBytes() == 0;
-  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= kSmallTranspose;
+  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= kMinStagedBytes;
   isStreamed = mayStage && maySkipCaches();
   isStaged = isStreamed || (mayStage && isCrowded);
   // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads. Tiles that go through caches are
@@ -267,7 +278,7 @@ bool TransposeEmitter::maySkipCaches() const {
     const Access &store = output.store;
     int64_t width = llvm::divideCeil(store.elementType.getIntOrFloatBitWidth(), 8), rows = std::abs(store.address.coefficient(u)) * width;
     auto isAligned = [&](int64_t elements) { return elements * width % target.lineBytes == 0; };
-    int64_t least = rows % kPage == 0 ? kStreamedResult : rows > kPage ? 2 * kStreamedResult : 6 * kStreamedResult;
+    int64_t least = rows % kPageBytes == 0 ? kMinStreamedBytes : rows > kPageBytes ? 2 * kMinStreamedBytes : 6 * kMinStreamedBytes;
     return store.numElements * width >= least && isAligned(store.address.offset) && isAligned(sizeV) &&
            llvm::all_of(store.address.terms, [&](auto term) { return term.first == v || isAligned(term.second); });
   });

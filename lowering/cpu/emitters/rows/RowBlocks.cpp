@@ -9,6 +9,7 @@
 //          index but the lanes, or of which no sum reads what another reads.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
+#include "passes/layout/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -34,7 +35,9 @@ const Node *RowEmitter::onlyReduction() const {
 
 /// The innermost atom, best one with many indices, along which one factor does not change.
 bool RowEmitter::chooseBlock(AtomSet reduced) {
-  constexpr int64_t kMany = 4;
+  // Atoms with more indices are equally good to block along. Unit: indices of an atom. Source: judgement, not measured alone; commit 58a7193 has the
+  // figures of the whole change.
+  constexpr int64_t kMaxComparedIndices = 4;
   const Node *node = onlyReduction();
   SumOfProducts products;
   std::string why;
@@ -45,7 +48,8 @@ bool RowEmitter::chooseBlock(AtomSet reduced) {
     return false;
   AtomSet a = model.depends(*products.a.operand), b = model.depends(*products.b.operand), only = (a ^ b) & plan_.parallel;
   for (int atom : outermostFirst(model, only))
-    if (int64_t size = std::min(model.atomSizes[atom], kMany); size > 1 && (plan_.block < 0 || size >= std::min(model.atomSizes[plan_.block], kMany)))
+    if (int64_t size = std::min(model.atomSizes[atom], kMaxComparedIndices);
+        size > 1 && (plan_.block < 0 || size >= std::min(model.atomSizes[plan_.block], kMaxComparedIndices)))
       plan_.block = atom;
   if (plan_.block < 0)
     return false;
@@ -84,19 +88,20 @@ void RowEmitter::chooseWindow(const Factor &moving, AtomSet reduced) {
   }
 }
 
-/// Elements of the window whose factors are kept in registers together: all, or equal parts of at most as many as PadConvolutions.cpp knows.
+/// Elements of the window whose factors are kept in registers together: all, or equal parts of at most as many as suit.
 int64_t RowEmitter::windowPiece() const {
-  constexpr int64_t kLongest = 7;
   int64_t size = model.atomSizes[plan_.window];
-  return llvm::divideCeil(size, llvm::divideCeil(size, kLongest));
+  return llvm::divideCeil(size, llvm::divideCeil(size, layout::kMaxWindowInRegisters));
 }
 
 /// Vectors of the lane atom by indices of the block: as many sums as fill the multipliers and leave registers for the window. What does not
 /// fill a block is computed one index at a time.
 void RowEmitter::chooseBlockSizes() {
   int64_t vectors = llvm::divideCeil(model.atomSizes[plan_.lane], plan_.width), size = model.atomSizes[plan_.block];
-  constexpr int64_t kOfWindows = 8; // enough to hide the latency; more are code that takes longer to make
-  int64_t window = plan_.window < 0 ? 1 : windowPiece(), most = plan_.window < 0 ? target.vectorRegisters / 2 : kOfWindows;
+  // Enough to hide the latency of a multiply-add; more are code that takes longer to make. Unit: sums in registers. Source: judgement, not measured
+  // alone; commit 58a7193 has the figures of the whole change.
+  constexpr int64_t kSumsOfWindows = 8;
+  int64_t window = plan_.window < 0 ? 1 : windowPiece(), most = plan_.window < 0 ? target.vectorRegisters / 2 : kSumsOfWindows;
   // In products of one vector, for all vectors: loads of the other factor and of addresses, once for each block; cache lines of which few
   // neighbours are wanted.
   auto cost = [&](int64_t strips, int64_t rows) {

@@ -20,10 +20,13 @@ int64_t rowsAtOnce(int64_t rows) { return rows % 6 && rows % 5 == 0 ? 5 : std::m
 
 /// Sums of all columns, nothing else along the rows; rows long enough for several chunks that are wider than what registers hold.
 bool RowEmitter::suitsTiles(AtomSet reduced, double costPerPoint) const {
-  constexpr int64_t kFewRows = 16;
-  constexpr double kCheap = 16;
+  // Sums of fewer rows are not cut into tiles. Unit: rows. Source: judgement, not measured alone; chosen in commit f7caa64.
+  constexpr int64_t kMinTileRows = 16;
+  // Elements that take more are not read several at a time for memory's sake. Unit: operations per element. Source: judgement, not measured alone;
+  // chosen in commit f7caa64.
+  constexpr double kMaxTileCost = 16;
   int64_t inRegisters = 16 * plan_.width;
-  if (!reduced || costPerPoint > kCheap || model.atomSizes[plan_.lane] < 4 * inRegisters || model.product(reduced) < kFewRows)
+  if (!reduced || costPerPoint > kMaxTileCost || model.atomSizes[plan_.lane] < 4 * inRegisters || model.product(reduced) < kMinTileRows)
     return false;
   return llvm::all_of(plan_.groups, [](const RowGroup &group) { return group.outputs.empty() || !group.inner; });
 }

@@ -19,7 +19,8 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-constexpr int64_t kLongestRow = 4096;
+/// Longer rows would not stay in the level 1 cache. Unit: elements of a row. Source: judgement, not measured alone: 16 KB of f32; commit e3a723d.
+constexpr int64_t kMaxRowElements = 4096;
 
 class WindowScatterRowsEmitter : WindowScatterBase {
 public:
@@ -71,7 +72,7 @@ LogicalResult WindowScatterRowsEmitter::match() {
     why = "wide steps";
     return failure();
   }
-  if (shape[last] > kLongestRow || sourceShape[last] > kLongestRow) {
+  if (shape[last] > kMaxRowElements || sourceShape[last] > kMaxRowElements) {
     why = "long rows";
     return failure();
   }
