@@ -77,12 +77,13 @@ def initialize() -> None:
         plugins.add("cpu")
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
-    from millrace_jax import annotations, callbacks, collectives, custom_calls, custom_partitioning, failures
+    from millrace_jax import annotations, callbacks, collectives, custom_calls, custom_partitioning, failures, pallas_hook
 
     custom_calls.install(library)
     callbacks.install(library)
     collectives.install()
     failures.install(library)
     custom_partitioning.install()
+    pallas_hook.install()
     annotations.install(library)
     _active = True

@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""jax.experimental.pallas with interpret=False: a kernel over a grid becomes operations on whole arrays (docs/rfcs/0005-kernels.md).
+
+Cells that do not depend on each other are one more dimension of the arrays (jax.vmap over a body on blocks), so that passes and emitters
+see large operations, fuse them and use all threads; dimensions in order are loops. Nothing of it is special to this compiler but the
+rule's place: JAX's own lowering is replaced for `cpu` only, and only for calls that are not interpreted."""
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax._src import config, core
+from jax._src.pallas import core as pallas_core
+
+from millrace_jax.pallas_body import Body, Carried, Ranged, Ref, is_semaphore, plain, unset
+from millrace_jax.pallas_slices import place, take
+
+# Bytes of a body's largest intermediate values, over all cells that run as one: more of them run one after the other.
+_TOGETHER = 4 << 20
+
+
+@dataclasses.dataclass
+class _Operand:
+    """An input or output of the grid. `starts`: for each dimension of the array the kind of block; `parallel`: dimensions that a parallel
+    dimension of the grid indexes, by it: {dimension of the array: dimension of the grid}."""
+    mapping: Any
+    parallel: dict[int, int]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The block's size in every dimension of the array."""
+        return list(pallas_core._get_block_shape(self.mapping.block_shape))
+
+    def squeezed(self, dimension: int) -> bool:
+        """Whether the kernel does not see that dimension."""
+        return isinstance(self.mapping.block_shape[dimension], pallas_core.Squeezed)
+
+    def labels(self) -> list[Any]:
+        """The dimensions of the array as it is computed with: ("cells", dimension of the grid) before the block's own."""
+        found: list[Any] = []
+        for dimension in range(len(self.sizes)):
+            if dimension in self.parallel:
+                found.append(("cells", self.parallel[dimension]))
+            if dimension not in self.parallel or not self.squeezed(dimension):
+                found.append(dimension)
+        return found
+
+    def padded(self) -> list[tuple[int, int]]:
+        """What is added before and after each dimension of the array to make it a number of whole blocks."""
+        result = []
+        for size, block, length in zip(self.mapping.array_aval.shape, self.mapping.block_shape, self.sizes, strict=True):
+            low, high = block.padding if isinstance(block, pallas_core.Element) else (0, 0)
+            result.append((low, high + -(size + low + high) % length))
+        return result
+
+    def split(self, array: Any, grid: Sequence[Any]) -> Any:
+        """The array, padded, with the dimensions that labels() lists."""
+        padding = self.padded()
+        if any(pair != (0, 0) for pair in padding):
+            array = lax.pad(array, unset((), array.dtype), [(*pair, 0) for pair in padding])
+        shape: list[int] = []
+        for dimension, size in enumerate(array.shape):
+            if dimension in self.parallel:
+                shape.append(grid[self.parallel[dimension]])
+                if not self.squeezed(dimension):
+                    shape.append(size // grid[self.parallel[dimension]])
+            else:
+                shape.append(size)
+        return lax.reshape(array, shape)
+
+    def whole(self, array: Any) -> Any:
+        """split() undone."""
+        padding = self.padded()
+        shape = self.mapping.array_aval.shape
+        array = lax.reshape(array, [size + low + high for size, (low, high) in zip(shape, padding, strict=True)])
+        if any(pair != (0, 0) for pair in padding):
+            array = lax.slice(array, [low for low, _ in padding], [low + size for size, (low, _) in zip(shape, padding, strict=True)])
+        return array
+
+    def starts(self, indices: Sequence[Any]) -> list[Any]:
+        """Where a block begins in the part of the array that a cell sees, for what the index map yields."""
+        found = []
+        for dimension, (index, block) in enumerate(zip(indices, self.mapping.block_shape, strict=True)):
+            if dimension in self.parallel:
+                if not self.squeezed(dimension):
+                    found.append(np.int32(0))
+            elif isinstance(block, pallas_core.Blocked):
+                found.append(np.int32(int(index) * block.block_size) if isinstance(index, np.generic) else plain(index) * block.block_size)
+            else:
+                found.append(plain(index))
+        return found
+
+    def part_sizes(self) -> list[int]:
+        """The block's size in every dimension of a part."""
+        return [size for dimension, size in enumerate(self.sizes) if not (dimension in self.parallel and self.squeezed(dimension))]
+
+    def part_squeezed(self) -> list[int]:
+        """Dimensions of a part that the kernel does not see."""
+        kept = [dimension for dimension in range(len(self.sizes)) if not (dimension in self.parallel and self.squeezed(dimension))]
+        return [place for place, dimension in enumerate(kept) if self.squeezed(dimension)]
+
+
+def _check(mapping: Any, name: str) -> None:
+    for block in mapping.block_shape:
+        if not isinstance(block, (pallas_core.Blocked, pallas_core.Squeezed, pallas_core.Element)):
+            raise NotImplementedError(f"{mapping.origin} of the Pallas kernel {name}: blocks of the kind {type(block).__name__} are not "
+                                      "there yet; Blocked, Squeezed and Element are")
+    if mapping.transforms:
+        raise NotImplementedError(f"{mapping.origin} of the Pallas kernel {name}: transforms of block specifications are for GPUs")
+
+
+def _identities(mapping: Any, dimension: int) -> list[int]:
+    """Dimensions of the array whose block index is that dimension of the grid, as it is."""
+    jaxpr = mapping.index_map_jaxpr.jaxpr
+    return [place for place, atom in enumerate(jaxpr.outvars) if atom is jaxpr.invars[dimension]]
+
+
+def _separates(mapping: Any, dimension: int, size: int) -> bool:
+    """Whether cells along that dimension of the grid have blocks of their own, which together are the whole array."""
+    jaxpr = mapping.index_map_jaxpr.jaxpr
+    places = _identities(mapping, dimension)
+    if len(places) != 1 or any(jaxpr.invars[dimension] in equation.invars for equation in jaxpr.eqns):
+        return False
+    return _covers(mapping, places[0], size)
+
+
+def _covers(mapping: Any, place: int, size: int) -> bool:
+    """Whether `size` blocks are the whole dimension of the array."""
+    block = mapping.block_shape[place]
+    length = pallas_core._get_block_dim_size(block)
+    is_block = isinstance(block, (pallas_core.Blocked, pallas_core.Squeezed))
+    return is_block and -(-mapping.array_aval.shape[place] // length) == size
+
+
+def _declared(parameters: Any, dimensions: int) -> list[bool]:
+    """Which dimensions of the grid the user called parallel: all of them in kernels in the style of Triton."""
+    if parameters is not None and type(parameters).__module__.startswith("jax._src.pallas.triton"):
+        return [True] * dimensions
+    semantics = getattr(parameters, "dimension_semantics", None) or ()
+    names = [str(getattr(item, "value", getattr(item, "name", item))).lower() for item in semantics]
+    return [name == "parallel" for name in names] + [False] * (dimensions - len(names))
+
+
+def _largest(jaxpr: core.Jaxpr) -> tuple[int, bool]:
+    """The bytes of the largest value that a body computes, and whether it multiplies matrices."""
+    largest, has_product = 0, False
+    for equation in jaxpr.eqns:
+        for variable in equation.outvars:
+            if isinstance(variable.aval, core.ShapedArray) and not is_semaphore(variable.aval.dtype):
+                largest = max(largest, variable.aval.size * variable.aval.dtype.itemsize)
+        has_product |= equation.primitive.name == "dot_general"
+        for inner in core.jaxprs_in_params(equation.params):
+            size, product = _largest(inner)
+            largest, has_product = max(largest, size), has_product or product
+    return largest, has_product
+
+
+def _branches(jaxpr: core.Jaxpr) -> bool:
+    return any(equation.primitive.name == "cond" or any(_branches(inner) for inner in core.jaxprs_in_params(equation.params))
+               for equation in jaxpr.eqns)
+
+
+class _Grid:
+    """One pallas_call."""
+
+    def __init__(self, jaxpr: core.Jaxpr, mapping: Any, aliases: Sequence[tuple[int, int]], parameters: Any):
+        self.jaxpr, self.mapping, self.aliases = jaxpr, mapping, {out: given for given, out in aliases}
+        info = jaxpr.debug_info
+        self.name = info.func_src_info if info is not None else "?"
+        for block in mapping.block_mappings:
+            _check(block, self.name)
+        self.declared = _declared(parameters, len(mapping.grid))
+        self.semaphores = [is_semaphore(aval.dtype) for aval in self._scratch()]
+        self.has_branches = _branches(jaxpr)
+
+    def _scratch(self) -> list[Any]:
+        count = self.mapping.num_scratch_operands
+        return [variable.aval for variable in self.jaxpr.invars[len(self.jaxpr.invars) - count:]]
+
+    def parallel(self, is_proven: bool) -> list[int]:
+        """Dimensions of the grid whose cells can run at once. `is_proven`: also those that nobody declared, while no cell reads what another
+        left in the scratch memory (Carried)."""
+        found: list[int] = []
+        has_scratch, in_front = not all(self.semaphores), True
+        for dimension, size in enumerate(self.mapping.grid):
+            if not isinstance(size, (int, np.integer)):
+                in_front = False
+                continue
+            is_free = dimension in self.mapping.vmapped_dims or self.declared[dimension] or not has_scratch or (is_proven and in_front)
+            if size > 1 and is_free and all(_separates(out, dimension, size) for out in self.mapping.block_mappings_output):
+                found.append(dimension)
+            elif size != 1:
+                in_front = False
+        return found
+
+    def run(self, *arguments: Any) -> list[Any]:
+        """The outputs for (bounds of the grid that only a run knows, scalars, inputs)."""
+        dynamic = iter(arguments[:self.mapping.num_dynamic_grid_bounds])
+        rest = arguments[self.mapping.num_dynamic_grid_bounds:]
+        grid = [int(size) if isinstance(size, (int, np.integer)) else next(dynamic) for size in self.mapping.grid]
+        scalars, inputs = rest[:self.mapping.num_index_operands], rest[self.mapping.num_index_operands:]
+        with config._check_vma(False):
+            try:
+                return _Run(self, grid, scalars, self.parallel(True), strict=True).outputs(inputs, rest)
+            except Carried:
+                return _Run(self, grid, scalars, self.parallel(False), strict=False).outputs(inputs, rest)
+
+
+class _Run:
+    """The grid with a choice of parallel dimensions."""
+
+    def __init__(self, call: _Grid, grid: list[Any], scalars: Sequence[Any], parallel: list[int], strict: bool):
+        self.call, self.grid, self.scalars, self.strict = call, grid, scalars, strict
+        self.parallel = parallel
+        self.in_order = [dimension for dimension in range(len(grid)) if dimension not in parallel]
+        self.operands = []
+        for block in call.mapping.block_mappings:
+            places: dict[int, int] = {}
+            for dimension in parallel:
+                for place in _identities(block, dimension)[:1]:
+                    if _covers(block, place, grid[dimension]):
+                        places[place] = dimension
+            self.operands.append(_Operand(block, places))
+        count = call.mapping.num_inputs
+        self.inputs, self.results = self.operands[:count], self.operands[count:]
+
+    def outputs(self, inputs: Sequence[Any], rest: Sequence[Any]) -> list[Any]:
+        """The arrays that the grid writes."""
+        parts = [operand.split(array, self.grid) for operand, array in zip(self.inputs, inputs, strict=True)]
+        given = [self.results[out].split(rest[self.call.aliases[out]], self.grid) if out in self.call.aliases else None
+                 for out in range(len(self.results))]
+        labels_in = [operand.labels() for operand in self.inputs]
+        labels_out = [operand.labels() for operand in self.results]
+        made = self._over(list(self.parallel), self._one_by_one(), {}, parts, given, labels_in, labels_out)
+        return [operand.whole(array) for operand, array in zip(self.results, made, strict=True)]
+
+    def _one_by_one(self) -> int:
+        """How many of the parallel dimensions, from the first, are loops: where all cells at once would need more memory than a cache."""
+        largest, has_product = _largest(self.call.jaxpr)
+        together = math.prod(self.grid[dimension] for dimension in self.parallel)
+        loops = 0
+        while has_product and loops < len(self.parallel) and largest * together > _TOGETHER:
+            together //= self.grid[self.parallel[loops]]
+            loops += 1
+        return loops
+
+    def _over(self, dimensions: list[int], loops: int, numbers: dict[int, Any], parts: list[Any], given: list[Any],
+              labels_in: list[list[Any]], labels_out: list[list[Any]]) -> list[Any]:
+        """The outputs' parts for the cells along `dimensions`."""
+        if not dimensions:
+            return self._cell(numbers, parts, given)
+        dimension, *others = dimensions
+        label, size = ("cells", dimension), self.grid[dimension]
+        axes_in = [labels.index(label) if label in labels else None for labels in labels_in]
+        axes_out = [labels.index(label) for labels in labels_out]
+        inner_in = [[item for item in labels if item != label] for labels in labels_in]
+        inner_out = [[item for item in labels if item != label] for labels in labels_out]
+
+        def function(number: Any, parts: list[Any], given: list[Any]) -> list[Any]:
+            return self._over(others, max(loops - 1, 0), {**numbers, dimension: number}, parts, given, inner_in, inner_out)
+
+        if not loops:
+            given_axes = [None if value is None else axis for value, axis in zip(given, axes_out, strict=True)]
+            return jax.vmap(function, in_axes=(0, axes_in, given_axes), out_axes=axes_out, axis_size=size)(
+                jnp.arange(size, dtype=jnp.int32), parts, given)
+
+        def step(number: Any, arrays: list[Any]) -> list[Any]:
+            here = [part if axis is None else lax.dynamic_index_in_dim(part, number, axis, keepdims=False)
+                    for part, axis in zip(parts, axes_in, strict=True)]
+            before = [None if start is None else lax.dynamic_index_in_dim(array, number, axis, keepdims=False)
+                      for start, array, axis in zip(given, arrays, axes_out, strict=True)]
+            made = function(number, here, before)
+            return [lax.dynamic_update_index_in_dim(array, new, number, axis)
+                    for array, new, axis in zip(arrays, made, axes_out, strict=True)]
+
+        start = [self._empty(out, labels) if value is None else value for out, (value, labels) in enumerate(zip(given, labels_out))]
+        return lax.fori_loop(np.int32(0), np.int32(size), step, start)
+
+    def _empty(self, out: int, labels: Sequence[Any]) -> Any:
+        """Memory for the output, as far as the labels go."""
+        operand = self.results[out]
+        shape: list[int] = []
+        for label in labels:
+            if isinstance(label, tuple):
+                shape.append(self.grid[label[1]])
+            else:
+                size = operand.mapping.array_aval.shape[label] + sum(operand.padded()[label])
+                shape.append(size // self.grid[operand.parallel[label]] if label in operand.parallel else size)
+        return unset(shape, operand.mapping.array_aval.dtype)
+
+    def _cell(self, numbers: dict[int, Any], parts: list[Any], given: list[Any]) -> list[Any]:
+        """The outputs' parts for one cell of the parallel dimensions: its steps in order."""
+        scratch = [unset(aval.shape, aval.dtype) if is_sem else None
+                   for aval, is_sem in zip(self.call._scratch(), self.call.semaphores, strict=True)]
+        made, _ = self._steps(self.in_order, dict(numbers), parts, list(given), scratch)
+        return [self._part(out) if array is None else array for out, array in enumerate(made)]
+
+    def _part(self, out: int) -> Any:
+        return self._empty(out, [label for label in self.results[out].labels() if not isinstance(label, tuple)])
+
+    def _steps(self, dimensions: list[int], numbers: dict[int, Any], parts: list[Any], made: list[Any],
+               scratch: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The outputs' parts and the scratch memory after the steps along `dimensions`."""
+        if not dimensions:
+            return self._step(numbers, parts, made, scratch)
+        dimension, *others = dimensions
+        size = self.grid[dimension]
+
+        def at(number: Any, made: list[Any], scratch: list[Any]) -> tuple[list[Any], list[Any]]:
+            return self._steps(others, {**numbers, dimension: number}, parts, made, scratch)
+
+        first, last = 0, size
+        is_static = isinstance(size, int)
+        if is_static:
+            # First and last steps are apart where tests on them are to vanish: in the two innermost dimensions, for code grows threefold.
+            inner = sum(1 for other in others if not isinstance(self.grid[other], int) or self.grid[other] > 1)
+            is_apart = inner < 2 and (self.call.has_branches or any(value is None for value in scratch))
+            if size == 0:
+                return made, scratch
+            if is_apart or size == 1:
+                made, scratch = at(np.int32(0), made, scratch)
+                first = 1
+            if is_apart and self.call.has_branches and size > 1:
+                last = size - 1
+        if not is_static or first < last:
+            if is_static and last - first == 1:
+                made, scratch = at(np.int32(first), made, scratch)
+            else:
+                made = [self._part(out) if array is None else array for out, array in enumerate(made)]
+                if self.strict and any(value is None for value in scratch) and self.parallel:
+                    raise Carried
+                scratch = [unset(aval.shape, aval.dtype) if value is None else value
+                           for value, aval in zip(scratch, self.call._scratch(), strict=True)]
+
+                def step(number: Any, arrays: Any) -> Any:
+                    known = Ranged(number, first, last - 1) if is_static else number
+                    return at(known, list(arrays[0]), list(arrays[1]))
+
+                made, scratch = lax.fori_loop(np.int32(first), np.int32(last) if is_static else jnp.asarray(last, jnp.int32), step,
+                                              (made, scratch))
+        if is_static and first <= last < size:
+            made, scratch = at(np.int32(last), list(made), list(scratch))
+        return list(made), list(scratch)
+
+    def _step(self, numbers: dict[int, Any], parts: list[Any], made: list[Any], scratch: list[Any]) -> tuple[list[Any], list[Any]]:
+        """One run of the kernel."""
+        mapping, jaxpr = self.call.mapping, self.call.jaxpr
+        numbers_in_order = [numbers[dimension] for dimension in range(len(self.grid))]
+        if mapping.local_grid_env is not None:
+            local = mapping.local_grid_env([plain(number) for number in numbers_in_order], self.grid)
+            axes = [(axis.index, axis.size) for axis in local]
+        else:
+            axes = [(number, np.int32(size) if isinstance(size, int) else size) for dimension, (number, size) in
+                    enumerate(zip(numbers_in_order, self.grid, strict=True)) if dimension not in mapping.vmapped_dims]
+        body = Body(axes, self.call.name)
+        scalars = [Ref(variable.aval, scalar) for variable, scalar in zip(jaxpr.invars, self.scalars)]
+        blocks, places = [], []
+        for index, operand in enumerate(self.operands):
+            maps = operand.mapping.index_map_jaxpr
+            starts = operand.starts(body.run(maps.jaxpr, maps.consts, [*numbers_in_order, *scalars]))
+            variable = jaxpr.invars[len(scalars) + index]
+            places.append(starts)
+            if index < len(self.inputs):
+                read: Callable[[], Any] = partial(_block, operand, parts[index], starts)
+            else:
+                out = index - len(self.inputs)
+                read = partial(self._old_block, operand, out, made[out], starts)
+            blocks.append(Ref(variable.aval, make=read))
+        memory = [Ref(aval, value, strict=self.strict and bool(self.parallel))
+                  for aval, value in zip(self.call._scratch(), scratch, strict=True)]
+        body.run(jaxpr, (), [*scalars, *blocks, *memory])
+        for out, operand in enumerate(self.results):
+            ref, starts = blocks[len(self.inputs) + out], places[len(self.inputs) + out]
+            if ref.written:
+                block = lax.expand_dims(ref.read(), operand.part_squeezed())
+                shape = self._part_shape(out)
+                if tuple(operand.part_sizes()) == shape:
+                    made[out] = block
+                else:
+                    whole = self._part(out) if made[out] is None else made[out]
+                    made[out] = place(whole, block, starts)
+        for index in range(len(self.inputs)):
+            if blocks[index].written:
+                raise NotImplementedError(f"{self.operands[index].mapping.origin} of the Pallas kernel {self.call.name} is an input, and the "
+                                          "kernel writes it: make it an output with input_output_aliases")
+        return made, [ref.peek() for ref in memory]
+
+    def _part_shape(self, out: int) -> tuple[int, ...]:
+        operand, shape = self.results[out], []
+        for dimension, size in enumerate(operand.mapping.array_aval.shape):
+            size += sum(operand.padded()[dimension])
+            if dimension not in operand.parallel:
+                shape.append(size)
+            elif not operand.squeezed(dimension):
+                shape.append(size // self.grid[operand.parallel[dimension]])
+        return tuple(shape)
+
+    def _old_block(self, operand: _Operand, out: int, part: Any, starts: Sequence[Any]) -> Any:
+        return _block(operand, self._part(out) if part is None else part, starts)
+
+
+def _block(operand: _Operand, part: Any, starts: Sequence[Any]) -> Any:
+    """The block of a part of an array."""
+    sizes = operand.part_sizes()
+    return lax.squeeze(take(part, starts, sizes), operand.part_squeezed())
+
+
+def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any:
+    """The lowering rule of a pallas_call that is not interpreted (pallas_hook)."""
+    from jax._src.interpreters import mlir
+
+    info = parameters["jaxpr"].debug_info
+    if parameters["jaxpr"].constvars:
+        raise ValueError(f"the Pallas kernel {info.func_src_info} uses arrays from outside: hand them to it as inputs")
+    if parameters.get("mesh") is not None:
+        raise NotImplementedError(f"the Pallas kernel {info.func_src_info} is for a mesh of TPU or GPU cores, which a CPU does not have: use "
+                                  "pl.pallas_call with a grid")
+    call = _Grid(parameters["jaxpr"], parameters["grid_mapping"], parameters["input_output_aliases"], parameters["compiler_params"])
+    return mlir.lower_fun(call.run, multiple_results=True)(context, *nodes)

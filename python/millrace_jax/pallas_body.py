@@ -1,0 +1,542 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The body of a Pallas kernel as a function of values: references become values that are read and replaced, all else stays JAX's.
+
+Numbers that are known while the program is made (the first and the last step of a grid dimension) are computed here, so that
+`pl.when(pl.program_id(2) == 0)` is decided and leaves no branch behind. Of other steps a range is known, which decides such a test, too."""
+import dataclasses
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax._src import core, source_info_util, state
+from jax._src.interpreters import mlir
+from jax._src.lax import lax as lax_internal
+from jax._src.pallas import primitives
+from jax._src.pallas.mosaic import primitives as mosaic
+from jax._src.state import discharge, indexing
+from jax._src.state import primitives as state_primitives
+
+from millrace_jax.pallas_slices import place, take
+
+
+class Carried(Exception):
+    """A cell of the grid reads what another cell left in the scratch memory."""
+
+
+@dataclasses.dataclass
+class Ranged:
+    """A scalar that is known when the program runs, and the numbers that it can be: low to high, both included."""
+    value: Any
+    low: int
+    high: int
+
+
+class Ref:
+    """A reference's value: an array, or nothing so far. `make` yields the array when it is read first. `strict`: reading nothing raises
+    Carried; else it reads as NaN, or the smallest integer, as in JAX's interpreter of Pallas."""
+
+    def __init__(self, aval: Any, value: Any = None, make: Callable[[], Any] | None = None, strict: bool = False):
+        self.aval, self._value, self._make, self.strict, self.written = aval, value, make, strict, False
+
+    def read(self) -> Any:
+        """The array."""
+        if self._value is None:
+            if self._make is not None:
+                self._value = self._make()
+            elif self.strict:
+                raise Carried
+            else:
+                self._value = unset(self.aval.shape, self.aval.dtype)
+        return self._value
+
+    def write(self, value: Any) -> None:
+        """Replaces the array."""
+        self._value, self.written = value, True
+
+    def settle(self) -> None:
+        """Makes the array if there is one to be made: here, not in the loop or branch that reads it first."""
+        if self._make is not None:
+            self.read()
+
+    def peek(self) -> Any:
+        """The array, None if nothing was read or written."""
+        return self._value
+
+
+def unset(shape: Sequence[int], dtype: Any) -> Any:
+    """An array for memory that nobody has written; semaphores start at 0."""
+    if is_semaphore(dtype):
+        return jnp.zeros(shape, jnp.int32)
+    return primitives.uninitialized_value(tuple(shape), dtype)
+
+
+def is_semaphore(dtype: Any) -> bool:
+    """Whether `dtype` is one of Pallas' types of semaphores."""
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
+
+
+def plain(value: Any) -> Any:
+    """The value without what is known of it."""
+    return value.value if isinstance(value, Ranged) else value
+
+
+_FOLDED = {
+    lax.add_p: operator.add, lax.sub_p: operator.sub, lax.mul_p: operator.mul, lax.min_p: min, lax.max_p: max, lax.eq_p: operator.eq,
+    lax.ne_p: operator.ne, lax.lt_p: operator.lt, lax.le_p: operator.le, lax.gt_p: operator.gt, lax.ge_p: operator.ge,
+    lax.and_p: operator.and_, lax.or_p: operator.or_, lax.neg_p: operator.neg,
+    lax.not_p: lambda x: not x if isinstance(x, bool) else ~x,
+    lax.div_p: lambda x, y: int(abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1),
+    lax.rem_p: lambda x, y: abs(x) % abs(y) * (-1 if x < 0 else 1),
+}
+_INVERSE = {lax.ne_p: lax.eq_p, lax.ge_p: lax.lt_p, lax.gt_p: lax.le_p}
+
+
+def _bounds(value: Any) -> tuple[int, int] | None:
+    if isinstance(value, Ranged):
+        return value.low, value.high
+    return (int(value), int(value)) if isinstance(value, np.generic) else None
+
+
+def _compared(primitive: Any, x: Any, y: Any) -> bool | None:
+    """What a comparison yields for all numbers of two ranges; None if that differs."""
+    if primitive in _INVERSE:
+        result = _compared(_INVERSE[primitive], x, y)
+        return None if result is None else not result
+    (low, high), (other_low, other_high) = _bounds(x), _bounds(y)
+    if primitive is lax.eq_p:
+        return False if high < other_low or other_high < low else None
+    always, never = (high < other_low, low >= other_high) if primitive is lax.lt_p else (high <= other_low, low > other_high)
+    return True if always else False if never else None
+
+
+def _folded(equation: Any, values: Sequence[Any]) -> Any:
+    """The result of an equation on numbers that are known, as a number of numpy or a Ranged; None if it is not."""
+    out = equation.outvars[0].aval if equation.outvars else None
+    if not isinstance(out, core.ShapedArray) or out.shape or out.dtype.kind not in "iub":
+        return None
+    primitive, known = equation.primitive, all(isinstance(value, np.generic) for value in values)
+    if primitive in (lax.convert_element_type_p, primitives.multiple_of_p):
+        if known:
+            return out.dtype.type(values[0])
+        if isinstance(values[0], Ranged) and out.dtype.kind == "i":
+            return Ranged(plain(values[0]) if primitive is primitives.multiple_of_p else
+                          lax.convert_element_type(plain(values[0]), out.dtype), values[0].low, values[0].high)
+        return None
+    if primitive is lax.select_n_p and isinstance(values[0], np.generic):
+        return values[1 + int(values[0])]
+    if primitive not in _FOLDED:
+        return None
+    if known:
+        if primitive in (lax.div_p, lax.rem_p) and not values[1]:
+            return None
+        result = _FOLDED[primitive](*(value.item() for value in values))
+        return np.asarray(result).astype(out.dtype)[()]
+    if all(_bounds(value) is not None for value in values):
+        if out.dtype.kind == "b" and len(values) == 2 and primitive in (lax.eq_p, lax.ne_p, lax.lt_p, lax.le_p, lax.gt_p, lax.ge_p):
+            result = _compared(primitive, *values)
+            return None if result is None else np.bool_(result)
+        if primitive in (lax.add_p, lax.sub_p, lax.min_p, lax.max_p):
+            (low, high), (other_low, other_high) = _bounds(values[0]), _bounds(values[1])
+            if primitive is lax.sub_p:
+                other_low, other_high = other_high, other_low
+            ends = [_FOLDED[primitive](low, other_low), _FOLDED[primitive](high, other_high)]
+            return Ranged(primitive.bind(*(plain(value) for value in values)), *ends)
+    if primitive in (lax.and_p, lax.or_p) and out.dtype.kind == "b":  # one side may decide
+        for value, other in (values, values[::-1]):
+            if isinstance(value, np.bool_):
+                return other if bool(value) == (primitive is lax.and_p) else value
+    return None
+
+
+def _effect_inputs(jaxpr: core.Jaxpr) -> list[bool]:
+    """For every input of a body whether it is a reference that the body writes, or whose memory it may write by a copy."""
+    inputs = [*jaxpr.constvars, *jaxpr.invars]
+    written = set()
+    for effect in jaxpr.effects:
+        if isinstance(effect, (state.WriteEffect, state.AccumEffect)):
+            where = getattr(effect, "input", None)
+            written.add(inputs.index(where) if isinstance(where, core.Var) else effect.input_index)
+    return [index in written for index in range(len(inputs))]
+
+
+class Body:
+    """Evaluates a kernel's equations. `axes`: what pl.program_id and pl.num_programs say, by axis: (number, size)."""
+
+    def __init__(self, axes: Sequence[tuple[Any, Any]], name: str):
+        self.axes, self.name, self._used = axes, name, True
+
+    def run(self, jaxpr: core.Jaxpr, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+        """The results of a body; Refs among `arguments` are changed."""
+        values: dict[core.Var, Any] = {}
+
+        def read(atom: Any) -> Any:
+            if not isinstance(atom, core.Literal):
+                return values[atom]
+            if atom.aval.shape == () and np.dtype(atom.aval.dtype).kind in "iub":
+                return np.asarray(atom.val).astype(atom.aval.dtype)[()]
+            return atom.val
+
+        values.update(zip(jaxpr.constvars, constants, strict=True))
+        values.update(zip(jaxpr.invars, arguments, strict=True))
+        used = {atom for equation in jaxpr.eqns for atom in equation.invars if not isinstance(atom, core.Literal)}
+        used.update(atom for atom in jaxpr.outvars if not isinstance(atom, core.Literal))
+        for equation in jaxpr.eqns:
+            self._used = bool(used.intersection(equation.outvars))
+            stack = source_info_util.current_name_stack() + equation.source_info.name_stack
+            with source_info_util.user_context(equation.source_info.traceback, name_stack=stack), equation.ctx.manager:
+                results = self._equation(equation, [read(atom) for atom in equation.invars])
+            values.update(zip(equation.outvars, results, strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def refuse(self, equation: Any, what: str) -> Exception:
+        """The error for an equation that cannot run here, with its place in the user's code."""
+        return NotImplementedError(f"{source_info_util.summarize(equation.source_info)}: {what}, in the Pallas kernel {self.name}")
+
+    def _equation(self, equation: Any, values: list[Any]) -> list[Any]:
+        folded = _folded(equation, values)
+        if folded is not None:
+            return [folded]
+        primitive = equation.primitive
+        rule = _RULES.get(primitive)
+        if rule is not None:
+            return rule(self, equation, values)
+        parameters = equation.params
+        if primitive.name in ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat", "checkpoint",
+                              "jaxpr_call"):
+            for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+                if name in parameters:
+                    inner = parameters[name]
+                    if primitive.name == "jaxpr_call":
+                        break
+                    if isinstance(inner, core.ClosedJaxpr):
+                        return self.run(inner.jaxpr, inner.consts, values)
+                    return self.run(inner, (), values)
+        if any(isinstance(value, Ref) for value in values):
+            return self._discharged(equation, values)
+        if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings["cpu"]:
+            raise self.refuse(equation, f"{primitive.name} has no meaning on CPUs")
+        bound = primitive.get_bind_params(parameters)
+        subfunctions, bound = bound if isinstance(bound, tuple) else ((), bound)
+        results = primitive.bind(*subfunctions, *(plain(value) for value in values), **bound)
+        return list(results) if primitive.multiple_results else [results]
+
+    def _discharged(self, equation: Any, values: list[Any]) -> list[Any]:
+        """An equation on references by JAX's rule, which turns it into one on values."""
+        primitive = equation.primitive
+        now = [value.read() if isinstance(value, Ref) else plain(value) for value in values]
+        types_in, types_out = [atom.aval for atom in equation.invars], [variable.aval for variable in equation.outvars]
+        if primitive in discharge._discharge_rules:
+            after, results = discharge._discharge_rules[primitive](types_in, types_out, *now, **equation.params)
+        elif primitive in discharge._partial_discharge_rules:
+            are_refs = [isinstance(value, Ref) for value in values]
+            after, results = discharge._partial_discharge_rules[primitive](are_refs, types_in, types_out, *now, **equation.params)
+        else:
+            raise self.refuse(equation, f"{primitive.name} on a reference has no meaning on CPUs")
+        for value, new in zip(values, after, strict=True):
+            if isinstance(value, Ref) and new is not None:
+                value.write(new)
+        return list(results) if primitive.multiple_results else [results]
+
+
+def _transforms_of(equation: Any, values: list[Any]) -> list[Any]:
+    """The transforms of state's get, swap and addupdate."""
+    skipped = 1 if equation.primitive is state_primitives.get_p else 2
+    return list(jax.tree_util.tree_unflatten(equation.params["tree"], [plain(value) for value in values[skipped:]]))
+
+
+def _is_whole(transforms: Sequence[Any]) -> bool:
+    return not transforms or (len(transforms) == 1 and isinstance(transforms[0], indexing.NDIndexer) and
+                              discharge._is_trivial_indexer(transforms[0]))
+
+
+def _window(transforms: Sequence[Any]) -> tuple[list[Any], list[int], list[int]] | None:
+    """(starts, sizes, dimensions that vanish) of a reference's window; None where it is none, or there is more than one transform."""
+    if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
+        return None
+    starts, sizes, scalars = [], [], []
+    for dimension, index in enumerate(transforms[0].indices):
+        if isinstance(index, indexing.Slice):
+            if index.stride != 1 or not isinstance(index.size, int):
+                return None
+            starts.append(index.start)
+            sizes.append(index.size)
+        elif np.shape(index) == ():
+            starts.append(index)
+            sizes.append(1)
+            scalars.append(dimension)
+        else:
+            return None
+    return starts, sizes, scalars
+
+
+def _loaded(value: Any, transforms: Sequence[Any]) -> Any:
+    """What a reference's transforms read of its value."""
+    window = _window(transforms)
+    if window is None:
+        return discharge.transform_array(value, transforms)
+    starts, sizes, scalars = window
+    return lax.squeeze(take(value, starts, sizes), scalars)
+
+
+def _stored(value: Any, transforms: Sequence[Any], new: Any) -> Any:
+    """The reference's value after `new` was written through its transforms."""
+    window = _window(transforms)
+    if window is None:
+        return discharge.transform_swap_array(value, transforms, new)[1]
+    starts, _, scalars = window
+    return place(value, lax.expand_dims(new, scalars), starts)
+
+
+def _get(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [_loaded(values[0].read(), _transforms_of(equation, values))]
+
+
+def _add(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    ref, transforms = values[0], _transforms_of(equation, values)
+    ref.write(_stored(ref.read(), transforms, _loaded(ref.read(), transforms) + plain(values[1])))
+    return []
+
+
+def _slice(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [take(plain(values[0]), [plain(value) for value in values[1:]], equation.params["slice_sizes"])]
+
+
+def _update(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [place(jnp.asarray(plain(values[0])), jnp.asarray(plain(values[1])), [plain(value) for value in values[2:]])]
+
+
+def _put(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    ref, value = values[0], plain(values[1])
+    if _is_whole(_transforms_of(equation, values)):
+        old = ref.read() if body._used else None  # memory that is only replaced is not read
+        ref.write(jnp.asarray(value))
+        return [old]
+    transforms = _transforms_of(equation, values)
+    old = _loaded(ref.read(), transforms) if body._used else None
+    ref.write(_stored(ref.read(), transforms, jnp.asarray(value)))
+    return [old]
+
+
+def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None:
+    """The only transform, an indexer whose scalars are arrays; None if there are others."""
+    if not transforms:
+        return indexing.NDIndexer.make_trivial_indexer(shape)
+    if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
+        return None
+    indices = tuple(index if isinstance(index, indexing.Slice) else jnp.asarray(index) for index in transforms[0].indices)
+    return dataclasses.replace(transforms[0], indices=indices)
+
+
+def _is_inside(indexer: indexing.NDIndexer) -> bool:
+    """Whether all that is read lies in the array, as far as one knows now."""
+    return all(isinstance(index, indexing.Slice) and isinstance(index.start, int) and
+               index.start + index.size * index.stride <= size for index, size in zip(indexer.indices, indexer.shape, strict=True))
+
+
+def _masked(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """pl.load, pl.store and pl.swap with masks. Elements beyond the array may be masked: they are neither read nor written."""
+    is_load = equation.primitive is primitives.load_p
+    given = equation.params["args_tree"].unflatten([plain(value) for value in values])
+    ref, transforms, first, second = given
+    value, mask, other = (None, first, second) if is_load else (first, second, None)
+    indexer = _indexed(list(transforms), ref.aval.shape)
+    if indexer is None or (mask is not None and not _is_inside(indexer)):
+        return body._discharged(equation, [jnp.asarray(v) if isinstance(v, np.generic) else v for v in values])
+    if is_load:
+        loaded = _loaded(ref.read(), [indexer])
+        return [loaded if mask is None or other is None else jnp.where(mask, loaded, other)]
+    if mask is None and _is_whole([indexer]):
+        old = ref.read() if body._used else None
+        ref.write(jnp.asarray(value))
+        return [old]
+    old = _loaded(ref.read(), [indexer])
+    if mask is not None:
+        value, old = jnp.where(mask, value, old), jnp.where(mask, old, value)
+    ref.write(_stored(ref.read(), [indexer], value))
+    return [old]
+
+
+def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
+    """(source, its transforms), (destination, its transforms), (semaphore, ...), (remote semaphore, ...), remote device."""
+    parts = mosaic._dma_unflatten(equation.params["tree"], [plain(value) for value in values])
+    return [mosaic._get_ref_and_transforms(part) for part in parts[:4]] + [parts[4]]
+
+
+def _start_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """A copy is done when it starts: what it brings may not be read before the wait, so that nobody can tell."""
+    (source, from_where), (destination, to_where), _, _, device = _copy_parts(equation, values)
+    if device is not None:
+        raise body.refuse(equation, "a copy to another device's memory (make_async_remote_copy) has no meaning on CPUs: use jax.lax's "
+                                    "collectives around the kernel")
+    value = _loaded(source.read(), from_where)
+    if equation.params.get("add"):
+        value = value + _loaded(destination.read(), to_where)
+    if _is_whole(to_where):
+        destination.write(value)
+    else:
+        destination.write(_stored(destination.read(), to_where, value))
+    return []
+
+
+def _wait_for_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    if _copy_parts(equation, values)[4] is not None:
+        raise body.refuse(equation, "a copy from another device's memory (make_async_remote_copy) has no meaning on CPUs: use jax.lax's "
+                                    "collectives around the kernel")
+    return []
+
+
+def _semaphore(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """Signals count up, waits down: nothing waits here, for what is waited for has been done before."""
+    given = equation.params["args_tree"].unflatten([plain(value) for value in values])
+    ref, transforms = given[0], given[1]
+    if equation.primitive is primitives.semaphore_read_p:
+        return [_loaded(ref.read(), transforms).astype(jnp.int32)]
+    if equation.primitive is primitives.semaphore_signal_p and len(given) > 3 and given[3] is not None:
+        raise body.refuse(equation, "a signal to another device's semaphore has no meaning on CPUs")
+    count = jnp.asarray(given[2], jnp.int32)
+    if equation.primitive is primitives.semaphore_wait_p:
+        count = -count
+    now = _loaded(ref.read(), transforms)
+    ref.write(_stored(ref.read(), transforms, now + count))
+    return []
+
+
+def _scoped(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """pl.run_scoped: memory for the time of a function. Its values are undefined before they are written."""
+    inner = equation.params["jaxpr"]
+    if equation.params.get("collective_axes"):
+        raise body.refuse(equation, "memory that several cells share (collective_axes) has no meaning on CPUs")
+    return body.run(inner, values, [Ref(variable.aval) for variable in inner.invars])
+
+
+def _axis(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    which = 0 if equation.primitive is primitives.program_id_p else 1
+    return [body.axes[equation.params["axis"]][which]]
+
+
+class _Region:
+    """A loop or a branch: references that it writes are values that it takes and yields, others stay what they are."""
+
+    def __init__(self, body: Body, values: Sequence[Any], writes: Sequence[bool]):
+        self.body, self.values = body, values
+        self.refs: list[Ref] = []
+        for value, writes_it in zip(values, writes, strict=True):
+            if isinstance(value, Ref):
+                value.settle()
+            if writes_it and isinstance(value, Ref) and value not in self.refs:
+                self.refs.append(value)
+
+    def carried(self) -> list[Any]:
+        """The values of the references before the region."""
+        return [ref.read() for ref in self.refs]
+
+    def inside(self, carried: Sequence[Any]) -> tuple[dict[int, Ref], list[Ref]]:
+        """References of the region, by the identity of those outside, and as a list."""
+        made = [Ref(ref.aval, value) for ref, value in zip(self.refs, carried, strict=True)]
+        return {id(ref): new for ref, new in zip(self.refs, made, strict=True)}, made
+
+    def finish(self, carried: Sequence[Any]) -> None:
+        """Writes what the region yields."""
+        for ref, value in zip(self.refs, carried, strict=True):
+            ref.write(value)
+
+
+def _exchange(values: Sequence[Any], by: dict[int, Ref]) -> list[Any]:
+    return [by.get(id(value), value) if isinstance(value, Ref) else value for value in values]
+
+
+def _arrays(values: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+    """Values as arrays of the variables' types."""
+    return [jnp.asarray(plain(value), dtype=variable.aval.dtype) for value, variable in zip(values, variables, strict=True)]
+
+
+def _branch(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    branches, (index, *operands) = equation.params["branches"], values
+    if isinstance(index, np.generic):
+        chosen = branches[min(max(int(index), 0), len(branches) - 1)]
+        return body.run(chosen.jaxpr, chosen.consts, operands)
+    if isinstance(index, Ranged) and index.low == index.high:
+        chosen = branches[min(max(index.low, 0), len(branches) - 1)]
+        return body.run(chosen.jaxpr, chosen.consts, operands)
+    writes = [any(flags) for flags in zip(*(_effect_inputs(branch.jaxpr) for branch in branches), strict=True)] or []
+    region = _Region(body, operands, writes)
+    outvars = branches[0].jaxpr.outvars
+
+    def of(branch: Any) -> Callable[[list[Any]], list[Any]]:
+        def function(carried: list[Any]) -> list[Any]:
+            by, refs = region.inside(carried)
+            results = body.run(branch.jaxpr, branch.consts, _exchange(operands, by))
+            return _arrays(results, outvars) + [ref.read() for ref in refs]
+        return function
+
+    results = lax.switch(plain(index), [of(branch) for branch in branches], region.carried())
+    region.finish(results[len(outvars):])
+    return results[:len(outvars)]
+
+
+def _while(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    condition, step = equation.params["cond_jaxpr"], equation.params["body_jaxpr"]
+    first, second = equation.params["cond_nconsts"], equation.params["cond_nconsts"] + equation.params["body_nconsts"]
+    condition_constants, step_constants, start = values[:first], values[first:second], values[second:]
+    region = _Region(body, step_constants, _effect_inputs(step.jaxpr)[:len(step_constants)])
+    variables = step.jaxpr.outvars
+
+    def test(state_: Any) -> Any:
+        numbers, carried = state_
+        by, _ = region.inside(carried)
+        return jnp.asarray(plain(body.run(condition.jaxpr, condition.consts, _exchange(condition_constants, by) + numbers)[0]))
+
+    def advance(state_: Any) -> Any:
+        numbers, carried = state_
+        by, refs = region.inside(carried)
+        results = body.run(step.jaxpr, step.consts, _exchange(step_constants, by) + numbers)
+        return _arrays(results, variables), [ref.read() for ref in refs]
+
+    results, carried = lax.while_loop(test, advance, (_arrays(start, variables), region.carried()))
+    region.finish(carried)
+    return list(results)
+
+
+def _scan(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    parameters, step = equation.params, equation.params["jaxpr"]
+    first, second = parameters["num_consts"], parameters["num_consts"] + parameters["num_carry"]
+    constants, start, scanned = values[:first], values[first:second], values[second:]
+    region = _Region(body, constants, _effect_inputs(step.jaxpr)[:first])
+    variables = step.jaxpr.outvars[:parameters["num_carry"]]
+
+    def advance(state_: Any, elements: list[Any]) -> Any:
+        numbers, carried = state_
+        by, refs = region.inside(carried)
+        results = body.run(step.jaxpr, step.consts, _exchange(constants, by) + numbers + elements)
+        made = [jnp.asarray(plain(value)) for value in results[len(variables):]]
+        return (_arrays(results[:len(variables)], variables), [ref.read() for ref in refs]), made
+
+    (results, carried), made = lax.scan(advance, (_arrays(start, variables), region.carried()), [plain(value) for value in scanned],
+                                        length=parameters["length"], reverse=parameters["reverse"], unroll=parameters["unroll"])
+    region.finish(carried)
+    return [*results, *made]
+
+
+def _nothing(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return []
+
+
+def _jaxpr_call(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    raise body.refuse(equation, "a call between kernels (jaxpr_call) has no meaning on CPUs")
+
+
+_RULES: dict[Any, Callable[[Body, Any, list[Any]], list[Any]]] = {
+    state_primitives.get_p: _get, state_primitives.swap_p: _put, state_primitives.addupdate_p: _add,
+    lax.dynamic_slice_p: _slice, lax.dynamic_update_slice_p: _update,
+    primitives.load_p: _masked, primitives.swap_p: _masked,
+    mosaic.dma_start_p: _start_copy, mosaic.dma_wait_p: _wait_for_copy,
+    primitives.semaphore_read_p: _semaphore, primitives.semaphore_signal_p: _semaphore, primitives.semaphore_wait_p: _semaphore,
+    primitives.run_scoped_p: _scoped, primitives.program_id_p: _axis, primitives.num_programs_p: _axis,
+    primitives.delay_p: _nothing,
+    lax.cond_p: _branch, lax.while_p: _while, lax.scan_p: _scan,
+}
+_RULES.update({getattr(primitives, name): _jaxpr_call for name in ("jaxpr_call_p",) if hasattr(primitives, name)})

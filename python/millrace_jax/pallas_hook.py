@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pallas kernels get their lowering when a program imports Pallas: JAX without it starts a second sooner."""
+import importlib.machinery
+import sys
+from typing import Any
+
+_MODULE = "jax._src.pallas.pallas_call"
+
+
+class _Loader:
+    """Pallas' loader; the rule is registered after the module ran."""
+
+    def __init__(self, loader: Any):
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        """As the loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        """Runs the module, then replaces its rule for `cpu`."""
+        self._loader.exec_module(module)
+        _register(module)
+
+
+class _Finder:
+    """Finds that one module."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The module's place, with a loader that registers."""
+        if name != _MODULE:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+def _register(module: Any) -> None:
+    """The rule imports what it needs of Pallas when a kernel is lowered: the module may be half of an import that goes on."""
+    from functools import partial
+
+    from jax._src.interpreters import mlir
+
+    mlir.register_lowering(module.pallas_call_p, partial(_lowered, module._pallas_call_lowering), platform="cpu")
+
+
+def _lowered(original: Any, context: Any, *nodes: Any, **parameters: Any) -> Any:
+    if parameters["interpret"]:
+        return original(context, *nodes, **parameters)
+    from millrace_jax import pallas
+
+    return pallas.lowered(context, *nodes, **parameters)
+
+
+def install() -> None:
+    """For a Pallas that has been imported, and for one that will be."""
+    module = sys.modules.get(_MODULE)
+    if module is not None:
+        _register(module)
+    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
