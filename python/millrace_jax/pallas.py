@@ -20,8 +20,9 @@ from jax._src.pallas import core as pallas_core
 from millrace_jax.pallas_body import Body, Carried, Ranged, Ref, is_semaphore, plain, unset
 from millrace_jax.pallas_slices import place, take
 
-# Bytes of a body's largest intermediate values, over all cells that run as one: more of them run one after the other.
-_TOGETHER = 4 << 20
+# Bytes of a body's largest intermediate values, over all cells that run as one: more of them run one after the other, where the body
+# multiplies matrices. Fewer than the least do not give the threads enough to do.
+_TOGETHER, _LEAST = 4 << 20, 256 << 10
 
 
 @dataclasses.dataclass
@@ -160,6 +161,36 @@ def _largest(jaxpr: core.Jaxpr) -> tuple[int, bool]:
     return largest, has_product
 
 
+def _deciding(jaxpr: core.Jaxpr, given: Sequence[frozenset[int]]) -> tuple[set[int], list[frozenset[int]]]:
+    """Axes whose pl.program_id decides about a branch or about how often a loop runs, and the axes that each result depends on, for those
+    that each argument depends on."""
+    depends: dict[Any, frozenset[int]] = dict(zip(jaxpr.invars, given, strict=True))
+    found: set[int] = set()
+
+    def of(atom: Any) -> frozenset[int]:
+        return frozenset() if isinstance(atom, core.Literal) else depends.get(atom, frozenset())
+
+    for equation in jaxpr.eqns:
+        name, arguments = equation.primitive.name, [of(atom) for atom in equation.invars]
+        together = frozenset().union(*arguments)
+        if name == "program_id":
+            together = frozenset([equation.params["axis"]])
+        elif name == "cond":
+            found |= arguments[0]
+            for branch in equation.params["branches"]:
+                found |= _deciding(branch.jaxpr, arguments[1:])[0]
+        elif name == "while":
+            # Its numbers decide; arrays that only its body sees do not.
+            found |= frozenset().union(*(axes for axes, atom in zip(arguments, equation.invars, strict=True)
+                                         if isinstance(atom.aval, core.ShapedArray) and not atom.aval.shape))
+        else:
+            for inner in core.jaxprs_in_params(equation.params):
+                if len(inner.invars) == len(arguments):
+                    found |= _deciding(inner, arguments)[0]
+        depends.update((variable, together) for variable in equation.outvars)
+    return found, [of(atom) for atom in jaxpr.outvars]
+
+
 def _branches(jaxpr: core.Jaxpr) -> bool:
     return any(equation.primitive.name == "cond" or any(_branches(inner) for inner in core.jaxprs_in_params(equation.params))
                for equation in jaxpr.eqns)
@@ -236,7 +267,8 @@ class _Run:
                  for out in range(len(self.results))]
         labels_in = [operand.labels() for operand in self.inputs]
         labels_out = [operand.labels() for operand in self.results]
-        made = self._over(list(self.parallel), self._one_by_one(), {}, parts, given, labels_in, labels_out)
+        loops = self._one_by_one()
+        made = self._over(list(self.parallel), loops, {}, parts, given, labels_in, labels_out)
         return [operand.whole(array) for operand, array in zip(self.results, made, strict=True)]
 
     def _one_by_one(self) -> int:
@@ -244,6 +276,15 @@ class _Run:
         largest, has_product = _largest(self.call.jaxpr)
         together = math.prod(self.grid[dimension] for dimension in self.parallel)
         loops = 0
+        if has_product:
+            # A test on a number that all cells share skips what they need not do; on one of each cell's own, both sides are computed.
+            axes = [dimension for dimension in range(len(self.grid)) if dimension not in self.call.mapping.vmapped_dims]
+            deciding = {axes[axis] for axis in _deciding(self.call.jaxpr, [frozenset()] * len(self.call.jaxpr.invars))[0]}
+            apart = [dimension for dimension in self.parallel if dimension in deciding]
+            left = together // math.prod(self.grid[dimension] for dimension in apart)
+            if apart and largest * left >= _LEAST:
+                self.parallel = apart + [dimension for dimension in self.parallel if dimension not in deciding]
+                together, loops = left, len(apart)
         while has_product and loops < len(self.parallel) and largest * together > _TOGETHER:
             together //= self.grid[self.parallel[loops]]
             loops += 1
@@ -274,7 +315,7 @@ class _Run:
                     for part, axis in zip(parts, axes_in, strict=True)]
             before = [None if start is None else lax.dynamic_index_in_dim(array, number, axis, keepdims=False)
                       for start, array, axis in zip(given, arrays, axes_out, strict=True)]
-            made = function(number, here, before)
+            made = function(Ranged(number, 0, size - 1), here, before)
             return [lax.dynamic_update_index_in_dim(array, new, number, axis)
                     for array, new, axis in zip(arrays, made, axes_out, strict=True)]
 
