@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pallas kernels get their lowering when a program imports Pallas: JAX without it starts a second sooner."""
+import contextlib
 import importlib.machinery
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 _MODULE = "jax._src.pallas.pallas_call"
@@ -63,3 +65,21 @@ def install() -> None:
         _register(module)
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+@contextlib.contextmanager
+def registered() -> Iterator[None]:
+    """For programs that are lowered, but not run, by this JAX (torch_xla's call_jax): the rule also where JAX itself stays on XLA:CPU."""
+    from jax._src.interpreters import mlir
+    from jax._src.pallas import pallas_call
+
+    rules, primitive = mlir._platform_specific_lowerings["cpu"], pallas_call.pallas_call_p
+    before = rules.get(primitive)
+    _register(pallas_call)
+    try:
+        yield
+    finally:
+        if before is None:
+            del rules[primitive]
+        else:
+            rules[primitive] = before

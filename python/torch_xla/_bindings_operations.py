@@ -201,6 +201,12 @@ def _xla_tensors_report(nodes_threshold=100, device=""):
     return "\n".join(made)
 
 
+@bound
+def _xla_tpu_custom_call(tensors, payload, output_shapes, output_dtypes):
+    from .experimental._pallas import run_payload
+    return run_payload(tensors, payload, output_shapes, output_dtypes)
+
+
 def install(xlac):
     """Adds the names to the compiled module."""
     bound.install(xlac)

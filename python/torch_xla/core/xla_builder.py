@@ -446,9 +446,22 @@ def _lowered(jax, jax_func, leaves, spec, statics):
         layout[:] = [structure]
         return made
     is_wide = any(leaf.dtype.itemsize == 8 and leaf.dtype != torch.complex64 for leaf in leaves)
-    with jax.enable_x64(True if is_wide else jax.config.jax_enable_x64):
+    with jax.enable_x64(True if is_wide else jax.config.jax_enable_x64), _pallas_rule():
         text = jax.jit(flat, keep_unused=True).lower(*shapes).as_text()
     return text, layout[0]
+
+
+def _pallas_rule():
+    """A context in which kernels of Pallas are lowered: where the program uses Pallas, and the package millrace-jax is there."""
+    import contextlib
+    import sys
+    if "jax._src.pallas.pallas_call" in sys.modules:
+        try:
+            from millrace_jax import pallas_hook
+            return pallas_hook.registered()
+        except ImportError:
+            pass  # functions without kernels need no rule; JAX's says what it does not do
+    return contextlib.nullcontext()
 
 
 _TENSOR = object()

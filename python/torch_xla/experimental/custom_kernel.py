@@ -3,6 +3,8 @@
 recorded operations with exact results, on the CPU device of PyTorch too, and gradients are autograd's."""
 import torch
 
+from ._pallas import (convert_torch_dtype_to_jax, generate_ctx_need_grad, jax_import_guard, make_kernel_from_pallas,  # noqa: F401
+                      requires_jax, safe_empty_like, to_jax_shape_dtype_struct, trace_pallas)
 from ._paged_attention import (multi_queries_paged_attention, paged_attention, ragged_paged_attention)  # noqa: F401
 from .xla_quantized_matmul import quantized_matmul_xla
 
@@ -125,3 +127,31 @@ def quantized_matmul_int8(x, w, scalar, zero_point=None, quant_block_size=None, 
     if quant_block_size is not None:
         raise NotImplementedError("weights in blocks are not there yet")
     return quantized_matmul_xla(x, w, scalar, zero_point, quantize_activation=quantize_activation)
+
+
+#===-- torch.ops.xla ---------------------------------------------------------===
+
+_library = torch.library.Library("xla", "FRAGMENT")
+
+
+def _operator(schema, function):
+    """torch.ops.xla.NAME, for devices and for tensors without values: the operations that `function` records say all."""
+    _library.define(schema)
+    _library.impl(schema.split("(")[0], function, "CompositeImplicitAutograd")
+
+
+_operator("flash_attention(Tensor q, Tensor k, Tensor v, bool casual=False) -> Tensor",
+          lambda q, k, v, casual=False: flash_attention(q, k, v, casual))
+_operator("paged_attention(Tensor q, Tensor k_pages, Tensor v_pages, Tensor lengths, Tensor page_indices, int pages_per_compute_block, "
+          "str? megacore_mode=None, float? attn_logits_soft_cap=None) -> Tensor", paged_attention)
+_operator("multi_queries_paged_attention(Tensor q, Tensor k_pages, Tensor v_pages, Tensor lengths, Tensor page_indices, "
+          "Tensor effective_q_lens, int num_kv_pages_per_compute_block, int num_queries_per_compute_block, bool use_kernel=True, "
+          "float? attn_logits_soft_cap=None) -> Tensor", multi_queries_paged_attention)
+_operator("ragged_paged_attention(Tensor q, Tensor kv_pages, Tensor kv_lens, Tensor page_indices, Tensor cu_q_lens, Tensor num_seqs, *, "
+          "float sm_scale=1, int? sliding_window=None, float? soft_cap=None, float? mask_value=None, float? k_scale=None, "
+          "float? v_scale=None, bool use_kernel=True, int? num_kv_pages_per_block=None, int? num_queries_per_block=None, "
+          "int? vmem_limit_bytes=None) -> Tensor", ragged_paged_attention)
+_operator("gmm(Tensor lhs, Tensor rhs, Tensor group_sizes, int[]? tiling=None, Tensor? group_offset=None, bool transpose_rhs=False) -> Tensor", gmm)
+_operator("quantized_matmul_int8(Tensor x, Tensor w, Tensor scalar, Tensor? zero_point=None, int? quant_block_size=None, "
+          "bool? quantize_activation=False, int? batch_block_size=None, int? out_block_size=None, int? in_block_size=None) -> Tensor",
+          quantized_matmul_int8)
