@@ -4,6 +4,8 @@
 
 #include "runtime/profile/Recorder.h"
 
+#include <cstdlib>
+
 namespace millrace::tracing {
 
 /// Times of this thread that end now. Those of executions end on another thread, and the runtime records them itself.
@@ -32,8 +34,18 @@ std::atomic<int64_t> &Metrics::counter(const std::string &name) {
   return counts[name];
 }
 
+/// XLA_METRICS_SAMPLES, 1024 by default.
+static size_t samplesKept() {
+  static const size_t kept = [] {
+    const char *text = std::getenv("XLA_METRICS_SAMPLES");
+    const long long wanted = text ? std::strtoll(text, nullptr, 10) : 0;
+    return wanted > 0 ? size_t(wanted) : size_t(1024);
+  }();
+  return kept;
+}
+
 void Metrics::sample(const std::string &name, double value) {
-  constexpr size_t kept = 1024;
+  const size_t kept = samplesKept();
   double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   recordTime(name, value);
   std::lock_guard lock(mutex);

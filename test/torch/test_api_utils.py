@@ -256,14 +256,46 @@ Counter: CachedCompile
 def test_metrics_are_compared():
     parsed = metrics_compare_utils.parse_metrics_report(REPORT)
     assert parsed == {"CompileTime__TotalSamples": 2.0, "CompileTime__Accumulator_sec": pytest.approx(62.50025),
-                      "CompileTime__ValueRate_sec": 0.5, "CompileTime__Rate": 0.5, "CompileTime__Percentile_1_sec": 1.0,
-                      "CompileTime__Percentile_99_sec": 2.0, "InboundData__Accumulator_mb": 2.0, "CachedCompile__Value": 8.0}
-    assert metrics_compare_utils.parse_metrics_report(REPORT, dehumanize=False)["InboundData__Accumulator"] == "2.00MB"
-    points = metrics_compare_utils.get_data_points_from_metrics_reports([REPORT, REPORT])
+                      "CompileTime__Percentile_1_sec": 1.0,
+                      "CompileTime__Percentile_99_sec": 2.0, "InboundData__Accumulator_mb": 2.0, "CachedCompile__Value": 8}
+    assert metrics_compare_utils.parse_metrics_report(REPORT, dehumanize=False)["InboundData__Accumulator_mb"] == (2.0, "2.00MB")
+    points = metrics_compare_utils.get_data_points_from_metrics_reports([REPORT, REPORT, "Counter: aten::nms\n  Value: 3\n"])
+    assert points["CachedCompile__Value"] == [8, 8, None] and points["aten::nms__Value"] == [None, None, 3]
     assert metrics_compare_utils.compare_metrics(points, REPORT) == ""
-    worse = REPORT.replace("Value: 8", "Value: 9")
-    assert metrics_compare_utils.compare_metrics(points, worse).startswith("CachedCompile__Value failed its expression v <= v_mean")
-    assert metrics_compare_utils.compare_metrics(points, worse, {"base_expression": "v <= v_mean", "CachedCompile__Value": "v < 10"}) == ""
+    worse = REPORT.replace("Value: 8", "Value: 9") + "Counter: aten::_ctc_loss\n  Value: 4\nCounter: Other\n  Value: 1\n"
+    lines = metrics_compare_utils.compare_metrics(points, worse).splitlines()
+    assert lines == ["CachedCompile__Value failed its expression check. Expression: v <= v_mean + (v_stddev * 2.0).  Mean: 8.0.  Stddev: 0.0.  "
+                     "Actual Value: 9", "Found new aten counter: aten::_ctc_loss__Value: 4"]
+    config = {"base_expression": "v <= v_mean", "CachedCompile__Value_expression": "v < 10"}
+    assert metrics_compare_utils.compare_metrics(points, worse, config) == lines[1] + "\n"
+
+
+def test_sizes_and_days_in_reports_are_numbers():
+    report = "--metric:localhost\n\nMetric: InboundData\n  TotalSamples: 73216\n  Accumulator: 64.75TB\n  Percentiles: 1%=393.00KB; 99%=1.54MB\n" \
+        "Metric: TransferToServerTime\n  Accumulator: 04d17h11m07s495ms546.299us\n"
+    parsed = metrics_compare_utils.parse_metrics_report(report)
+    assert parsed == {"InboundData__TotalSamples": 73216.0, "InboundData__Accumulator_mb": 64750000.0,
+                      "InboundData__Percentile_1_mb": pytest.approx(0.393), "InboundData__Percentile_99_mb": 1.54,
+                      "TransferToServerTime__Accumulator_sec": pytest.approx(407467.495546299)}
+
+
+def test_metrics_go_to_the_streams(capfd, monkeypatch):
+    (torch.ones(3, device="xla") + 1).cpu()
+    metrics_saver.save_metrics("STDOUT")
+    monkeypatch.setenv("XLA_METRICS_FILE", "STDERR")
+    metrics_saver.save_metrics()
+    out, err = capfd.readouterr()
+    assert "Metric: ExecuteTime" in out and "Metric: ExecuteTime" in err
+
+
+def test_sizes_are_printed_in_their_units():
+    (torch.ones(384, device="xla") + 1).cpu()
+    met.clear_all()
+    torch.ones(384).to("xla").cpu()
+    report = met.metrics_report()
+    inbound = report[report.index("Metric: InboundData"):].splitlines()
+    assert inbound[1:3] == ["  TotalSamples: 1", "  Accumulator: 1.50KB"]
+    assert metrics_compare_utils.parse_metrics_report(report)["InboundData__Accumulator_mb"] == 0.0015
 
 
 def test_models_are_compared(tmp_path):

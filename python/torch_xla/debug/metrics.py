@@ -61,9 +61,30 @@ def _duration(nanoseconds):
     return text + f"{whole / 1000:07.3f}us"
 
 
+def _bytes(value):
+    """1536 -> 1.50KB"""
+    for unit in ("B", "KB", "MB", "GB", "TB"):
+        if value < 1024:
+            return f"{value:.2f}{unit}"
+        value /= 1024
+    return f"{value:.2f}PB"
+
+
+# What is no time by its name, and what is one nevertheless.
+_SIZES = ("InboundData", "OutboundData")
+_TIMES = ("LazyTracing", "DeviceLockWait", "UnwrapXlaData", "WrapXlaData", "TensorToData", "IrValueTensorToXlaData", "PersistentCacheLoad")
+
+
+def _shown(name):
+    """How values of the metric are printed."""
+    if name in _SIZES:
+        return _bytes
+    return _duration if name.endswith("Time") or name in _TIMES else lambda value: f"{value:.2f}"
+
+
 def _metric_text(name, data):
     total, accumulated, samples = data
-    show = _duration if name.endswith("Time") else lambda value: f"{value:.2f}"
+    show = _shown(name)
     text = f"Metric: {name}\n  TotalSamples: {total}\n  Accumulator: {show(accumulated)}\n"
     if samples:
         seconds = max(samples)[0] - min(samples)[0]
@@ -97,7 +118,8 @@ def short_metrics_report(counter_names=None, metric_names=None):
     """Those of the given names; without names, the few that tell most. What ran on the CPU is always there."""
     counters, samples = _XLAC._counters(), _XLAC._samples()
     if not metric_names:
-        metric_names = ["CompileTime", "ExecuteTime", "ExecuteReplicatedTime", "TransferToDeviceTime", "TransferFromDeviceTime"]
+        metric_names = ["CompileTime", "ExecuteTime", "ExecuteReplicatedTime", "TransferToDeviceTime", "TransferFromDeviceTime",
+                        "DynamoSyncInputExecuteTime"]
     if not counter_names:
         counter_names = ["CachedCompile", "UncachedCompile", "MarkStep"]
     counter_names = [*counter_names, *(name for name in counters if name.startswith("aten::") and name not in counter_names)]

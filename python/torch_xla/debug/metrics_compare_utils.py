@@ -1,42 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads metrics reports back, and tells what of a new one is out of line with older ones."""
+import math
 import re
-import statistics
 
+# Sizes are read in powers of ten, as in PyTorch/XLA, whose reports they are compared with; reports print them in powers of 1024.
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
-          "B": 1.0, "KB": 2.0 ** 10, "MB": 2.0 ** 20, "GB": 2.0 ** 30, "TB": 2.0 ** 40}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s|[KMGT]?B)?")
+          "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s|[KMGTP]?B)?")
 
 
-def _number(text, dehumanize):
-    """(value, its unit: "sec", "mb" or ""); the text itself if it is not to be read."""
-    text = text.strip()
-    if not dehumanize:
-        return text, ""
+def _number(text):
+    """(value, its unit: "sec", "mb" or "")"""
     parts = _PART.findall(text)
     units = {unit for _, unit in parts if unit}
-    value = sum(float(number) * _UNITS.get(unit, 1.0) for number, unit in parts)
     if any(unit.endswith("B") for unit in units):
-        return value / 2 ** 20, "mb"
-    return value, "sec" if units else ""
+        return sum(float(number) * (_UNITS[unit or "B"] / 1e6) for number, unit in parts), "mb"
+    return sum(float(number) * _UNITS.get(unit, 1.0) for number, unit in parts), "sec" if units else ""
 
 
 def parse_metrics_report(report, dehumanize=True):
-    """{"CompileTime__TotalSamples": 2.0, "CompileTime__Percentile_50_sec": 0.1, "CachedCompile__Value": 1.0, ...}. Times are in
-    seconds (key ends on _sec), sizes in MB (_mb); `dehumanize` False leaves the text, and no ending."""
+    """{"CompileTime__TotalSamples": 2.0, "CompileTime__Percentile_50_sec": 0.1, "CachedCompile__Value": 1, ...}. Times are in
+    seconds (key ends on _sec), sizes in MB (_mb); without `dehumanize` values of metrics are pairs of the number and the report's text."""
     points, name = {}, None
 
     def add(key, text):
-        value, unit = _number(text, dehumanize)
-        points[f"{name}__{key}" + (f"_{unit}" if unit else "")] = value
+        value, unit = _number(text)
+        points[f"{name}__{key}" + (f"_{unit}" if unit else "")] = value if dehumanize else (value, text)
 
     for line in report.splitlines():
-        if match := re.match(r"(Metric|Counter): (\S.*)$", line):
-            name = match[2].strip()
-        elif name and (match := re.match(r"\s+(TotalSamples|Accumulator|Counter|Value): (\S+)", line)):
+        if match := re.search(r"\b(Metric|Counter): (\S+)\s*$", line):
+            name = match[2]
+        elif name and (match := re.match(r"\s+(TotalSamples|Accumulator): (\S+)", line)):
             add(match[1], match[2])
-        elif name and (match := re.match(r"\s+(ValueRate|Rate): (\S+) / second", line)):
-            add(match[1], match[2])
+        elif name and (match := re.match(r"\s+Value: (\d+)", line)):
+            points[f"{name}__Value"] = int(match[1])
         elif name and line.lstrip().startswith("Percentiles:"):
             for percent, text in re.findall(r"(\d+(?:\.\d+)?)%=([^;\s]+)", line):
                 add(f"Percentile_{percent}", text)
@@ -44,27 +41,30 @@ def parse_metrics_report(report, dehumanize=True):
 
 
 def get_data_points_from_metrics_reports(metrics_reports):
-    """{key: [its value in each report that has it]}."""
+    """{key: [its value in each report, None where a report does not have it]}."""
     points = {}
-    for report in metrics_reports:
+    for index, report in enumerate(metrics_reports):
         for key, value in parse_metrics_report(report).items():
-            points.setdefault(key, []).append(value)
+            points.setdefault(key, [None] * len(metrics_reports))[index] = value
     return points
 
 
 def compare_metrics(data_points, metrics_report, config={"base_expression": "v <= v_mean + (v_stddev * 2.0)"}):
-    """Lines about values of the report for which the expression is false; empty text if there are none.
+    """Lines about values of the report for which the expression is false, and about operators on the CPU that no earlier report has; empty
+    text if there are none.
 
     The expression is over v, v_mean and v_stddev of the data points. `config`: {"base_expression": ...} for all keys, and
-    {key: expression, or None to leave it out}. Keys without data points are not compared."""
+    {KEY_expression: ...} for single ones."""
     text = ""
-    for key, value in parse_metrics_report(metrics_report).items():
-        expression = config.get(key, config.get("base_expression"))
-        values = data_points.get(key)
-        if not values or not expression:
+    for key, value in sorted(parse_metrics_report(metrics_report).items()):
+        values = [number for number in data_points.get(key, []) if number is not None]
+        if not values:
+            text += f"Found new aten counter: {key}: {value}\n" if key.startswith("aten::") else ""
             continue
-        names = {"v": value, "v_mean": statistics.fmean(values), "v_stddev": statistics.pstdev(values)}
+        expression = config.get(f"{key}_expression") or config["base_expression"]
+        mean = sum(values) / len(values)
+        deviation = math.sqrt(sum((number - mean) ** 2 for number in values) / len(values))
+        names = {"v": value, "v_mean": mean, "v_stddev": deviation}
         if not eval(expression, {"__builtins__": {}}, names):  # the caller's expression
-            text += f"{key} failed its expression {expression} with " + \
-                ", ".join(f"{name}={number:.6g}" for name, number in names.items()) + "\n"
+            text += f"{key} failed its expression check. Expression: {expression}.  Mean: {mean}.  Stddev: {deviation}.  Actual Value: {value}\n"
     return text
