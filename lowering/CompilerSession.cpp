@@ -3,6 +3,7 @@
 #include "lowering/CompilerSession.h"
 
 #include "lowering/Pipeline.h"
+#include "lowering/RecordedPasses.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Dialect.h"
@@ -15,6 +16,9 @@ PreparedPasses::Pipelines::Pipelines(MLIRContext &context, const PipelineOptions
     : options(options), simplification(&context, ModuleOp::getOperationName()), fusion(&context, ModuleOp::getOperationName()) {
   lowering::addSimplifyPasses(simplification, options);
   lowering::addFusionPasses(fusion, options);
+  // The context has no threads of its own (State::State).
+  for (PassManager *passes : {&simplification, &fusion})
+    passes->addInstrumentation(std::make_unique<lowering::RecordedPasses>());
 }
 
 PreparedPasses::Pipelines &PreparedPasses::of(const PipelineOptions &options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Analysis.cpp - PT_XLA_DEBUG: why something was compiled or run ------===//
 #include "tracing/Analysis.h"
+#include "tracing/Places.h"
 
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
@@ -196,6 +197,13 @@ std::string syncCause(const std::vector<Place> &stack) {
   return "user " + barrier;
 }
 
+std::string userPlace(const std::vector<Place> &stack) {
+  for (const Place &place : stack)
+    if (!isOurs(place) && place.file.find("/torch/") == std::string::npos && place.file.find("contextlib") == std::string::npos)
+      return place.toString();
+  return "";
+}
+
 std::string setSyncCause(std::string cause) { return std::exchange(givenCause, std::move(cause)); }
 
 int debugLevel() {
@@ -207,7 +215,32 @@ int debugLevel() {
   return place && place->localRank ? 0 : level; // one of a host's processes reports: they do the same
 }
 
+namespace {
+struct Places {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, int64_t> counts;
+  static Places &get() {
+    static auto *places = new Places;
+    return *places;
+  }
+};
+} // namespace
+
+void countPlace(const std::string &what, const std::vector<Place> &stack) {
+  std::string place = userPlace(stack);
+  Places &places = Places::get();
+  std::lock_guard lock(places.mutex);
+  ++places.counts[{what, std::move(place)}];
+}
+
+std::map<std::pair<std::string, std::string>, int64_t> countedPlaces() {
+  Places &places = Places::get();
+  std::lock_guard lock(places.mutex);
+  return places.counts;
+}
+
 void reportCompilation(const AnalysisOf &what, const std::string &difference) {
+  countPlace("compile", what.stack);
   Report report("Compilation Analysis");
   report.line("Compilation Cause");
   report.line("  " + syncCause(what.stack));

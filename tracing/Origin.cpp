@@ -2,13 +2,23 @@
 //===- Origin.cpp - Which line of the user's program recorded a node -------===//
 #include "tracing/Origin.h"
 
+#include "runtime/profile/Recorder.h"
 #include "tracing/Scope.h"
 
 namespace millrace::tracing {
 
 static OriginSource source;
 
-void setOriginSource(const OriginSource &given) { source = given; }
+/// What the recorder says of memory that this thread asks for.
+static const runtime::profile::Name *currentPlaceName() {
+  const std::string place = placeOf(currentOrigin()).toString();
+  return place.empty() ? nullptr : runtime::profile::intern(place);
+}
+
+void setOriginSource(const OriginSource &given) {
+  source = given;
+  runtime::profile::setPlaceSource(currentPlaceName);
+}
 Origin currentOrigin() { return source.current ? source.current() : Origin(); }
 Place placeOf(const Origin &origin) {
   const Origin plain = withoutScope(origin);

@@ -10,6 +10,7 @@
 #include "tracing/IrText.h"
 #include "tracing/Liveness.h"
 #include "tracing/Metrics.h"
+#include "tracing/Places.h"
 #include "tracing/RemoteParts.h"
 #include "tracing/StoredTypes.h"
 
@@ -460,6 +461,12 @@ static void becomeLeaves(const std::vector<Value> &roots) {
   }
 }
 
+/// Where the user's program is, as one more detail of a record.
+static std::string sourceDetail(const std::vector<Place> &stack) {
+  const std::string place = userPlace(stack);
+  return place.empty() ? "" : ", source=" + runtime::profile::asDetail(place);
+}
+
 runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan, const std::vector<Value> &roots,
                                                            const std::vector<bool> &dying, const AnalysisOf &what) {
   if (LoadedProgramPtr known = programs.find(plan.key)) {
@@ -469,10 +476,15 @@ runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan,
     return known;
   }
   const bool isReported = debugLevel() > 0 && !isEager;
+  runtime::profile::Scope scope(runtime::profile::Kind::Cache, "new graph");
   GraphSummary summary;
-  if (isReported) {
+  if (isReported || (scope.isRecorded() && !isEager)) {
     summary = summarize(plan, roots.size());
-    reportCompilation(what, nearestDifference(summary));
+    const std::string nearest = nearestDifference(summary);
+    if (isReported)
+      reportCompilation(what, nearest);
+    scope.setDetail("graph=" + what.graph.toString() + ", inputs=" + std::to_string(what.inputs) + ", outputs=" + std::to_string(what.outputs) +
+                    (nearest.empty() ? "" : ", difference=" + runtime::profile::asDetail(nearest)) + sourceDetail(what.stack));
   }
   runtime::StatusOr<LoadedProgramPtr> made = compileGraph(plan, roots, matchDonations(plan, roots, dying));
   if (!made)
@@ -537,8 +549,10 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   lastKey = plan.key.low;
   const int level = isEager ? 0 : debugLevel(); // every operation would be a report
   AnalysisOf what;
-  if (level)
+  if (level || (scope.isRecorded() && !isEager)) {
     what = {plan.key, plan.leaves.size(), roots.size(), currentStack()};
+    scope.setDetail("cause=" + runtime::profile::asDetail(syncCause(what.stack)) + ", graph=" + what.graph.toString() + sourceDetail(what.stack));
+  }
   runtime::StatusOr<LoadedProgramPtr> program = findOrCompile(plan, roots, dying, what);
   if (!program)
     return program.status();

@@ -45,6 +45,7 @@ struct ThreadPool::Job {
   bool isBackward;
   unsigned shareCount;
   Share *shares; ///< shareCount of them
+  const void *observed = nullptr; ///< see PoolObserver
   alignas(64) std::atomic<int32_t> error{0};
   alignas(64) std::atomic<int> wakesLeft{0}; ///< parked workers that should still be woken
 
@@ -203,12 +204,13 @@ void ThreadPool::startWorkers() {
   started.store(true, std::memory_order_release);
 }
 
-void ThreadPool::help(Job &job) {
+uint64_t ThreadPool::help(Job &job) {
+  uint64_t pieces = 0;
   for (unsigned i = 0; i < job.shareCount; ++i) {
     Job::Share &share = job.shares[(ownShare + i) % job.shareCount];
     while (share.next.load(std::memory_order_relaxed) < share.end) {
       if (job.error.load(std::memory_order_relaxed) != 0)
-        return;
+        return pieces;
       int64_t begin = share.next.fetch_add(job.piece, std::memory_order_relaxed);
       if (begin >= share.end)
         break;
@@ -216,8 +218,10 @@ void ThreadPool::help(Job &job) {
         begin = share.mirrored(begin, job.piece);
       if (int32_t code = job.body(job.context, begin, std::min(begin + job.piece, share.end)))
         job.error.store(code, std::memory_order_relaxed);
+      ++pieces;
     }
   }
+  return pieces;
 }
 
 bool ThreadPool::workOnce() {
@@ -226,7 +230,10 @@ bool ThreadPool::workOnce() {
       bool found = job->hasUnclaimed();
       if (found) {
         wakeFor(*job);
-        help(*job);
+        const uint64_t begin = job->observed ? observer->now() : 0;
+        uint64_t pieces = help(*job);
+        if (job->observed && pieces)
+          observer->worked(job->observed, begin, pieces);
       }
       slots[i].leave();
       if (found)
@@ -322,6 +329,7 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bo
   // Those that spin come by themselves.
   const int64_t wanted = std::min<int64_t>(others, mostHelpers) - spinning.load(std::memory_order_relaxed);
   job.wakesLeft.store(int(std::max<int64_t>(0, wanted)), std::memory_order_relaxed);
+  job.observed = observer ? observer->look() : nullptr;
   slot->job = &job;
   runningJobs.fetch_add(1, std::memory_order_relaxed);
   slot->state.fetch_or(Slot::open, std::memory_order_seq_cst);
@@ -329,7 +337,10 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bo
   if (wanted > 0 && parking->isAnyParked())
     wakeFor(job);
   help(job);
+  const uint64_t begin = job.observed ? observer->now() : 0;
   slot->close(maySpin);
+  if (job.observed)
+    observer->waited(job.observed, begin);
   runningJobs.fetch_sub(1, std::memory_order_relaxed);
   return job.error.load(std::memory_order_relaxed);
 }

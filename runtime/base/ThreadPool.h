@@ -12,8 +12,18 @@
 
 namespace millrace::runtime {
 
+/// Who wants to know which threads take part in a range. Called from all of them.
+struct PoolObserver {
+  const void *(*look)();  ///< what the caller of a range works at, valid until the range has run; null: nobody looks
+  uint64_t (*now)();
+  void (*worked)(const void *at, uint64_t begin, uint64_t pieces); ///< a thread that is not the caller's ran so many, until now
+  void (*waited)(const void *at, uint64_t begin);                  ///< the caller, for the others
+};
+
 class ThreadPool {
 public:
+  /// Set while the process starts, or never.
+  static inline constinit const PoolObserver *observer = nullptr;
   /// Runs iterations [begin, end); a result other than 0 is an error code.
   using Body = int32_t (*)(void *context, int64_t begin, int64_t end);
 
@@ -57,7 +67,8 @@ private:
   /// Wakes at most two of those that `job` still wants: whoever is woken does so too, so that many come in the time of a few.
   void wakeFor(Job &job);
   Slot *takeSlot();
-  static void help(Job &job);
+  /// The number of pieces that this thread has run.
+  static uint64_t help(Job &job);
 
   const unsigned threadCount;
   /// Threads that wait for work without sleeping keep a processor busy: only if there is one for each.

@@ -16,7 +16,7 @@ constexpr uint64_t kMostBytes = uint64_t(1) << 46;
 std::string cannot(uint64_t bytes) { return "cannot allocate " + std::to_string(bytes) + " bytes"; }
 
 /// With the mutex held, so that records of one allocator are in order.
-void recordChange(const Allocator *allocator, int64_t bytes, uint64_t inUse) {
+void recordChange(const Allocator *allocator, int64_t bytes, uint64_t inUse, const void *data) {
   if (!profile::isOn()) [[likely]]
     return;
   profile::Record record;
@@ -24,6 +24,9 @@ void recordChange(const Allocator *allocator, int64_t bytes, uint64_t inUse) {
   record.what = allocator;
   record.a = uint64_t(bytes);
   record.b = inUse;
+  record.c = uint64_t(reinterpret_cast<uintptr_t>(data));
+  record.index = uint32_t(profile::MemoryFor::current.purpose);
+  record.d = uint64_t(reinterpret_cast<uintptr_t>(profile::MemoryFor::current.place));
   record.start = record.end = profile::ticks();
   profile::append(record);
 }
@@ -56,7 +59,6 @@ Status Allocator::countIn(uint64_t bytes) {
   counters.peak = std::max(counters.peak, counters.inUse);
   counters.largest = std::max(counters.largest, bytes);
   recentPeak = std::max(recentPeak, counters.inUse);
-  recordChange(this, int64_t(bytes), counters.inUse);
   ++uses;
   return Status();
 }
@@ -103,6 +105,7 @@ StatusOr<void *> Allocator::allocate(uint64_t bytes) {
     if (data) {
       ++counters.poolHits;
       markUsed(data, capacity);
+      recordChange(this, int64_t(bytes), counters.inUse, data);
       return data;
     }
   }
@@ -114,9 +117,12 @@ StatusOr<void *> Allocator::allocate(uint64_t bytes) {
   if (!data) {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
-    recordChange(this, -int64_t(bytes), counters.inUse);
     --counters.allocations;
     return noMemoryLeft(bytes);
+  }
+  if (profile::isOn()) [[unlikely]] {
+    std::lock_guard lock(mutex);
+    recordChange(this, int64_t(bytes), counters.inUse, data);
   }
   return data;
 }
@@ -130,7 +136,7 @@ void Allocator::deallocate(void *data, uint64_t bytes) {
   {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
-    recordChange(this, -int64_t(bytes), counters.inUse);
+    recordChange(this, -int64_t(bytes), counters.inUse, data);
     markFree(data, capacity);
     values.put(index, data, ++uses);
     boundValues(leaving);
@@ -151,10 +157,12 @@ StatusOr<Arena> Allocator::lend(uint64_t bytes) {
     MILLRACE_TRY(countIn(bytes));
     ++counters.arenas;
     block = arenas.lend(bytes);
-    if (block)
+    if (block) {
       ++counters.arenaHits;
-    else if (ArenaBlockPtr small = arenas.takeLargest())
+      recordChange(this, int64_t(bytes), counters.inUse, block->data);
+    } else if (ArenaBlockPtr small = arenas.takeLargest()) {
       leaving.arenas.push_back(std::move(small)); // its pages go before others are touched
+    }
     respectLimit(leaving);
     countHeld();
   }
@@ -169,10 +177,11 @@ StatusOr<Arena> Allocator::lend(uint64_t bytes) {
     data = mapPages(capacity);
   }
   std::lock_guard lock(mutex);
-  if (data)
+  if (data) {
+    recordChange(this, int64_t(bytes), counters.inUse, data);
     return Arena(this, arenas.lendNew(data, capacity, bytes));
+  }
   counters.inUse -= bytes;
-  recordChange(this, -int64_t(bytes), counters.inUse);
   --counters.arenas;
   return noMemoryLeft(bytes);
 }
@@ -182,7 +191,7 @@ void Allocator::takeBack(ArenaBlock *block) {
   {
     std::lock_guard lock(mutex);
     counters.inUse -= block->lent;
-    recordChange(this, -int64_t(block->lent), counters.inUse);
+    recordChange(this, -int64_t(block->lent), counters.inUse, block->data);
     arenas.giveBack(block, ++uses);
     isFirst = needsSweep();
   }

@@ -51,10 +51,10 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
   CachedProgram result;
   auto find = [&] {
     profile::Scope scope(profile::Kind::Cache, "cache miss");
-    std::optional<Cache::Hit> hit = cache.find(key, explain ? &result.whyNot : nullptr);
+    std::optional<Cache::Hit> hit = cache.find(key, explain || scope.isRecorded() ? &result.whyNot : nullptr);
     if (!hit) {
       if (!result.whyNot.empty())
-        scope.setDetail("why=" + result.whyNot);
+        scope.setDetail("why=" + profile::asDetail(result.whyNot));
       return false;
     }
     StatusOr<Program> program = parse(hit->value, hit->owner);
@@ -62,7 +62,7 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
       result.program = std::make_shared<const Program>(std::move(*program));
       scope.rename("cache hit");
       if (scope.isRecorded())
-        scope.setDetail("program=" + result.program->name);
+        scope.setDetail("program=" + profile::asDetail(result.program->name));
       return result.hit = true;
     }
     result.whyNot = "the entry cannot be read: " + std::string(program.status().message());

@@ -12,28 +12,16 @@
 namespace millrace::runtime {
 namespace {
 
-/// Records a copy between host and device, from construction to destruction.
-class TransferRecord {
+/// Of a copy between host and device.
+class TransferRecord : public profile::ScopedRecord {
 public:
-  TransferRecord(const char *name, uint64_t bytes, uint32_t device) {
-    if (!profile::isOn()) [[likely]]
-      return;
-    record.kind = profile::Kind::Transfer;
-    record.what = profile::intern(name);
-    record.a = bytes;
-    record.device = uint16_t(device);
-    record.start = profile::ticks();
-  }
-  TransferRecord(const TransferRecord &) = delete;
-  ~TransferRecord() {
-    if (!record.start) [[likely]]
-      return;
-    record.end = profile::ticks();
-    profile::append(record);
-  }
-
-private:
-  profile::Record record;
+  TransferRecord(const char *name, uint64_t bytes, uint32_t device)
+      : ScopedRecord([&](profile::Record &made) {
+          made.kind = profile::Kind::Transfer;
+          made.what = profile::intern(name);
+          made.a = bytes;
+          made.device = uint16_t(device);
+        }) {}
 };
 
 std::vector<int64_t> rowMajorStrides(DType dtype, const std::vector<int64_t> &dims) {
@@ -218,6 +206,7 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
     result->dims = (*held)->dims;
   result->ready = source.event();
   auto copy = [v = *held, result, source, allocator = target.device->allocator, device = target.device->id()]() mutable {
+    const profile::MemoryFor purpose(profile::Purpose::Copy);
     StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, v->storage->size());
     Status status = onDevice(device, storage.status());
     if (status.ok()) {
@@ -284,6 +273,7 @@ StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const 
                                      std::move(done));
     return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
   }
+  const profile::MemoryFor purpose(profile::Purpose::Upload, profile::currentPlace());
   StatusOr<std::shared_ptr<Storage>> storage = memory.device->allocate(*bytes);
   if (!storage)
     return storage.status();
@@ -316,6 +306,7 @@ StatusOr<BufferPtr> Client::uninitialized(DType dtype, const std::vector<int64_t
   StatusOr<uint64_t> bytes = denseBytes(dtype, dims);
   if (!bytes)
     return bytes.status();
+  const profile::MemoryFor purpose(profile::Purpose::Upload, profile::currentPlace());
   StatusOr<std::shared_ptr<Storage>> storage = memory.device->allocate(*bytes);
   if (!storage)
     return storage.status();

@@ -76,28 +76,21 @@ struct Provision {
   std::vector<std::shared_ptr<Storage>> results; ///< null for those of unknown size, or in the memory of an argument
 };
 
-/// Records the call that launches an execution, where `started` is not 0: from then to the end of the object.
-class LaunchRecord {
+/// Of the call that launches an execution, which began at `started` (0: before somebody recorded).
+class LaunchRecord : public profile::ScopedRecord {
 public:
-  LaunchRecord(const Plan &plan, int64_t number, uint64_t started) {
-    if (!started) [[likely]]
-      return;
-    record.kind = profile::Kind::Launch;
-    record.what = plan.info();
-    record.a = uint64_t(number);
-    record.start = started;
-  }
-  LaunchRecord(const LaunchRecord &) = delete;
-  ~LaunchRecord() {
-    if (!record.start) [[likely]]
-      return;
-    record.end = profile::ticks();
-    profile::append(record);
-  }
-
-private:
-  profile::Record record;
+  LaunchRecord(const Plan &plan, int64_t number, uint64_t started)
+      : ScopedRecord([&](profile::Record &made) {
+          made.kind = profile::Kind::Launch;
+          made.what = plan.info();
+          made.a = uint64_t(number);
+          made.start = started;
+        }) {}
 };
+
+/// Where somebody records: the line of the program that makes result `r`, and the program itself.
+const profile::Name *placeOfResult(const Plan &plan, size_t r) { return profile::isOn() ? plan.info()->resultPlaces[r] : nullptr; }
+const profile::Name *placeOf(const Plan &plan) { return profile::isOn() ? plan.info()->place : nullptr; }
 
 /// `value` is there, or an execution that ends without its caller makes it; and nobody but us is told when its memory goes.
 bool comesByItself(const Buffer::Value &value) {
@@ -195,6 +188,7 @@ private:
           std::atomic_thread_fence(std::memory_order_acquire); // whoever read it has let go of it: use_count() alone orders nothing
           storages[r] = argument->storage;
         } else {
+          const profile::MemoryFor purpose(profile::Purpose::Copy, placeOfResult(plan, r));
           StatusOr<std::shared_ptr<Storage>> copy = Storage::allocate(allocator, argument->storage->size());
           if (!copy)
             return copy.status();
@@ -211,6 +205,7 @@ private:
         StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
         if (!bytes)
           return bytes.status();
+        const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, r));
         StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, *bytes);
         if (!storage)
           return storage.status();
@@ -220,6 +215,7 @@ private:
     }
     Arena own;
     if (!provision.arena) {
+      const profile::MemoryFor purpose(profile::Purpose::Intermediate, placeOf(plan));
       StatusOr<Arena> lent = allocator->lend(ArenaLayout(plan).bytes);
       if (!lent)
         return lent.status();
@@ -251,6 +247,7 @@ private:
         continue;
       }
       // The cell had grown for a larger value: the buffer gets memory of its own size.
+      const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, r));
       StatusOr<std::shared_ptr<Storage>> exact = Storage::allocate(allocator, *bytes);
       if (exact) {
         std::memcpy((*exact)->data(), cell.data, *bytes);
@@ -424,6 +421,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   // Else new buffers would take what it is going to need. All of it or nothing: two threads that have one part each would both go without.
   std::vector<Provision> provisions(devices.size());
   auto provide = [&](Device &device, Provision &provision) {
+    const profile::MemoryFor purpose(profile::Purpose::Intermediate, placeOf(*state->plan));
     provision.arena = device.lendArena(ArenaLayout(*state->plan).bytes, /*isQueued=*/!isNested);
     if (!provision.arena)
       return false;
@@ -432,6 +430,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       if (!isStatic(spec) || spec.aliasArgument != kNone)
         continue;
       StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+      const profile::MemoryFor result(profile::Purpose::Result, placeOfResult(*state->plan, provision.results.size() - 1));
       StatusOr<std::shared_ptr<Storage>> made = bytes ? device.allocate(*bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
       if (!made)
         return false;
@@ -495,6 +494,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       value->ready = launch->ready.event();
       if (state->plan->mayWaitForCaller && value->shapeIsKnown && spec.aliasArgument == kNone) {
         StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+        const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(*state->plan, buffers.size()));
         StatusOr<std::shared_ptr<Storage>> storage =
             bytes ? Storage::allocate(launch->allocator, *bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
         value->hasMemory = storage.ok(); // else the execution will try again, and fail

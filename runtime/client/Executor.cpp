@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace millrace::runtime {
 
@@ -155,6 +156,7 @@ Status Executor::prepareOutput(Frame &frame, SlotId id) {
     if (cell->data)
       target.allocator->deallocate(cell->data, cell->capacity);
     *cell = DynamicCell();
+    const profile::MemoryFor purpose(profile::Purpose::Dynamic, recorded ? recorded->place : nullptr);
     StatusOr<void *> data = target.allocator->allocate(bytes);
     if (!data)
       return data.status();
@@ -246,19 +248,23 @@ Status Executor::runRecorded(Frame &frame, const Step &step) {
   record.a = uint64_t(target.run);
   record.b = step.location;
   record.device = uint16_t(target.device);
-  const uint64_t waited = profile::waitedTicks;
-  record.start = profile::ticks();
-  Status status = profile ? runMeasured(frame, step) : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
-  record.end = profile::ticks();
+  StepKind kind = StepKind::Other;
   if (auto *kernel = std::get_if<KernelStep>(&step.body)) {
     record.kind = profile::Kind::Kernel;
     record.index = kernel->kernel;
   } else {
     record.kind = profile::Kind::Step;
     record.index = recorded->stepIndex.find(&step)->second;
-    const StepKind kind = recorded->steps[record.index].kind;
-    record.c = kind == StepKind::Loop ? turnsOfLoop : kind == StepKind::Collective ? profile::waitedTicks - waited : 0;
+    kind = recorded->steps[record.index].kind;
   }
+  const profile::Record *outer = std::exchange(profile::currentStep, &record);
+  const uint64_t waited = profile::waitedTicks;
+  record.start = profile::ticks();
+  Status status = profile ? runMeasured(frame, step) : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
+  record.end = profile::ticks();
+  profile::currentStep = outer;
+  if (record.kind == profile::Kind::Step)
+    record.c = kind == StepKind::Loop ? turnsOfLoop : kind == StepKind::Collective ? profile::waitedTicks - waited : 0;
   profile::append(record);
   return status;
 }

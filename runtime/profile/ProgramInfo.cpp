@@ -56,6 +56,19 @@ void addSteps(ProgramInfo &info, const Function &function, const Steps &steps) {
 
 } // namespace
 
+/// What says where the user's program asked for it. The column is of no use to a person.
+std::string_view placeOf(const ProgramInfo &program, uint64_t location) {
+  if (location >= program.locations.size())
+    return {};
+  std::string_view text = program.locations[location];
+  auto withoutNumber = [](std::string_view whole) {
+    size_t colon = whole.find_last_not_of("0123456789");
+    return colon != std::string_view::npos && whole[colon] == ':' && colon + 1 < whole.size() ? whole.substr(0, colon) : whole;
+  };
+  std::string_view shorter = withoutNumber(text);
+  return withoutNumber(shorter) != shorter ? shorter : text; // "train.py:12:3", but "train.py:12" as it is
+}
+
 std::string stepName(const Step &step) { return std::visit(Namer(), step.body); }
 
 const ProgramInfo *describe(const Program &program) {
@@ -85,6 +98,15 @@ const ProgramInfo *describe(const Program &program) {
   }
   for (const Function &function : program.functions)
     addSteps(info, function, function.steps);
+  info.place = intern("program " + info.name);
+  info.resultPlaces.assign(program.results.size(), info.place);
+  const Function &entry = program.functions[program.entry];
+  for (const Step &step : entry.steps)
+    if (auto *kernel = std::get_if<KernelStep>(&step.body); kernel && !placeOf(info, step.location).empty())
+      for (SlotId output : kernel->outputs)
+        for (size_t r = 0; r < info.resultPlaces.size(); ++r)
+          if (entry.results[r] == output)
+            info.resultPlaces[r] = intern(placeOf(info, step.location));
   std::lock_guard lock(mutex);
   info.id = all->size() + 1;
   return &all->emplace_back(std::move(info));

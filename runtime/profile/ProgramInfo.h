@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProgramInfo.h - What records say of programs ------------------------===//
 #pragma once
+#include "runtime/profile/Recorder.h"
 #include "runtime/program/Program.h"
 
 #include <string>
@@ -28,10 +29,15 @@ struct ProgramInfo {
   std::vector<StepInfo> steps;
   std::unordered_map<const Step *, uint32_t> stepIndex; ///< steps that are no kernels; of the program that it was made of
   std::vector<std::string> locations; ///< "train.py:12:3"
+  std::vector<const Name *> resultPlaces; ///< per result, "train.py:12" that makes it, else `place`
+  const Name *place = nullptr; ///< "program NAME"
 };
 
 /// Made once per loaded program, when it is first recorded.
 const ProgramInfo *describe(const Program &program);
+
+/// What says where the user's program asked for it: "train.py:12". The column is of no use to a person.
+std::string_view placeOf(const ProgramInfo &program, uint64_t location);
 
 /// Name of a step: "kernel", "while", "copy", "custom_call cholesky". A collective of two halves: "all_reduce start" and "all_reduce".
 std::string stepName(const Step &step);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Recorder.cpp - What happens in this process, and when ---------------===//
 #include "runtime/profile/Recorder.h"
+#include "runtime/base/ThreadPool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,8 @@ namespace millrace::runtime::profile {
 
 std::atomic<uint64_t> state{0};
 thread_local uint64_t waitedTicks = 0;
+thread_local constinit const Record *currentStep = nullptr;
+thread_local constinit MemoryFor::Use MemoryFor::current{};
 
 namespace {
 
@@ -92,6 +95,44 @@ struct Leaver {
 /// hold the mutex then, so it is registered before all of them, when the library is loaded.
 [[maybe_unused]] const Registry &registeredFirst = Registry::get();
 
+//===--- The pool ----------------------------------------------------------===//
+
+/// Of ranges that belong to no step: of a library that the host uses.
+constexpr Record kNoStep;
+
+Record partOf(const void *step, Kind kind, uint64_t begin) {
+  const Record &whole = *static_cast<const Record *>(step);
+  Record record;
+  record.kind = kind;
+  record.what = whole.what;
+  record.index = whole.index;
+  record.device = whole.device;
+  record.a = whole.a;
+  record.b = whole.kind == Kind::Kernel;
+  record.start = begin;
+  record.end = ticks();
+  return record;
+}
+
+constexpr PoolObserver kPoolObserver{
+    [] { return isOn() ? static_cast<const void *>(currentStep ? currentStep : &kNoStep) : nullptr; },
+    [] { return ticks(); },
+    [](const void *step, uint64_t begin, uint64_t pieces) {
+      Record record = partOf(step, Kind::Piece, begin);
+      record.c = pieces;
+      append(record);
+    },
+    [](const void *step, uint64_t begin) {
+      constexpr uint64_t kWorthSaying = 2048; // ticks, some microsecond
+      if (Record record = partOf(step, Kind::Wait, begin); record.end - record.start >= kWorthSaying)
+        append(record);
+    },
+};
+[[maybe_unused]] const bool isObserved = [] {
+  ThreadPool::observer = &kPoolObserver;
+  return true;
+}();
+
 int64_t threadId() { return int64_t(syscall(SYS_gettid)); }
 
 void Registry::inChild() {
@@ -166,13 +207,7 @@ void append(const Record &record) {
   chunk->used.store(used + 1, std::memory_order_release);
 }
 
-void Scope::begin(Kind kind, std::string_view name, std::string_view detail) {
-  record.kind = kind;
-  record.what = intern(name);
-  setDetail(detail);
-  record.start = ticks();
-}
-void Scope::finish() {
+void ScopedRecord::finish() {
   record.end = ticks();
   append(record);
 }
@@ -180,9 +215,27 @@ void Scope::rename(std::string_view name) {
   if (isRecorded())
     record.what = intern(name);
 }
-void Scope::setDetail(std::string_view detail) {
-  if (!detail.empty())
-    record.a = uint64_t(reinterpret_cast<uintptr_t>(intern(detail)));
+uint64_t Scope::addressOf(std::string_view detail) {
+  return detail.empty() ? 0 : uint64_t(reinterpret_cast<uintptr_t>(intern(detail)));
+}
+
+std::string asDetail(std::string_view value) {
+  std::string text;
+  for (size_t i = 0; i < value.size(); ++i)
+    text += value[i] == '=' ? ':' : value[i] == ',' && i + 1 < value.size() && value[i + 1] == ' ' ? ';' : value[i] == '\n' ? ' ' : value[i];
+  return text;
+}
+
+const char *nameOf(Purpose purpose) {
+  const char *const names[] = {"other", "upload", "copy", "result", "intermediate", "dynamic"};
+  return names[size_t(purpose)];
+}
+
+static std::atomic<const Name *(*)()> placeSource{nullptr};
+void setPlaceSource(const Name *(*source)()) { placeSource.store(source, std::memory_order_release); }
+const Name *currentPlace() {
+  auto *source = isOn() ? placeSource.load(std::memory_order_acquire) : nullptr;
+  return source ? source() : nullptr;
 }
 
 static thread_local std::vector<Record> regions;

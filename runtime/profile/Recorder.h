@@ -36,18 +36,32 @@ enum class Kind : uint8_t {
   Kernel,   ///< on a device: what = ProgramInfo, index = kernel, a = number of the execution, b = location
   Step,     ///< on a device: what = ProgramInfo, index = ProgramInfo::steps, a as above, b = location, c = turns of a loop, or ticks of waiting
   Transfer, ///< what = Name, a = bytes
-  Memory,   ///< what = the allocator, a = bytes (int64_t, negative if given back), b = bytes in use after that
+  Memory,   ///< what = the allocator, a = bytes (int64_t, negative if given back), b = bytes in use after that, c = address, index = Purpose,
+            ///< d = Name of the place that asked for it or null
+  Piece,    ///< a thread of the pool takes part in a step: what, index, a, device of the step (what = null: of none), b = 1 of a kernel, c = pieces
+  Wait,     ///< for the other threads of the pool, at the end of a step: as Piece, without c
 };
+
+/// What memory is for.
+enum class Purpose : uint8_t {
+  Other,
+  Upload,       ///< a value of the host
+  Copy,         ///< of a value that another device has, or that somebody else still reads
+  Result,       ///< of a program
+  Intermediate, ///< values inside of a program, all together
+  Dynamic,      ///< a value inside of a program whose size is known at run time
+};
+const char *nameOf(Purpose purpose);
 
 struct Record {
   uint64_t start = 0, end = 0; ///< ticks
   const void *what = nullptr;
-  uint64_t a = 0, b = 0, c = 0;
+  uint64_t a = 0, b = 0, c = 0, d = 0;
   uint32_t index = 0;
   uint16_t device = 0;
   Kind kind = Kind::Region;
 };
-static_assert(sizeof(Record) == 56);
+static_assert(sizeof(Record) == 64);
 
 /// Of a counter that goes on at the same rate on all processors; Timeline says what they are in nanoseconds.
 inline uint64_t ticks() {
@@ -70,27 +84,73 @@ inline bool isOn() { return state.load(std::memory_order_relaxed) & 1; }
 /// Keeps `record` if somebody records; counts it as lost where there is no room.
 void append(const Record &record);
 
-/// Records the time from construction to destruction. `name` is looked up only where somebody records.
-class Scope {
+/// Records the time from construction to destruction. `fill` sets what else there is to say; it is called only where somebody records, and the
+/// time begins after that unless it sets `start`.
+class ScopedRecord {
 public:
-  Scope(Kind kind, std::string_view name, std::string_view detail = {}) {
-    if (isOn()) [[unlikely]]
-      begin(kind, name, detail);
+  template <typename Fill>
+  explicit ScopedRecord(Fill fill) {
+    if (!isOn()) [[likely]]
+      return;
+    fill(record);
+    if (!record.start)
+      record.start = ticks();
   }
-  Scope(const Scope &) = delete;
-  ~Scope() {
+  ScopedRecord(const ScopedRecord &) = delete;
+  ~ScopedRecord() {
     if (record.start) [[unlikely]]
       finish();
   }
   bool isRecorded() const { return record.start != 0; }
-  void rename(std::string_view name);
-  void setDetail(std::string_view detail);
+
+protected:
+  Record record;
 
 private:
-  void begin(Kind kind, std::string_view name, std::string_view detail);
   void finish();
-  Record record;
 };
+
+/// The same of a name and what there is to say of it ("key=value, key=value"), which may be known only later.
+class Scope : public ScopedRecord {
+public:
+  Scope(Kind kind, std::string_view name, std::string_view detail = {})
+      : ScopedRecord([&](Record &made) {
+          made.kind = kind;
+          made.what = intern(name);
+          made.a = addressOf(detail);
+        }) {}
+  void rename(std::string_view name);
+  void setDetail(std::string_view detail) { record.a = isRecorded() ? addressOf(detail) : 0; }
+
+private:
+  static uint64_t addressOf(std::string_view detail);
+};
+
+/// `value` as the value of a key of a detail, where ", " and "=" have a meaning.
+std::string asDetail(std::string_view value);
+
+/// What this thread asks memory for while it lives. `place` says where the program asked for it, or null.
+class MemoryFor {
+public:
+  explicit MemoryFor(Purpose purpose, const Name *place = nullptr) : outer(current) { current = {purpose, place}; }
+  ~MemoryFor() { current = outer; }
+  MemoryFor(const MemoryFor &) = delete;
+  struct Use {
+    Purpose purpose = Purpose::Other;
+    const Name *place = nullptr;
+  };
+  static thread_local constinit Use current;
+
+private:
+  Use outer;
+};
+
+/// A front end that knows says which line of the user's program this thread is in; null where there is none. Asked only while somebody records.
+void setPlaceSource(const Name *(*source)());
+const Name *currentPlace();
+
+/// The step that this thread executes, where it is recorded: pieces of it that other threads run are recorded as parts of it.
+extern thread_local constinit const Record *currentStep;
 
 /// The same where begin and end are two calls, as in Python: regions of a thread nest. `details`: "key=value, key=value". One that begins while
 /// nobody records is not recorded.

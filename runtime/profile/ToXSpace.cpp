@@ -109,25 +109,17 @@ uint64_t flowOf(uint64_t execution) { return uint64_t(getpid()) << 40 | (executi
 
 std::string titleOf(const ProgramInfo &program) { return program.name + "(" + std::to_string(program.id) + ")"; }
 
-/// What says where the user's program asked for it. The column is of no use to a person.
-std::string_view placeOf(const ProgramInfo &program, uint64_t location) {
-  if (location >= program.locations.size())
-    return {};
-  std::string_view text = program.locations[location];
-  auto withoutNumber = [](std::string_view whole) {
-    size_t colon = whole.find_last_not_of("0123456789");
-    return colon != std::string_view::npos && whole[colon] == ':' && colon + 1 < whole.size() ? whole.substr(0, colon) : whole;
-  };
-  std::string_view shorter = withoutNumber(text);
-  return withoutNumber(shorter) != shorter ? shorter : text; // "train.py:12:3", but "train.py:12" as it is
-}
-
 void addDeviceRecord(PlaneBuilder &builder, const Record &record, const Timeline &timeline) {
   Plane &plane = builder.plane;
   if (record.kind == Kind::Memory) {
     uint32_t kind = builder.named("bytes in use");
-    builder.add(builder.line(kCounters, "_counters_"), kind, record,
-                {plane.number("bytes in use", record.b), plane.integer("change", int64_t(record.a))});
+    std::vector<Stat> stats{plane.number("bytes in use", record.b), plane.integer("change", int64_t(record.a)), plane.number("address", record.c)};
+    if (int64_t(record.a) >= 0) {
+      stats.push_back(plane.text("purpose", nameOf(Purpose(record.index))));
+      if (record.d)
+        stats.push_back(plane.text("source", *nameAt(record.d)));
+    }
+    builder.add(builder.line(kCounters, "_counters_"), kind, record, stats);
     return;
   }
   const auto &program = *static_cast<const ProgramInfo *>(record.what);
@@ -172,6 +164,9 @@ void addDeviceRecord(PlaneBuilder &builder, const Record &record, const Timeline
   builder.add(builder.line(kOps, "XLA Ops"), kind, record, stats);
 }
 
+/// Of what the pool runs for the host.
+const std::string kNoStep = "range of the host";
+
 void addHostRecord(PlaneBuilder &builder, Plane::Line &line, const Record &record, const std::string &hostPrefix) {
   Plane &plane = builder.plane;
   std::vector<Stat> stats;
@@ -180,6 +175,18 @@ void addHostRecord(PlaneBuilder &builder, Plane::Line &line, const Record &recor
     stats = {plane.text("hlo_module", program.name), plane.number("program_id", program.id), plane.number("run_id", record.a),
              plane.number("_pt", 0), plane.number("_p", flowOf(record.a))};
     builder.add(line, builder.named(hostPrefix + "ExecuteComputation"), record, stats);
+    return;
+  }
+  if (record.kind == Kind::Piece || record.kind == Kind::Wait) {
+    const auto *program = static_cast<const ProgramInfo *>(record.what);
+    const std::string &step = !program ? kNoStep : record.b ? program->kernels[record.index].name : program->steps[record.index].name;
+    if (program)
+      stats = {plane.text("hlo_op", step), plane.text("hlo_module", program->name), plane.number("run_id", record.a),
+               plane.number("device_ordinal", record.device)};
+    if (record.kind == Kind::Piece)
+      stats.push_back(plane.number("pieces", record.c));
+    stats.push_back(plane.text("category", record.kind == Kind::Piece ? "piece" : "wait"));
+    builder.add(line, builder.named(record.kind == Kind::Piece ? step : "wait for the pool"), record, stats);
     return;
   }
   const auto &name = *static_cast<const Name *>(record.what);

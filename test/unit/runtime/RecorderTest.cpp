@@ -3,6 +3,7 @@
 #include "TestPrograms.h"
 
 #include "runtime/base/Background.h"
+#include "runtime/base/ThreadPool.h"
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/Recorder.h"
 
@@ -257,6 +258,80 @@ TEST(Recorder, ExecutionsHaveTheirStepsTransfersAndMemory) {
   for (const Record &memory : found[Kind::Memory])
     EXPECT_EQ(recording.devices.at(memory.what), 0u);
   EXPECT_EQ(found[Kind::Memory][0].b, sizeof(float));
+  // What it is for, and which line asked; what is given back has the address of what was taken.
+  std::map<Purpose, std::vector<Record>> taken;
+  std::map<uint64_t, int64_t> atAddress;
+  for (const Record &memory : found[Kind::Memory]) {
+    if (int64_t(memory.a) > 0)
+      taken[Purpose(memory.index)].push_back(memory);
+    EXPECT_GE(atAddress[memory.c] += int64_t(memory.a), 0);
+  }
+  ASSERT_EQ(taken[Purpose::Upload].size(), 1u);
+  ASSERT_EQ(taken[Purpose::Result].size(), 3u);
+  for (const Record &memory : taken[Purpose::Result])
+    EXPECT_EQ(*reinterpret_cast<const Name *>(uintptr_t(memory.d)), "model.py:7");
+}
+
+TEST(Recorder, ThreadsOfThePoolSayWhatTheyWorkAt) {
+  ThreadPool pool(3);
+  std::atomic<int> others{0};
+  auto work = [&](const Record *step) {
+    others = 0;
+    struct Context {
+      std::atomic<int> &others;
+      std::thread::id caller;
+    } context{others, std::this_thread::get_id()};
+    currentStep = step;
+    // The caller goes on until another thread has come, and that one ends last.
+    EXPECT_EQ(pool.run(
+                  40, 1,
+                  [](void *given, int64_t, int64_t) -> int32_t {
+                    auto &own = *static_cast<Context *>(given);
+                    const bool isCaller = std::this_thread::get_id() == own.caller;
+                    own.others += !isCaller;
+                    std::this_thread::sleep_for(std::chrono::milliseconds(isCaller ? 1 : 2));
+                    return 0;
+                  },
+                  &context),
+              0);
+    currentStep = nullptr;
+  };
+  work(nullptr); // not recorded
+  ProgramInfo info;
+  Record step;
+  step.kind = Kind::Kernel;
+  step.what = &info;
+  step.index = 5;
+  step.a = 17;
+  step.device = 2;
+  Session session;
+  work(&step);
+  const int ofStep = others;
+  work(nullptr);
+  const int ofNone = others;
+  auto found = byKind(session.stop());
+  uint64_t pieces = 0, piecesOfNone = 0;
+  for (const Record &piece : found[Kind::Piece]) {
+    EXPECT_LT(piece.start, piece.end);
+    (piece.what ? pieces : piecesOfNone) += piece.c;
+    if (!piece.what)
+      continue;
+    EXPECT_EQ(piece.what, &info);
+    EXPECT_EQ(piece.index, 5u);
+    EXPECT_EQ(piece.a, 17u);
+    EXPECT_EQ(piece.b, 1u);
+    EXPECT_EQ(piece.device, 2u);
+  }
+  EXPECT_EQ(pieces, uint64_t(ofStep));
+  EXPECT_EQ(piecesOfNone, uint64_t(ofNone));
+  EXPECT_GT(pieces + piecesOfNone, 0u);
+  for (const Record &wait : found[Kind::Wait])
+    EXPECT_LT(wait.start, wait.end);
+}
+
+TEST(Recorder, DetailsKeepTheirForm) {
+  EXPECT_EQ(asDetail("mesh=2, shape (2, 3)\nnow"), "mesh:2; shape (2; 3) now");
+  EXPECT_EQ(currentPlace(), nullptr); // nobody records
 }
 
 TEST(Recorder, SmallLoopsStayOneCall) {
