@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
     ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Integers to negative integer powers are not allowed.\nZeroDivisionError\n"
                                  r"index 5 is out of bounds for dimension 0 with size 3\ntensor\(\[1.\], device='xla:0'\)\n" "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
-    ("profiling.md", r"3 \[2, 3, 4\]\nTrue\n"),
+    ("profiling.md", r"3 \[2, 3, 4\]\nTrue\nTrue True\n"),
     ("kernels.md", r"True\nTrue\nTrue\nTrue\n\(1, 4, 512, 64\)\nexpects the shape \(8, 128\) for output 0 of wrong, but got \(128,\)\n"),
     ("torch-custom-operations.md", r"\[\[5.0, 5.0\]\]\nTrue\n6.0\n4.0\n"),
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
