@@ -41,6 +41,10 @@ def _barrier(wait: bool = False, counts: bool = True, reset_scope: bool = True) 
     if counts and reset_scope:
         _XLAC._reset_scopes()
     _run_step_closures()
+    if counts and ("PT_XLA_DEBUG" in os.environ or "PT_XLA_DEBUG_LEVEL" in os.environ):
+        from .debug import _auto_metrics
+        if _auto_metrics.is_on():
+            _auto_metrics.after_step()
     if "XLA_METRICS_FILE" in os.environ:
         from .debug import metrics_saver
         metrics_saver.save_metrics()

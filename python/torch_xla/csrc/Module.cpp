@@ -7,6 +7,7 @@
 #include "python/torch_xla/csrc/Sharding.h"
 #include "tracing/Compile.h"
 #include "tracing/Executions.h"
+#include "tracing/Places.h"
 
 #include <torch/version.h>
 
@@ -69,6 +70,19 @@ PyObject *counters(PyObject *, PyObject *) {
   for (const auto &[name, value] : tracing::Metrics::get().counters()) {
     PyObject *number = PyLong_FromLongLong(value);
     PyDict_SetItemString(made, name.c_str(), number);
+    Py_DECREF(number);
+  }
+  return made;
+}
+
+/// {(what, "file:line"): how often}
+PyObject *countedPlacesPy(PyObject *, PyObject *) {
+  PyObject *made = PyDict_New();
+  for (const auto &[key, count] : tracing::countedPlaces()) {
+    PyObject *name = Py_BuildValue("(ss)", key.first.c_str(), key.second.c_str());
+    PyObject *number = PyLong_FromLongLong(count);
+    PyDict_SetItem(made, name, number);
+    Py_DECREF(name);
     Py_DECREF(number);
   }
   return made;
@@ -212,6 +226,8 @@ PyMethodDef methods[] = {
      "(tensors, onlyGivenUp=False): compiles and enqueues what these tensors need; donates only what the user gave up, if told so."},
     {"_hlo", hloTextOf, METH_O, "HLO text of a list of tensors."},
     {"_counters", counters, METH_NOARGS, ""},
+    {"_counted_places", countedPlacesPy, METH_NOARGS,
+     "{(what, file:line): count} of compilations (compile), values that were read (read) and operators on the CPU (aten::name), under PT_XLA_DEBUG."},
     {"_samples", samples, METH_NOARGS, ""},
     {"_clear_counters", clearCounters, METH_NOARGS, ""},
     {"_clear_metrics", clearMetrics, METH_NOARGS, ""},

@@ -2,6 +2,7 @@
 //===- OnCpu.cpp - Operators that the CPU computes -------------------------===//
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Trace.h"
+#include "tracing/Places.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -30,6 +31,8 @@ void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const OpInfo &info = infoOf(op);
   size_t count = info.kinds.size();
   tracing::Metrics::get().count(op.schema().name());
+  if (tracing::debugLevel())
+    tracing::countPlace(op.schema().name(), tracing::currentStack());
   tell(op.schema().name());
   torch::jit::Stack originals(stack->end() - long(count), stack->end());
   torch::jit::drop(*stack, count);

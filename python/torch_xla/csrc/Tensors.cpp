@@ -4,6 +4,7 @@
 #include "python/torch_xla/csrc/Sharding.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Liveness.h"
+#include "tracing/Places.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
@@ -504,6 +505,8 @@ Tensor toCpu(const Tensor &xla) {
   Tensor made = at::detail::empty_cpu(xla.sizes(), xla.scalar_type());
   tracing::Metrics::get().count("OutboundDataBytes", int64_t(made.nbytes()));
   tracing::Metrics::get().sample("InboundData", double(made.nbytes()));
+  if (tracing::debugLevel())
+    tracing::countPlace("read", tracing::currentStack());
   runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
   stopIfEnding();
   if (!status.ok())
