@@ -125,6 +125,29 @@ def test_000_2_003_29_analysis(tmp_path):
                      r"Post Compilation Analysis: Graph output size: [\d.]+ GB\n", ran.stderr), ran.stderr
 
 
+def test_000_3_003_28_auto_metrics(tmp_path):
+    """PT_XLA_DEBUG_LEVEL=2: the lines that the documents print of a program that compiles, reads and uses an operator of the CPU in every step."""
+    script = tmp_path / "train.py"
+    script.write_text("import torch, torch_xla, torch_xla.core.xla_model as xm\n"
+                      "library = torch.library.Library('aten', 'FRAGMENT')\n"
+                      "library.define('_ctc_loss_of_the_cpu(Tensor x) -> Tensor')\n"
+                      "library.impl('_ctc_loss_of_the_cpu', lambda x: x + 1, 'CPU')\n"
+                      "for step in range(12):\n"
+                      "    x = torch.ones(3 + step, device=xm.xla_device())\n"
+                      "    (torch.ops.aten._ctc_loss_of_the_cpu(x) * 2).sum().item()\n"
+                      "    xm.mark_step()\n")
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200,
+                         env=dict(os.environ, PT_XLA_DEBUG_LEVEL="2"))
+    assert ran.returncode == 0, ran.stderr
+    found = re.findall("^pt-xla-profiler: (.*)$", ran.stdout, re.M)
+    for text in (r"CompileTime too frequent: \d+ counts during 11 steps", r"TransferFromDeviceTime too frequent: \d+ counts during 11 steps",
+                 r"Op\(s\) not lowered: aten::_ctc_loss_of_the_cpu,  Please open a GitHub issue with the above op lowering requests\.",
+                 r"CompileTime too frequent: \d+ counts during 12 steps"):
+        place = [after for line, after in zip(found, found[1:]) if re.fullmatch(text, line)]
+        assert place and "train.py:7 (" in place[0], ran.stdout
+    assert re.search(r"Unlowered Op usage summary \(more of these ops, lower performance\)\n-+\nFRAME \(count=12\):\n.*train\.py:7\)", ran.stderr), ran.stderr
+
+
 def test_001_3_flash_attention():
     needs("experimental.custom_kernel")
     q, k, v = (torch.randn(2, 3, 8, 4) for _ in range(3))
