@@ -9,7 +9,8 @@ int millrace::tools::xlaProf(int argc, char **argv) {
   millrace::tools::Flags flags("xla-prof", "Says what takes the time in recordings (of MILLRACE_PROFILE, torch_xla.debug.profiler or jax.profiler), "
                                            "or converts them; those of several processes in one folder are taken together");
   flags.positional(&options.path, "FILE.xplane.pb|FOLDER");
-  flags.add("out", &options.out, "write a page (.html), what chrome://tracing and Perfetto read (.json), or one file for XProf (.xplane.pb)");
+  flags.add("out", &options.out, "write a page (.html), what chrome://tracing and Perfetto read (.json), what pprof reads (.pprof: time, "
+                                   ".memory.pprof: memory at its peak), or one file for XProf (.xplane.pb)");
   flags.add("top", &options.top, "rows per table");
   flags.add("json", &options.json, "print all tables as one JSON object");
   int status;

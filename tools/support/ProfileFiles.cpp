@@ -4,7 +4,9 @@
 
 #include "runtime/base/File.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/MemoryPeak.h"
 #include "runtime/profile/Page.h"
+#include "runtime/profile/Pprof.h"
 #include "runtime/profile/Summary.h"
 #include "tools/support/Source.h"
 
@@ -60,7 +62,8 @@ int profileFiles(const ProfileFilesOptions &options) {
   std::string text;
   if (options.out.empty()) {
     profile::Summary summary = profile::summarize(space);
-    text = options.json ? profile::toJson(summary) + "\n" : profile::toText(summary, options.top);
+    text = options.json ? profile::toJson(summary) + "\n"
+                        : profile::toText(summary, options.top) + profile::toText(profile::memoryPeaks(space), options.top);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
@@ -70,9 +73,13 @@ int profileFiles(const ProfileFilesOptions &options) {
     text = profile::chromeTrace(space);
   else if (options.out.ends_with(kEnding))
     text = encode(space);
+  else if (options.out.ends_with(".memory.pprof"))
+    text = profile::pprofOfMemory(space);
+  else if (options.out.ends_with(".pprof"))
+    text = profile::pprofOfTime(space);
   else
-    return fail("xla-prof", "--out expects a name that ends with .html (a page), .json (chrome://tracing, Perfetto) or .xplane.pb (XProf), "
-                            "but got '" + options.out + "'");
+    return fail("xla-prof", "--out expects a name that ends with .html (a page), .json (chrome://tracing, Perfetto), .pprof, .memory.pprof "
+                            "(pprof: time, the memory's peak) or .xplane.pb (XProf), but got '" + options.out + "'");
   if (runtime::Status status = runtime::writeFileAtomically(options.out, text); !status.ok())
     return fail("xla-prof", status.toString());
   return 0;
