@@ -83,9 +83,11 @@ from . import _torchvision_import as _torchvision_import  # noqa: E402
 
 _once("torchvision", _torchvision_import.install)
 
+from . import _generate as _generate  # noqa: E402
 from . import _transformers_import as _transformers_import  # noqa: E402
 
 _once("transformers", _transformers_import.install)
+_once("generate", _generate.install)
 
 from . import _accelerate_import as _accelerate_import  # noqa: E402
 
