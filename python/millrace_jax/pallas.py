@@ -223,7 +223,7 @@ class _Grid:
                 in_front = False
                 continue
             is_free = dimension in self.mapping.vmapped_dims or self.declared[dimension] or not has_scratch or (is_proven and in_front)
-            if size > 1 and is_free and all(_separates(out, dimension, size) for out in self.mapping.block_mappings_output):
+            if size > 1 and is_free and all(_separates(out, dimension, int(size)) for out in self.mapping.block_mappings_output):
                 found.append(dimension)
             elif size != 1:
                 in_front = False
@@ -253,9 +253,9 @@ class _Run:
         for block in call.mapping.block_mappings:
             places: dict[int, int] = {}
             for dimension in parallel:
-                for place in _identities(block, dimension)[:1]:
-                    if _covers(block, place, grid[dimension]):
-                        places[place] = dimension
+                for position in _identities(block, dimension)[:1]:
+                    if _covers(block, position, grid[dimension]):
+                        places[position] = dimension
             self.operands.append(_Operand(block, places))
         count = call.mapping.num_inputs
         self.inputs, self.results = self.operands[:count], self.operands[count:]

@@ -14,7 +14,6 @@ import numpy as np
 from jax import lax
 from jax._src import core, source_info_util, state
 from jax._src.interpreters import mlir
-from jax._src.lax import lax as lax_internal
 from jax._src.pallas import primitives
 from jax._src.pallas.mosaic import primitives as mosaic
 from jax._src.state import discharge, indexing
@@ -84,7 +83,7 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Ranged) else value
 
 
-_FOLDED = {
+_FOLDED: dict[Any, Callable[..., Any]] = {
     lax.add_p: operator.add, lax.sub_p: operator.sub, lax.mul_p: operator.mul, lax.min_p: min, lax.max_p: max, lax.eq_p: operator.eq,
     lax.ne_p: operator.ne, lax.lt_p: operator.lt, lax.le_p: operator.le, lax.gt_p: operator.gt, lax.ge_p: operator.ge,
     lax.and_p: operator.and_, lax.or_p: operator.or_, lax.neg_p: operator.neg,
@@ -106,7 +105,10 @@ def _compared(primitive: Any, x: Any, y: Any) -> bool | None:
     if primitive in _INVERSE:
         result = _compared(_INVERSE[primitive], x, y)
         return None if result is None else not result
-    (low, high), (other_low, other_high) = _bounds(x), _bounds(y)
+    bounds, other_bounds = _bounds(x), _bounds(y)
+    if bounds is None or other_bounds is None:
+        return None
+    (low, high), (other_low, other_high) = bounds, other_bounds
     if primitive is lax.eq_p:
         return False if high < other_low or other_high < low else None
     always, never = (high < other_low, low >= other_high) if primitive is lax.lt_p else (high <= other_low, low > other_high)
@@ -135,12 +137,13 @@ def _folded(equation: Any, values: Sequence[Any]) -> Any:
             return None
         result = _FOLDED[primitive](*(value.item() for value in values))
         return np.asarray(result).astype(out.dtype)[()]
-    if all(_bounds(value) is not None for value in values):
+    ranges = [bounds for value in values if (bounds := _bounds(value)) is not None]
+    if len(ranges) == len(values):
         if out.dtype.kind == "b" and len(values) == 2 and primitive in (lax.eq_p, lax.ne_p, lax.lt_p, lax.le_p, lax.gt_p, lax.ge_p):
             result = _compared(primitive, *values)
             return None if result is None else np.bool_(result)
         if primitive in (lax.add_p, lax.sub_p, lax.min_p, lax.max_p):
-            (low, high), (other_low, other_high) = _bounds(values[0]), _bounds(values[1])
+            (low, high), (other_low, other_high) = ranges
             if primitive is lax.sub_p:
                 other_low, other_high = other_high, other_low
             ends = [_FOLDED[primitive](low, other_low), _FOLDED[primitive](high, other_high)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pallas kernels get their lowering when a program imports Pallas: JAX without it starts a second sooner."""
 import contextlib
+import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 _MODULE = "jax._src.pallas.pallas_call"
 
 
-class _Loader:
+class _Loader(importlib.abc.Loader):
     """Pallas' loader; the rule is registered after the module ran."""
 
     def __init__(self, loader: Any):
