@@ -31,6 +31,7 @@ COLUMNS = ("data", "fsdp", "tensor", "2-d")
 SMALL: dict[str, dict[str, int]] = {
     "gpt2": dict(layers=2, width=256, heads=8, words=2048, length=128, batch=16), "bert": dict(layers=2, width=256, heads=8, words=2048, length=128, batch=16),
     "llama": dict(layers=2, width=256, heads=8, inner=768, words=2048, length=128, batch=16),
+    "gemma": dict(layers=2, width=256, heads=4, inner=1024, words=2048, length=128, batch=16, depth=64),
     "experts": dict(layers=1, width=128, heads=8, count=8, inner=256, length=64, batch=16), "resnet50": dict(batch=8, size=32),
     "unet": dict(batch=16, size=32, width=16)}
 
@@ -39,12 +40,12 @@ def compiler() -> str:
     return os.path.join(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"), "bin", "xla-compile")
 
 
-def simulated(path: str, extra: list[str]) -> tuple[dict[str, Any], float]:
-    """What --simulate says of the StableHLO file, and the seconds that took."""
+def simulated(path: str, extra: list[str], cache: str = "off") -> tuple[dict[str, Any], float]:
+    """What --simulate says of the StableHLO file, and the seconds that took. `cache`: the folder that plans are kept in."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
-        done = subprocess.run([compiler(), path, "--simulate", "-o", out, *extra], capture_output=True, text=True, timeout=3600)
+        done = subprocess.run([compiler(), path, "--simulate", f"--cache-dir={cache}", "-o", out, *extra], capture_output=True, text=True, timeout=3600)
         if done.returncode:
             raise RuntimeError(f"xla-compile {path} {' '.join(extra)}: {done.stderr.strip()[-600:]}")
         with open(out) as file:

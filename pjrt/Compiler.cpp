@@ -19,6 +19,7 @@
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Progress.h"
 #include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
 #include "runtime/cache/CachedProgram.h"
@@ -163,6 +164,12 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
   if (!options)
     return rt::invalidArgument(llvm::toString(options.takeError()));
   options->threads = rt::availableCpus();
+  rt::Progress progress("automatic sharding");
+  options->progress = [&](const std::string &what) { progress.show(what); };
+  if (rt::StatusOr<rt::Cache *> cache = rt::processCache()) {
+    rt::ByteStore store = rt::planStore(**cache);
+    options->plans = {store.find, store.store};
+  }
   if (!asked.mesh.empty()) {
     if (llvm::Error error = sharding::applyMesh(module, asked.mesh, "millrace_auto_sharding"))
       return rt::invalidArgument(llvm::toString(std::move(error)));

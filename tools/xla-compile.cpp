@@ -29,7 +29,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
   flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
-  flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; used where no stop is printed");
+  flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; programs are used where no stop is printed");
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
   flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("relaxed", &options.relaxed, "regroup sums and products of floats where that is faster; the default keeps the specification's order");
@@ -54,7 +54,8 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   if (llvm::Error error = devices.applyMesh(*module))
     return tools::fail("xla-compile", llvm::toString(std::move(error)));
   tools::adoptMesh(*module, ~0u);
-  auto planned = devices.applyPlan(*module);
+  tools::CacheSettings cache{cacheDir == "off" ? tools::CacheUse::Off : tools::CacheUse::On, cacheDir == "off" ? "" : cacheDir};
+  auto planned = devices.applyPlan(*module, cache);
   if (!planned)
     return tools::fail("xla-compile", llvm::toString(planned.takeError()));
   if (std::optional<int> reported = devices.report(*module, *planned, input, output))
@@ -77,9 +78,8 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   CompileReport report;
   if (emit != "stablehlo") {
     // Stops, and times of passes, are there only when something is compiled.
-    tools::CacheSettings cache;
-    cache.use = emit == "object" && !showTime && cacheDir != "off" ? tools::CacheUse::On : tools::CacheUse::Off;
-    cache.folder = cacheDir == "off" ? "" : cacheDir;
+    if (emit != "object" || showTime)
+      cache.use = tools::CacheUse::Off;
     auto compiled = tools::compileCached(*module, options, cache, report);
     if (!compiled)
       return tools::fail("xla-compile", llvm::toString(compiled.takeError()));

@@ -12,11 +12,13 @@
 #include "passes/spmd/Placement.h"
 #include "passes/chlo/Passes.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
 #include "tracing/XlaFlags.h"
 
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
@@ -26,6 +28,8 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <optional>
 
 namespace millrace::tracing {
@@ -145,9 +149,82 @@ std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std:
 
 } // namespace
 
-/// Chooses shardings; nothing without a mesh. Arguments of fewer than `smallest` elements stay whole if nothing else is said of them.
+/// Programs whose shardings were chosen by planArguments() and which have not been compiled yet: they are not planned a second time, with what is
+/// split by then.
+namespace {
+class PlannedPrograms {
+public:
+  struct Planned {
+    std::string program;                ///< bytecode
+    std::vector<std::string> arguments; ///< how they are split
+  };
+  void add(const std::string &key, Planned planned) {
+    constexpr size_t mostKept = 16; // of which most are compiled at once
+    std::lock_guard lock(mutex);
+    if (programs.size() >= mostKept)
+      programs.clear();
+    programs[key] = std::move(planned);
+  }
+  std::optional<Planned> take(const std::string &key) {
+    std::lock_guard lock(mutex);
+    auto found = programs.extract(key);
+    return found ? std::optional<Planned>(std::move(found.mapped())) : std::nullopt;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<std::string, Planned> programs; ///< guarded by mutex
+};
+} // namespace
+
+static PlannedPrograms &plannedPrograms() {
+  static auto *shared = new PlannedPrograms; // threads may compile while the process ends
+  return *shared;
+}
+
+/// How XLA writes the argument's annotation; empty of what is whole.
+static std::string annotationOf(mlir::func::FuncOp function, unsigned argument, mlir::ModuleOp module) {
+  if (auto text = function.getArgAttrOfType<mlir::StringAttr>(argument, sharding::hloShardingName))
+    return text.getValue() == "{replicated}" ? std::string() : text.str();
+  auto sharding = function.getArgAttrOfType<sdy::TensorShardingAttr>(argument, sdy::shardingAttrName);
+  if (!sharding)
+    return {};
+  spmd::Placement placement;
+  for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
+    placement.push_back(dim.getAxes().empty() ? spmd::Tiles() : spmd::tilesOfAxes(dim.getAxes(), sharding.getMesh(module)));
+  return spmd::isWhole(placement) ? std::string() : sdy::toString(spmd::describe(placement, sharding.getMesh(module).getTotalSize()));
+}
+
+/// The program without what is said of its arguments' parts, and the mesh.
+static std::string keyOfPlan(mlir::ModuleOp module, const std::string &mesh) {
+  mlir::OwningOpRef<mlir::ModuleOp> bare = withoutPlaces(module);
+  if (auto function = bare->lookupSymbol<mlir::func::FuncOp>(findEntry(*bare)))
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      for (llvm::StringRef name : {llvm::StringRef(sharding::hloShardingName), llvm::StringRef(sdy::shardingAttrName)})
+        function.removeArgAttr(i, name);
+  runtime::CacheKey key;
+  key.add("mesh", mesh);
+  for (auto &[name, value] : cacheKeyParts(*bare, {}))
+    key.add(name, value);
+  return key.digest();
+}
+
+/// The module with the shardings that planArguments() chose, if its arguments are split as they were to be; else null.
+static mlir::OwningOpRef<mlir::ModuleOp> alreadyPlanned(mlir::ModuleOp module, const std::string &mesh) {
+  std::optional<PlannedPrograms::Planned> planned = plannedPrograms().take(keyOfPlan(module, mesh));
+  auto function = module.lookupSymbol<mlir::func::FuncOp>(findEntry(module));
+  if (!planned || !function || planned->arguments.size() != function.getNumArguments())
+    return nullptr;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (annotationOf(function, i, module) != planned->arguments[i])
+      return nullptr;
+  return mlir::parseSourceString<mlir::ModuleOp>(planned->program, module.getContext());
+}
+
+/// Chooses shardings; nothing without a mesh or of a program for one device. Arguments of fewer than `smallest` elements stay whole if nothing else is said of them.
 static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, int64_t smallest) {
-  if (mesh.empty())
+  auto partitions = module->getAttrOfType<mlir::IntegerAttr>("mhlo.num_partitions");
+  if (mesh.empty() || !partitions || partitions.getInt() < 2)
     return mlir::success();
   auto function = module.lookupSymbol<mlir::func::FuncOp>(findEntry(module));
   for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
@@ -160,7 +237,17 @@ static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &m
   autosharding::AutoShardingOptions options;
   options.mesh = mesh;
   options.threads = runtime::availableCpus();
-  return autosharding::autoShard(module, options);
+  runtime::Progress progress("automatic sharding");
+  options.progress = [&](const std::string &what) { progress.show(what); };
+  if (runtime::StatusOr<runtime::Cache *> cache = cacheInUse()) {
+    runtime::ByteStore store = runtime::planStore(**cache);
+    options.plans = {store.find, store.store};
+  }
+  autosharding::AutoShardingReport report;
+  if (failed(autosharding::autoShard(module, options, &report)))
+    return mlir::failure();
+  Metrics::get().count(report.isStored ? "AutoShardingPlanHit" : "AutoShardingPlanMiss");
+  return mlir::success();
 }
 
 runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &text, const std::string &mesh, int64_t smallest) {
@@ -175,18 +262,17 @@ runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &tex
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (module && text.find("@mark_") != std::string::npos)
     removeMarks(*module);
+  const std::string key = module ? keyOfPlan(*module, mesh) : std::string();
   if (!module || failed(shardOver(*module, mesh, smallest)))
     return runtime::internalError("automatic sharding: " + errors);
   auto function = module->lookupSymbol<mlir::func::FuncOp>(findEntry(*module));
-  std::vector<std::string> texts(function.getNumArguments());
+  PlannedPrograms::Planned planned;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto sharding = function.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName)) {
-      spmd::Placement placement;
-      for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
-        placement.push_back(dim.getAxes().empty() ? spmd::Tiles() : spmd::tilesOfAxes(dim.getAxes(), sharding.getMesh(*module)));
-      if (!spmd::isWhole(placement))
-        texts[i] = sdy::toString(spmd::describe(placement, sharding.getMesh(*module).getTotalSize()));
-    }
+    planned.arguments.push_back(annotationOf(function, i, *module));
+  std::vector<std::string> texts = planned.arguments;
+  llvm::raw_string_ostream stream(planned.program);
+  if (succeeded(mlir::writeBytecodeToFile(*module, stream)))
+    plannedPrograms().add(key, std::move(planned));
   return texts;
 }
 
@@ -210,7 +296,10 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   if (text.find("@mark_") != std::string::npos)
     removeMarks(*module);
   // Who launches it has split what is to be split.
-  if (failed(shardOver(*module, mesh, std::numeric_limits<int64_t>::max())))
+  mlir::OwningOpRef<mlir::ModuleOp> planned = mesh.empty() ? nullptr : alreadyPlanned(*module, mesh);
+  if (planned)
+    module = std::move(planned);
+  else if (failed(shardOver(*module, mesh, std::numeric_limits<int64_t>::max())))
     return runtime::internalError(errors);
   CompileOptions options;
   options.prepared = &session.passes();

@@ -14,7 +14,8 @@ namespace millrace::tracing {
 /// What is not annotated is split over `mesh` ("a=2,b=4") automatically (passes/autosharding), unless that is empty.
 runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text, const std::string &mesh = {});
 /// How each argument of the program would be split then: strings as XLA writes them, empty of those that stay whole, as those of fewer than
-/// `smallest` elements do.
+/// `smallest` elements do. compileText() of the same program with its arguments split like that does not plan again. Plans are looked up and kept in
+/// the cache, too: AutoShardingPlanHit and AutoShardingPlanMiss are counted.
 runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &text, const std::string &mesh, int64_t smallest);
 /// The program as HLO text (lowering/hlo).
 runtime::StatusOr<std::string> hloText(const std::string &text);

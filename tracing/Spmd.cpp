@@ -131,7 +131,7 @@ runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &
   if (auto found = planned.find(plan.key); found != planned.end())
     return found->second;
   runtime::StatusOr<std::string> text =
-      emitProgram(plan, roots, {matchDonations(plan, roots, dyingLeaves(plan, roots)), /*packNumbers=*/false, /*withPlaces=*/false, numPartitions, replicas()});
+      emitProgram(plan, roots, {matchDonations(plan, roots, dyingLeaves(plan, roots)), /*packNumbers=*/true, /*withPlaces=*/true, numPartitions, replicas()});
   if (!text)
     return text.status();
   runtime::StatusOr<std::vector<std::string>> made = planArguments(*text, mesh, kSmallestSplit);
@@ -140,6 +140,12 @@ runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &
     std::fprintf(stderr, "torch_xla: tensors of a program stay whole, because it cannot be planned: %s\n", std::string(made.status().message()).c_str());
     made = std::vector<std::string>(plan.leaves.size());
   }
+  // Numbers are no arguments of their own.
+  std::vector<std::string> byLeaf(plan.leaves.size());
+  for (size_t i = 0, argument = 0; i < plan.leaves.size(); ++i)
+    if (!plan.leaves[i].node->isNumber() && argument < made->size())
+      byLeaf[i] = (*made)[argument++];
+  made = std::move(byLeaf);
   if (planned.size() >= mostKnown)
     planned.clear();
   planned.emplace(plan.key, *made);

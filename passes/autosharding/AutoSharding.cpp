@@ -6,9 +6,10 @@
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/autosharding/Passes.h"
 #include "passes/autosharding/ProgramProblem.h"
+#include "passes/autosharding/StoredPlans.h"
 #include "passes/autosharding/solver/Solve.h"
-#include "passes/sharding/mesh/MeshText.h"
 #include "passes/sharding/exchange/RoundTrip.h"
+#include "passes/sharding/mesh/MeshText.h"
 #include "passes/spmd/Partition.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -81,9 +82,20 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
   Options solving;
   solving.iterations = options.iterations;
   solving.threads = options.threads;
-  Solution solution = solve(program.problem, solving);
+  if (options.progress)
+    solving.progress = [&](const Progress &now) {
+      std::string best = now.found && now.bound > 0 ? llvm::formatv(", {0:f3} ms, at most {1:f1} % above the best", now.cost / kTicksPerSecond * 1e3,
+                                                                    100 * std::max(0.0, now.cost / now.bound - 1))
+                                                          .str()
+                                                    : std::string();
+      options.progress(llvm::formatv("choosing shardings of {0} values, iteration {1}{2}", program.problem.nodes.size(), now.iteration + 1, best).str());
+    };
+  bool isStored = false;
+  Solution solution = solveStored(program.problem, solving, options.plans, &isStored);
   if (!solution.found)
     return emitError(module.getLoc(), "automatic sharding finds no plan: ") << solution.message;
+  if (report && options.explains)
+    report->tensors = program.explain(solution.choices);
   program.apply(solution.choices);
   if (report) {
     ProgramProblem::Estimate estimate = program.estimate(solution.choices);
@@ -93,6 +105,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     report->peak = program.peak(solution.choices);
     report->bound = double(solution.bound) / kTicksPerSecond;
     report->gap = solution.gap;
+    report->isStored = isStored;
     report->variables = program.problem.nodes.size();
     report->edges = program.problem.edges.size();
   }

@@ -4,6 +4,7 @@
 // annotated value with its shardings. An edge costs what it takes to reshard a value for its reader.
 #pragma once
 
+#include "passes/autosharding/AutoSharding.h"
 #include "passes/autosharding/CostModel.h"
 #include "passes/autosharding/solver/Problem.h"
 #include "passes/sharding/propagation/ModuleGraph.h"
@@ -34,6 +35,9 @@ public:
   Estimate estimate(llvm::ArrayRef<uint32_t> choices) const;
   /// The bytes of values on a device at the worst time.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
+
+  /// Every tensor, in the order of the program. Before apply().
+  std::vector<PlannedTensor> explain(llvm::ArrayRef<uint32_t> choices) const;
 
 private:
   /// How a tensor is split, by the choice of a variable. `variable` is -1 of tensors without dimensions.

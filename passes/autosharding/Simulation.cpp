@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "passes/autosharding/Work.h"
+#include "passes/sharding/explain/Explanation.h"
 #include "passes/spmd/Communication.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,13 +45,42 @@ struct Simulator {
   const Machine &machine;
   Simulation &result;
   std::map<std::string, SimulatedCollective> kinds;
+  double waited = 0, received = 0;
+
+  double seconds() const {
+    double sum = result.computing;
+    for (auto &[name, kind] : kinds)
+      sum += kind.seconds;
+    return sum;
+  }
+
+  /// With an entry in the timeline. `alive`: bytes.
+  void record(Operation &op, int64_t alive) {
+    SimulatedStep step;
+    step.begin = seconds();
+    waited = received = 0;
+    visit(op, 1);
+    step.seconds = seconds() - step.begin;
+    if (step.seconds <= 0)
+      return;
+    step.name = op.getName().stripDialect().str();
+    step.line = sharding::lineOf(op.getLoc());
+    step.waiting = waited, step.bytes = received, step.alive = alive;
+    step.isCollective = spmd::communicationOf(&op).has_value();
+    result.steps.push_back(std::move(step));
+  }
 
   void visit(Operation &op, double times) {
     if (std::optional<spmd::Cost> cost = spmd::communicationOf(&op)) {
       SimulatedCollective &kind = kinds[op.getName().stripDialect().str()];
       kind.count += 1;
       kind.bytes += times * double(cost->received);
-      kind.seconds += times * secondsOfTransfer(linkOf(&op, machine), cost->messages, double(cost->received));
+      const Link &link = linkOf(&op, machine);
+      kind.seconds += times * secondsOfTransfer(link, cost->messages, double(cost->received));
+      double waits = cost->received > 0 ? times * double(cost->messages) * link.seconds : 0;
+      kind.waiting += waits;
+      waited += waits;
+      received += times * double(cost->received);
       return;
     }
     bool isLoop = isa<WhileOp>(op);
@@ -65,12 +95,20 @@ struct Simulator {
     auto bytes = [](ValueRange values) { return llvm::map_to_vector(values, [](Value value) { return double(bytesOf(value)); }); };
     double flops = flopsOf(&op), moved = bytesMoved(&op, bytes(op.getOperands()), bytes(op.getResults()));
     result.flops += times * flops;
-    result.computing += times * secondsOfWork(machine, &op, flops, moved);
+    double seconds = times * secondsOfWork(machine, &op, flops, moved);
+    bool isArithmetic = flops > 0 && secondsOfWork(machine, &op, flops, 0) >= secondsOfWork(machine, &op, 0, moved);
+    result.computing += seconds;
+    result.operations += seconds > 0;
+    if (isArithmetic) {
+      result.arithmetic += seconds;
+      result.arithmeticOperations += 1;
+    }
   }
 };
 
-/// The bytes alive at a time, at most. Values live from their operation to their last reader, arguments all the time.
-int64_t peakOf(func::FuncOp function, int64_t arguments) {
+/// Calls `visit` with every operation and the bytes that are alive while it runs. Values live from their operation to their last reader, arguments
+/// all the time.
+void forEachAlive(func::FuncOp function, int64_t arguments, llvm::function_ref<void(Operation &, int64_t)> visit) {
   Block &block = function.getBody().front();
   llvm::DenseMap<Operation *, int64_t> freed;
   for (Operation &op : block)
@@ -84,15 +122,14 @@ int64_t peakOf(func::FuncOp function, int64_t arguments) {
       if (!movesNothing(&op))
         freed[last] += bytesOf(value);
     }
-  int64_t alive = arguments, peak = arguments;
+  int64_t alive = arguments;
   for (Operation &op : block) {
     if (!movesNothing(&op))
       for (Value value : op.getResults())
         alive += bytesOf(value);
-    peak = std::max(peak, alive);
+    visit(op, alive);
     alive -= freed.lookup(&op);
   }
-  return peak;
 }
 
 } // namespace
@@ -102,6 +139,19 @@ double Simulation::communicating() const {
   for (const SimulatedCollective &kind : collectives)
     seconds += kind.seconds;
   return seconds;
+}
+
+std::vector<SimulatedPart> Simulation::parts() const {
+  std::vector<SimulatedPart> parts = {{"computing, limited by arithmetic", arithmetic, 0, arithmeticOperations},
+                                      {"computing, limited by memory", computing - arithmetic, 0, operations - arithmeticOperations}};
+  double waiting = 0;
+  for (const SimulatedCollective &kind : collectives) {
+    parts.push_back({kind.name, kind.seconds - kind.waiting, kind.bytes, kind.count});
+    waiting += kind.waiting;
+  }
+  if (!collectives.empty())
+    parts.push_back({"idle, waiting for messages", waiting, 0, 0});
+  return parts;
 }
 
 Simulation simulate(ModuleOp module, const Machine &machine) {
@@ -114,9 +164,12 @@ Simulation simulate(ModuleOp module, const Machine &machine) {
     for (BlockArgument argument : function.getArguments())
       arguments += bytesOf(argument);
     result.argumentBytes = std::max(result.argumentBytes, arguments);
-    result.peakBytes = std::max(result.peakBytes, peakOf(function, arguments));
-    for (Operation &op : function.getBody().front())
-      simulator.visit(op, 1);
+    result.peakBytes = std::max(result.peakBytes, arguments);
+    const bool isMain = function.isPublic();
+    forEachAlive(function, arguments, [&](Operation &op, int64_t alive) {
+      result.peakBytes = std::max(result.peakBytes, alive);
+      isMain ? simulator.record(op, alive) : simulator.visit(op, 1);
+    });
   }
   for (auto &[name, kind] : simulator.kinds) {
     kind.name = name;
@@ -131,13 +184,16 @@ void print(const Simulation &simulation, const AutoShardingReport *planned, cons
                       simulation.computing * 1e3, simulation.flops / 1e9);
   for (const SimulatedCollective &kind : simulation.collectives)
     os << llvm::formatv("{0,14:f3} ms in {1} {2}, {3:f0} bytes received\n", kind.seconds * 1e3, kind.count, kind.name, kind.bytes);
+  for (const SimulatedPart &part : simulation.parts())
+    os << llvm::formatv("{0,14:f1} % {1}\n", simulation.seconds() > 0 ? 100 * part.seconds / simulation.seconds() : 0.0, part.name);
   os << llvm::formatv("{0,14} bytes of arguments\n{1,14} bytes of values at the worst time, of {2}\n", simulation.argumentBytes,
                       simulation.peakBytes, machine.memoryBytes);
   os << llvm::formatv("{0,14:f1} % of the machine's arithmetic\n",
                       simulation.seconds() > 0 ? 100 * simulation.flops / machine.flopsPerSecond / simulation.seconds() : 0.0);
   if (planned)
-    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind\n",
-                        (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, planned->gap * 100);
+    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind{4}\n",
+                        (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, planned->gap * 100,
+                        planned->isStored ? ", and was in the cache" : "");
 }
 
 void printJson(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os) {
@@ -146,6 +202,7 @@ void printJson(const Simulation &simulation, const AutoShardingReport *planned, 
     json.attribute("machine", machine.name);
     json.attribute("seconds", simulation.seconds());
     json.attribute("computing", simulation.computing);
+    json.attribute("arithmetic", simulation.arithmetic);
     json.attribute("flops", simulation.flops);
     json.attribute("argument_bytes", simulation.argumentBytes);
     json.attribute("peak_bytes", simulation.peakBytes);
@@ -156,6 +213,7 @@ void printJson(const Simulation &simulation, const AutoShardingReport *planned, 
         json.attribute("bytes", planned->bytes);
         json.attribute("peak_bytes", planned->peak);
         json.attribute("gap", planned->gap);
+        json.attribute("cached", planned->isStored);
       });
     json.attributeObject("collectives", [&] {
       for (const SimulatedCollective &kind : simulation.collectives)
@@ -163,6 +221,7 @@ void printJson(const Simulation &simulation, const AutoShardingReport *planned, 
           json.attribute("count", kind.count);
           json.attribute("seconds", kind.seconds);
           json.attribute("bytes", kind.bytes);
+          json.attribute("waiting", kind.waiting);
         });
     });
   });

@@ -27,7 +27,11 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t entryFormat = 1;
 constexpr size_t trailerSize = 16;
-constexpr std::string_view programExtension = ".mrc", kernelExtension = ".mrk";
+constexpr std::string_view programExtension = ".mrc", kernelExtension = ".mrk", planExtension = ".mrs";
+
+std::string_view extensionOf(EntryKind kind) {
+  return kind == EntryKind::Program ? programExtension : kind == EntryKind::Kernel ? kernelExtension : planExtension;
+}
 
 /// Structure and checksum; nullptr (and why) for anything but an intact entry.
 const fb::CacheEntry *verify(std::string_view bytes, std::string &why) {
@@ -63,12 +67,13 @@ struct EntryFile {
 };
 
 /// Appends the entries below `folder`: those of programs, or all. How many names it went through.
-size_t appendEntries(const fs::path &folder, bool kernels, std::vector<EntryFile> &files) {
+size_t appendEntries(const fs::path &folder, bool all, std::vector<EntryFile> &files) {
   size_t names = 0;
   std::error_code error;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
   for (; !error && it != end; it.increment(error), ++names) {
-    if (it->path().extension() != programExtension && !(kernels && it->path().extension() == kernelExtension))
+    const fs::path extension = it->path().extension();
+    if (extension != programExtension && !(all && (extension == kernelExtension || extension == planExtension)))
       continue;
     struct stat info;
     if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode))
@@ -81,7 +86,7 @@ size_t appendEntries(const fs::path &folder, bool kernels, std::vector<EntryFile
 
 std::vector<EntryFile> listEntries(const std::string &folder) {
   std::vector<EntryFile> files;
-  appendEntries(folder, /*kernels=*/true, files);
+  appendEntries(folder, /*all=*/true, files);
   return files;
 }
 
@@ -97,7 +102,7 @@ std::vector<EntryFile> listRecentPrograms(const std::string &folder, size_t name
   std::vector<EntryFile> files;
   size_t seen = 0;
   for (size_t i = 0; i < folders.size() && seen < names; ++i)
-    seen += appendEntries(folders[i].second, /*kernels=*/false, files);
+    seen += appendEntries(folders[i].second, /*all=*/false, files);
   return files;
 }
 
@@ -225,8 +230,7 @@ void Cache::warnOnce(const std::string &what, const std::string &message) const 
 }
 
 std::string Cache::path(const std::string &digest, EntryKind kind) const {
-  return settings.folder + "/" + digest.substr(0, 2) + "/" + digest +
-         std::string(kind == EntryKind::Program ? programExtension : kernelExtension);
+  return settings.folder + "/" + digest.substr(0, 2) + "/" + digest + std::string(extensionOf(kind));
 }
 
 std::shared_ptr<void> Cache::turn(const CacheKey &key) const {
@@ -251,7 +255,16 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, 
   std::string digest = key.digest(), file = path(digest, kind), why;
   auto count = [&](bool hit) {
     std::lock_guard lock(mutex);
-    ++(kind == EntryKind::Program ? (hit ? counters.hits : counters.misses) : (hit ? counters.kernelHits : counters.kernelMisses));
+    switch (kind) {
+    case EntryKind::Program:
+      ++(hit ? counters.hits : counters.misses);
+      break;
+    case EntryKind::Kernel:
+      ++(hit ? counters.kernelHits : counters.kernelMisses);
+      break;
+    case EntryKind::Plan:
+      ++(hit ? counters.planHits : counters.planMisses);
+    }
   };
   StatusOr<FileContent> content = readWholeFile(file);
   if (content) {

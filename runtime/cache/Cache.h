@@ -3,7 +3,8 @@
 // A folder of files, one per entry, shared by any number of processes without locks: entries are written to temporary
 // files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read. Processes that want an entry which is not
 // there may take turns, so that one makes it for all.
-//   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels; <folder>/usage: how much there is
+//   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels, .mrs for plans of shardings;
+//   <folder>/usage: how much there is
 // The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by
 // comparing with the stored entries: which parts of the most similar one differ.
 #pragma once
@@ -50,11 +51,12 @@ struct CacheOptions {
 StatusOr<CacheOptions> cacheOptionsFromEnvironment();
 
 /// What a key stands for. Misses are explained among entries of one kind.
-enum class EntryKind { Program, Kernel };
+enum class EntryKind { Program, Kernel, Plan };
 
 struct CacheStats {
   uint64_t hits = 0, misses = 0; ///< of programs
   uint64_t kernelHits = 0, kernelMisses = 0;
+  uint64_t planHits = 0, planMisses = 0; ///< of shardings that were chosen automatically
   uint64_t writes = 0, damaged = 0, evicted = 0;
 };
 

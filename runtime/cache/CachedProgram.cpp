@@ -25,7 +25,7 @@ StatusOr<Cache *> processCache() {
   return shared->cache.get();
 }
 
-ByteStore kernelStore(Cache &cache) {
+static ByteStore storeOf(Cache &cache, EntryKind kind) {
   ByteStore store;
   if (cache.options().mode == CacheMode::Off)
     return store;
@@ -35,16 +35,18 @@ ByteStore kernelStore(Cache &cache) {
       key.add(name, value);
     return key;
   };
-  store.find = [&cache, keyOf](const ByteStore::Key &parts) -> std::optional<std::string> {
-    std::optional<Cache::Hit> hit = cache.find(keyOf(parts), nullptr, EntryKind::Kernel);
+  store.find = [&cache, kind, keyOf](const ByteStore::Key &parts) -> std::optional<std::string> {
+    std::optional<Cache::Hit> hit = cache.find(keyOf(parts), nullptr, kind);
     return hit ? std::optional<std::string>(hit->value) : std::nullopt;
   };
   if (cache.options().mode == CacheMode::ReadWrite)
-    store.store = [&cache, keyOf](const ByteStore::Key &parts, std::string_view value) {
-      cache.store(keyOf(parts), value, EntryKind::Kernel);
-    };
+    store.store = [&cache, kind, keyOf](const ByteStore::Key &parts, std::string_view value) { cache.store(keyOf(parts), value, kind); };
   return store;
 }
+
+ByteStore kernelStore(Cache &cache) { return storeOf(cache, EntryKind::Kernel); }
+
+ByteStore planStore(Cache &cache) { return storeOf(cache, EntryKind::Plan); }
 
 StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
                                       bool explain) {

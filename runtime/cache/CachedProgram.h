@@ -14,6 +14,8 @@ StatusOr<Cache *> processCache();
 
 /// The kernels of `cache`, which must live as long: for CompileOptions::kernelStore. Both functions are empty if the cache is off.
 ByteStore kernelStore(Cache &cache);
+/// Likewise plans of shardings: for AutoShardingOptions::plans.
+ByteStore planStore(Cache &cache);
 
 struct CachedProgram {
   std::shared_ptr<const Program> program;

@@ -13,6 +13,7 @@ from benchmarks import auto_sharding
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 SIZES = {"gpt2": dict(layers=2, width=256, heads=4, words=1024, length=128, batch=32), "bert": dict(layers=2, width=256, heads=4, words=1024, length=128, batch=32),
          "llama": dict(layers=2, width=256, heads=4, inner=768, words=1024, length=128, batch=32),
+         "gemma": dict(layers=2, width=256, heads=4, inner=1024, words=1024, length=128, batch=32, depth=64),
          "experts": dict(layers=1, width=128, heads=4, count=8, inner=256, length=64, batch=16), "unet": dict(batch=32, size=32, width=16)}
 
 # Lowering needs several devices of jaxlib's own client, so it happens in a process of its own.
@@ -70,6 +71,20 @@ def test_less_memory_costs_time_and_too_little_is_an_error(programs):
     assert tight["peak_bytes"] <= limit and tight["seconds"] > free["planned"]["seconds"]
     with pytest.raises(RuntimeError, match="automatic sharding finds no plan.*every choice needs at least [0-9]+ bytes"):
         planned(path, "--machine=h100", "--memory-per-device=1M")
+
+
+def test_plans_are_kept_in_the_cache(programs, tmp_path):
+    def plan(limit):
+        arguments = ["--auto-sharding", "--mesh=data=2,model=4", "--machine=h100", f"--memory-per-device={limit}"]
+        return auto_sharding.simulated(str(programs / "unet-auto.mlir"), arguments, str(tmp_path))[0]["planned"]
+    first, second = plan("1G"), plan("1G")
+    assert not first["cached"] and second == first | {"cached": True}
+    assert not plan("2G")["cached"]  # another problem
+    entries = sorted(tmp_path.rglob("*.mrs"))
+    assert len(entries) == 2
+    for entry in entries:
+        entry.write_bytes(entry.read_bytes()[:-30])
+    assert plan("1G") == first and plan("1G")["cached"]  # planned anew, and kept
 
 
 def test_more_devices_are_faster(programs):

@@ -10,6 +10,24 @@
 
 namespace millrace::tools {
 
+llvm::Expected<runtime::Cache *> openCache(const CacheSettings &cache) {
+  auto settings = runtime::cacheOptionsFromEnvironment();
+  if (!settings)
+    return llvm::createStringError(settings.status().toString());
+  if (!cache.folder.empty())
+    settings->folder = cache.folder;
+  // A folder given by the user overrides an environment without one, but not MILLRACE_CACHE=off.
+  if (cache.use == CacheUse::Off || settings->mode == runtime::CacheMode::Off)
+    return nullptr;
+  // Never destroyed: upgrades of a tiered program are stored while the process ends.
+  static auto &stores = *new std::vector<std::unique_ptr<runtime::Cache>>;
+  runtime::Cache &store = *stores.emplace_back(std::make_unique<runtime::Cache>(*settings));
+  if (!cache.folder.empty() && settings->mode == runtime::CacheMode::ReadWrite)
+    if (runtime::Status status = store.checkWritable(); !status.ok())
+      return llvm::createStringError(std::string(status.message()));
+  return &store;
+}
+
 llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::ModuleOp module,
                                                                       const CompileOptions &options,
                                                                       const CacheSettings &cache,
@@ -21,34 +39,24 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
       return runtime::invalidArgument(llvm::toString(program.takeError()));
     return std::move(*program);
   };
-  auto settings = runtime::cacheOptionsFromEnvironment();
-  if (!settings)
-    return llvm::createStringError(settings.status().toString());
-  if (!cache.folder.empty())
-    settings->folder = cache.folder;
-  // A folder given by the user overrides an environment without one, but not MILLRACE_CACHE=off.
-  if (cache.use == CacheUse::Off || settings->mode == runtime::CacheMode::Off) {
+  llvm::Expected<runtime::Cache *> store = openCache(cache);
+  if (!store)
+    return store.takeError();
+  if (!*store) {
     auto program = compileNow();
     if (!program)
       return llvm::createStringError(std::string(program.status().message()));
     return std::make_shared<const runtime::Program>(std::move(*program));
   }
-
-  // Never destroyed: upgrades of a tiered program are stored while the process ends.
-  static auto &stores = *new std::vector<std::unique_ptr<runtime::Cache>>;
-  runtime::Cache &store = *stores.emplace_back(std::make_unique<runtime::Cache>(*settings));
-  if (!cache.folder.empty() && settings->mode == runtime::CacheMode::ReadWrite)
-    if (runtime::Status status = store.checkWritable(); !status.ok())
-      return llvm::createStringError(std::string(status.message()));
-  chosen.kernelStore = runtime::kernelStore(store);
+  chosen.kernelStore = runtime::kernelStore(**store);
   runtime::CacheKey key;
   for (const auto &[name, value] : cacheKeyParts(module, options))
     key.add(name, value);
-  auto found = runtime::cachedProgram(store, key, compileNow, cache.explain);
+  auto found = runtime::cachedProgram(**store, key, compileNow, cache.explain);
   if (!found)
     return llvm::createStringError(std::string(found.status().message()));
   if (cache.explain && found->hit)
-    llvm::outs() << "cache: hit in " << settings->folder << "\n";
+    llvm::outs() << "cache: hit in " << (*store)->options().folder << "\n";
   else if (cache.explain)
     llvm::outs() << "cache: miss, " << found->whyNot << "; " << report.kernelsFromMemory + report.kernelsFromDisk << " of "
                  << report.kernels.size() << " kernels were compiled before\n";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lowering/Compile.h"
+#include "runtime/cache/Cache.h"
 
 #include <memory>
 #include <string>
@@ -17,6 +18,9 @@ struct CacheSettings {
   bool explain = false; ///< print hit, or miss with the part that differs and how many kernels were there
   bool tiered = false;  ///< compileTiered() instead of compile()
 };
+
+/// The cache of these settings and the environment's; null where it is off. The error says what is wrong with them.
+llvm::Expected<runtime::Cache *> openCache(const CacheSettings &cache);
 
 /// compile() with the persistent cache in front. `report` is empty after a hit.
 llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::ModuleOp module,

@@ -8,6 +8,7 @@
 #include "passes/spmd/Partition.h"
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Progress.h"
+#include "runtime/cache/CachedProgram.h"
 #include "tools/support/Explanation.h"
 #include "tools/support/Source.h"
 #include "tools/support/TextOutput.h"
@@ -15,6 +16,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 namespace millrace::tools {
 
@@ -31,6 +33,7 @@ void DeviceFlags::addTo(Flags &flags, bool reports) {
   if (!reports)
     return;
   flags.add("simulate", &simulate, "print what a step of the partitioned program takes on --machine; as JSON with -o FILE.json");
+  flags.add("sharding-page", &page, "write a page to this file: the modelled step as a timeline, memory, and with --auto-sharding every tensor's alternatives");
   flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
 }
 
@@ -43,8 +46,8 @@ llvm::Error DeviceFlags::applyMesh(mlir::ModuleOp module) const {
 llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
   if (!planning.isOn && !planning.memory.empty())
     return llvm::createStringError("--memory-per-device expects --auto-sharding beside it");
-  if (!planning.isOn && !simulate && !planning.machine.empty())
-    return llvm::createStringError("--machine expects --auto-sharding or --simulate beside it");
+  if (!planning.isOn && !simulate && page.empty() && !planning.machine.empty())
+    return llvm::createStringError("--machine expects --auto-sharding, --simulate or --sharding-page beside it");
   return planning.options("--");
 }
 
@@ -53,33 +56,46 @@ llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding
   int64_t devices = 0;
   if (llvm::StringRef(mesh).drop_front(kAuto.size()).getAsInteger(10, devices) || devices < 1)
     return llvm::createStringError("--mesh expects a number of devices behind auto:, but got '" + mesh + "'");
-  runtime::Progress progress;
   for (int64_t rows = 1; rows <= devices; ++rows) {
     if (devices % rows || (rows == devices && devices > 1))
       continue; // the same as one row
     std::string text = (rows > 1 ? "a=" + std::to_string(rows) + "," : "") + "b=" + std::to_string(devices / rows);
-    progress.show("planning for " + text);
     mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
     if (llvm::Error error = sharding::applyMesh(*copy, text, "--mesh"))
       return error;
     autosharding::AutoShardingReport report;
-    if (succeeded(autosharding::autoShard(*copy, asked, &report)))
+    autosharding::AutoShardingOptions each = asked;
+    each.progress = [&](const std::string &what) { asked.progress(text + ": " + what); };
+    if (succeeded(autosharding::autoShard(*copy, each, &report)))
       ranked.push_back({text, report.computing + report.communicating});
   }
   if (ranked.empty())
     return llvm::createStringError("no mesh of " + std::to_string(devices) + " devices has a plan");
-  llvm::stable_sort(ranked, [](const auto &one, const auto &other) { return one.second < other.second; });
-  return sharding::applyMesh(module, ranked.front().first, "--mesh");
+  llvm::stable_sort(ranked, [](const auto &one, const auto &other) { return one.seconds < other.seconds; });
+  return sharding::applyMesh(module, ranked.front().mesh, "--mesh");
 }
 
-llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::applyPlan(mlir::ModuleOp module) {
+llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::applyPlan(mlir::ModuleOp module,
+                                                                                         const CacheSettings &cache) {
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
   if (!asked)
     return asked.takeError();
   asked->threads = runtime::availableCpus();
+  runtime::Progress progress("automatic sharding");
+  asked->progress = [&](const std::string &what) { progress.show(what); };
+  if (planning.isOn) {
+    llvm::Expected<runtime::Cache *> opened = openCache(cache);
+    if (!opened)
+      return opened.takeError();
+    if (*opened) {
+      runtime::ByteStore store = runtime::planStore(**opened);
+      asked->plans = {store.find, store.store};
+    }
+  }
   if (isAuto())
     if (llvm::Error error = applyBestMesh(module, *asked))
       return std::move(error);
+  asked->explains = explain || !page.empty();
   std::optional<autosharding::AutoShardingReport> planned;
   if (planning.isOn && failed(autosharding::autoShard(module, *asked, &planned.emplace())))
     return llvm::createStringError("the program cannot be sharded automatically");
@@ -88,17 +104,25 @@ llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::app
 
 std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
                                        const std::string &output) const {
-  if (explain && !simulate)
-    return writeExplanation(module, input, output);
-  if (!simulate)
+  if (explain && !simulate && page.empty())
+    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked);
+  if (!simulate && page.empty())
     return std::nullopt;
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
   if (!asked)
     return fail("xla-compile", llvm::toString(asked.takeError()));
-  calls::prepareCollectives(module);
-  if (failed(spmd::partition(module)))
+  mlir::OwningOpRef<mlir::ModuleOp> parts = module.clone();
+  calls::prepareCollectives(*parts);
+  if (failed(spmd::partition(*parts)))
     return 1;
-  autosharding::Simulation simulation = autosharding::simulate(module, asked->machine);
+  autosharding::Simulation simulation = autosharding::simulate(*parts, asked->machine);
+  if (!page.empty()) {
+    std::string html = autosharding::planPage(simulation, planned ? &*planned : nullptr, ranked, asked->machine, llvm::sys::path::filename(input));
+    if (int status = writeText("xla-compile", page, html); status != 0 || (!simulate && !explain))
+      return status;
+  }
+  if (explain && !simulate)
+    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked);
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (output.ends_with(".json"))
@@ -106,8 +130,8 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
   else
     autosharding::print(simulation, planned ? &*planned : nullptr, asked->machine, stream);
   if (!output.ends_with(".json"))
-    for (const auto &[text, seconds] : ranked)
-      stream << llvm::formatv("{0,14:f3} ms expected with --mesh={1}\n", seconds * 1e3, text);
+    for (const autosharding::RankedMesh &each : ranked)
+      stream << llvm::formatv("{0,14:f3} ms expected with --mesh={1}\n", each.seconds * 1e3, each.mesh);
   return writeText("xla-compile", output, text);
 }
 

@@ -2,7 +2,9 @@
 //===- DeviceFlags.h - --mesh, --auto-sharding and what goes with them ----===//
 #pragma once
 
+#include "passes/autosharding/PlanPage.h"
 #include "passes/autosharding/Request.h"
+#include "tools/support/CompileCached.h"
 #include "tools/support/Flags.h"
 
 #include <optional>
@@ -15,15 +17,16 @@ struct DeviceFlags {
   std::string mesh; ///< sizes of the mesh's axes, or "auto:N": that of N devices with the best plan; empty: as the program says
   autosharding::Request planning;
   bool simulate = false, explain = false; ///< xla-compile's
+  std::string page;                       ///< xla-compile's: where the page about the plan and its modelled step goes
 
   /// `reports`: --simulate and --explain-sharding, too.
   void addTo(Flags &flags, bool reports);
   /// Gives the module the mesh. The error names the flag.
   llvm::Error applyMesh(mlir::ModuleOp module) const;
   /// Chooses shardings if that is asked for; says what it expects of them then. With "auto:N" it plans for every mesh of one or two axes and takes
-  /// the best. The error names the flag; what is wrong with the program went to the diagnostic handlers.
-  llvm::Expected<std::optional<autosharding::AutoShardingReport>> applyPlan(mlir::ModuleOp module);
-  /// Writes what --simulate or --explain-sharding ask for. The exit status; none if they do not ask.
+  /// the best. Plans are looked up and kept in the cache. The error names the flag; what is wrong with the program went to the diagnostic handlers.
+  llvm::Expected<std::optional<autosharding::AutoShardingReport>> applyPlan(mlir::ModuleOp module, const CacheSettings &cache);
+  /// Writes what --simulate, --explain-sharding and --sharding-page ask for. The exit status; none if they do not ask.
   std::optional<int> report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
                             const std::string &output) const;
 
@@ -33,7 +36,7 @@ private:
 
   bool isAuto() const;
 
-  std::vector<std::pair<std::string, double>> ranked; ///< meshes of "auto:N" and the seconds expected of them, the best one first
+  std::vector<autosharding::RankedMesh> ranked; ///< meshes of "auto:N", the best one first
 };
 
 } // namespace millrace::tools

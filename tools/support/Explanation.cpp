@@ -8,9 +8,12 @@
 
 namespace millrace::tools {
 
-int writeExplanation(mlir::ModuleOp module, const std::string &input, const std::string &output) {
+int writeExplanation(mlir::ModuleOp module, const std::string &input, const std::string &output,
+                     const autosharding::AutoShardingReport *planned, llvm::ArrayRef<autosharding::RankedMesh> ranked) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  if (planned)
+    autosharding::printPlan(*planned, ranked, stream);
   calls::prepareCollectives(module);
   if (failed(spmd::explainSharding(module, stream)))
     return 1;

@@ -261,7 +261,9 @@ int runFile(const RunFileOptions &options) {
         return 1;
     }
     DeviceFlags devices = options.devices;
-    if (auto planned = devices.applyPlan(*module); !planned)
+    const CacheSettings cache{options.cacheDir == "off" ? CacheUse::Off : CacheUse::On, options.cacheDir == "off" ? "" : options.cacheDir,
+                              options.stats || options.time, options.tiered};
+    if (auto planned = devices.applyPlan(*module, cache); !planned)
       return fail(kTool, llvm::toString(planned.takeError()));
     if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
       llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "
@@ -279,8 +281,7 @@ int runFile(const RunFileOptions &options) {
       return fail(kTool, "--" + llvm::toString(std::move(error)));
     compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     CompileReport report;
-    CacheUse cache = options.cacheDir == "off" ? CacheUse::Off : CacheUse::On;
-    auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats || options.time, options.tiered}, report);
+    auto compiled = compileCached(*module, compileOptions, cache, report);
     if (!compiled)
       return fail(kTool, llvm::toString(compiled.takeError()));
     program = *compiled;

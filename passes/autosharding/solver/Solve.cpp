@@ -208,6 +208,12 @@ const char *millrace::autosharding::name(Stop stop) {
   return "";
 }
 
+double millrace::autosharding::gapOf(Total cost, Total bound) {
+  if (bound > 0)
+    return double(cost) / double(bound) - 1;
+  return cost > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
 Solution millrace::autosharding::solve(const Problem &problem, const Options &options) {
   auto start = std::chrono::steady_clock::now();
   auto clock = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
@@ -235,9 +241,7 @@ Solution millrace::autosharding::solve(const Problem &problem, const Options &op
     solution.stop = Stop::Optimal;
   }
   if (solution.found)
-    solution.gap = solution.bound > 0 ? double(solution.cost) / double(solution.bound) - 1
-                   : solution.cost > 0 ? std::numeric_limits<double>::infinity()
-                                       : 0;
+    solution.gap = gapOf(solution.cost, solution.bound);
   solution.seconds = clock();
   return solution;
 }

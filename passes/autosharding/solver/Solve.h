@@ -30,6 +30,8 @@ struct Options {
 };
 
 constexpr uint64_t kDefaultIterations = 100;
+/// One more whenever the same problem may get another answer: answers that are stored elsewhere are then found anew.
+constexpr uint64_t kSolverVersion = 1;
 
 /// Why a search ended.
 enum class Stop {
@@ -44,7 +46,7 @@ struct Solution {
   std::vector<uint32_t> choices; ///< one per node, if found
   Total cost = 0;                ///< if found: exact
   Total bound = 0;               ///< no solution within the limit costs less: proved
-  double gap = 0;                ///< if found: cost / bound - 1; infinite for a bound of 0 below a larger cost
+  double gap = 0;                ///< if found: gapOf(cost, bound)
   int64_t peak = 0;              ///< if found: the most bytes live at a time
   Stop stop = Stop::Iterations;
   std::string message;        ///< if not found: what was needed, and what is known about the need, in bytes
@@ -56,6 +58,9 @@ struct Solution {
 
 /// Solves a verified problem.
 Solution solve(const Problem &problem, const Options &options);
+
+/// cost / bound - 1; infinite for a bound of 0 below a larger cost.
+double gapOf(Total cost, Total bound);
 
 /// "optimal", "iterations", "seconds" or "impossible".
 const char *name(Stop stop);

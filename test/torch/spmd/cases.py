@@ -869,6 +869,14 @@ def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
         met.clear_all()
         (torch.ones(64, 48).to("xla") @ torch.ones(48, 80).to("xla")).sum().item()
         assert met.counter_value("CompileWithAutoSharding") >= 1
+        # The program is planned before its tensors are split, and not again when it is compiled.
+        met.clear_all()
+        a, b = torch.ones(512, 256).to("xla"), torch.ones(256, 512).to("xla")
+        total = (a @ b).sum().item()
+        assert total == 512 * 512 * 256
+        assert "devices=" in XLAC._get_xla_sharding_spec(a)
+        counts = {kind: met.counter_value(kind) or 0 for kind in ("AutoShardingPlanHit", "AutoShardingPlanMiss", "CompileWithAutoSharding")}
+        assert counts["AutoShardingPlanHit"] + counts["AutoShardingPlanMiss"] == counts["CompileWithAutoSharding"] == 1, counts
     finally:
         xr.use_spmd()
 

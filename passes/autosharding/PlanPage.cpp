@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PlanPage.cpp - A plan and its modelled step as one page ------------===//
+#include "passes/autosharding/PlanPage.h"
+#include "passes/autosharding/PlanPageTemplate.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+#include <map>
+
+namespace millrace::autosharding {
+
+namespace {
+
+/// Lines of one tensor that are printed: equal tensors of many layers are one.
+constexpr size_t kMostLines = 3;
+
+std::string milliseconds(double seconds) { return llvm::formatv("{0:f3} ms", seconds * 1e3).str(); }
+
+/// The tensor's name, its sharding, and what others would cost.
+std::string textOf(const PlannedTensor &tensor) {
+  std::string text = llvm::formatv("{0} {1}, {2} bytes on a device, {3}\n", tensor.name, tensor.sharding, tensor.bytes, milliseconds(tensor.seconds));
+  for (const PlannedTensor::Alternative &other : tensor.alternatives)
+    text += std::isinf(other.more) ? llvm::formatv("  {0}: impossible as all else is planned\n", other.sharding).str()
+                                   : llvm::formatv("  {0}: {1}{2}\n", other.sharding, other.more < 0 ? "" : "+", milliseconds(other.more)).str();
+  return text;
+}
+
+} // namespace
+
+void printPlan(const AutoShardingReport &planned, llvm::ArrayRef<RankedMesh> ranked, llvm::raw_ostream &os) {
+  double all = planned.computing + planned.communicating;
+  os << llvm::formatv("The plan: {0} expected, {1} of them computing, {2} communicating ({3:f0} bytes received); at most {4:f2} % above the best "
+                      "plan of its kind; {5} bytes of values at the worst time\n",
+                      milliseconds(all), milliseconds(planned.computing), milliseconds(planned.communicating), planned.bytes, planned.gap * 100,
+                      planned.peak);
+  for (const RankedMesh &each : ranked)
+    os << "  " << milliseconds(each.seconds) << " expected with --mesh=" << each.mesh << "\n";
+  os << "\nTensors, with the time of the operation that makes them and of what their readers reshard; below what a step takes more if this one "
+        "alone is split otherwise:\n";
+  std::vector<std::pair<std::string, std::vector<std::string>>> same;
+  std::map<std::string, size_t> known;
+  for (const PlannedTensor &tensor : planned.tensors) {
+    std::string text = textOf(tensor);
+    auto [found, isNew] = known.try_emplace(text, same.size());
+    if (isNew)
+      same.push_back({text, {}});
+    same[found->second].second.push_back(tensor.line);
+  }
+  for (auto &[text, lines] : same) {
+    size_t count = lines.size();
+    llvm::erase_if(lines, [](const std::string &line) { return line.empty(); });
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    auto [head, rest] = llvm::StringRef(text).split('\n');
+    os << head;
+    if (count > 1)
+      os << "  (" << count << " times)";
+    for (size_t i = 0; i < std::min(kMostLines, lines.size()); ++i)
+      os << (i ? ", " : "  ") << lines[i];
+    if (lines.size() > kMostLines)
+      os << ", ...";
+    os << "\n" << rest;
+  }
+  os << "\n";
+}
+
+std::string planPage(const Simulation &simulation, const AutoShardingReport *planned, llvm::ArrayRef<RankedMesh> ranked, const Machine &machine,
+                     llvm::StringRef title) {
+  std::string data;
+  llvm::raw_string_ostream stream(data);
+  llvm::json::OStream json(stream);
+  json.object([&] {
+    json.attribute("machine", machine.name);
+    json.attribute("seconds", simulation.seconds());
+    json.attribute("flops", simulation.flops);
+    json.attribute("rate", machine.flopsPerSecond);
+    json.attribute("memory", machine.memoryBytes);
+    json.attribute("arguments", simulation.argumentBytes);
+    json.attribute("peak", simulation.peakBytes);
+    json.attributeArray("parts", [&] {
+      for (const SimulatedPart &part : simulation.parts())
+        json.array([&] { json.value(part.name), json.value(part.seconds), json.value(part.bytes), json.value(part.count); });
+    });
+    // Begin and seconds, kind (0: computing, 1: communicating), names by number, bytes alive, bytes received, waiting seconds.
+    std::map<std::string, int64_t> numbers;
+    std::vector<std::string> names;
+    auto number = [&](const std::string &name) {
+      auto [found, isNew] = numbers.try_emplace(name, int64_t(names.size()));
+      if (isNew)
+        names.push_back(name);
+      return found->second;
+    };
+    json.attributeArray("steps", [&] {
+      for (const SimulatedStep &step : simulation.steps)
+        json.array([&] {
+          json.value(step.begin), json.value(step.seconds), json.value(int64_t(step.isCollective)), json.value(number(step.name));
+          json.value(number(step.line)), json.value(step.alive), json.value(step.bytes), json.value(step.waiting);
+        });
+    });
+    json.attributeArray("names", [&] {
+      for (const std::string &name : names)
+        json.value(llvm::json::fixUTF8(name));
+    });
+    json.attributeArray("meshes", [&] {
+      for (const RankedMesh &each : ranked)
+        json.array([&] { json.value(each.mesh), json.value(each.seconds); });
+    });
+    if (planned)
+      json.attributeObject("plan", [&] {
+        json.attribute("seconds", planned->computing + planned->communicating);
+        json.attribute("gap", planned->gap);
+        json.attribute("bound", planned->bound);
+        json.attribute("peak", planned->peak);
+        json.attributeArray("tensors", [&] {
+          for (const PlannedTensor &tensor : planned->tensors)
+            json.array([&] {
+              json.value(llvm::json::fixUTF8(tensor.name)), json.value(llvm::json::fixUTF8(tensor.line)), json.value(tensor.sharding);
+              json.value(tensor.bytes), json.value(tensor.seconds);
+              json.array([&] {
+                for (const PlannedTensor::Alternative &other : tensor.alternatives)
+                  json.array([&] {
+                    json.value(other.sharding);
+                    std::isinf(other.more) ? json.value(nullptr) : json.value(other.more);
+                  });
+              });
+            });
+        });
+      });
+  });
+  // A name may contain what ends a script.
+  std::string safe;
+  for (char each : data)
+    safe += each == '<' ? std::string("\\u003c") : std::string(1, each);
+  std::string name;
+  for (char each : title)
+    name += each == '<' ? "&lt;" : each == '&' ? "&amp;" : std::string(1, each);
+  std::string page = kPlanPageTemplate;
+  for (auto [mark, text] : {std::pair<llvm::StringRef, llvm::StringRef>("@TITLE@", name), {"@DATA@", safe}})
+    for (size_t at = 0; (at = page.find(mark.str(), at)) != std::string::npos; at += text.size()) {
+      page.replace(at, mark.size(), text.str());
+      if (mark == "@DATA@")
+        break;
+    }
+  return page;
+}
+
+} // namespace millrace::autosharding
