@@ -85,6 +85,15 @@ def _joined(x: jax.Array) -> jax.Array:
     return x.transpose(0, 2, 1, 3).reshape(batch, length, heads * depth)
 
 
+def _rotated(x: jax.Array) -> jax.Array:
+    """Rotary positions of [batch, heads, length, depth]."""
+    length, depth = x.shape[-2:]
+    angles = jnp.arange(length)[:, None] * (10000.0 ** (-jnp.arange(0, depth, 2) / depth))[None]
+    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
+    a, b = x[..., :depth // 2], x[..., depth // 2:]
+    return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+
+
 def gpt2(layers: int = 12, width: int = 768, heads: int = 12, words: int = 50304, length: int = 1024, batch: int = 32) -> Model:
     """GPT-2's blocks; with biases, learned positions and a tied embedding (padded to 50304 words, as people do)."""
     f32 = jnp.float32
@@ -116,26 +125,42 @@ def llama(layers: int = 4, width: int = 4096, heads: int = 32, inner: int = 1100
              "down": Shape((inner, width), kind), "out": Shape((width, width), kind)} | {name: Shape((width, width), kind) for name in "qkv"}
     parameters = {"embedding": Shape((words, width), kind), "head": Shape((width, words), kind), "norm": Shape((width,), kind),
                   "blocks": [dict(block) for _ in range(layers)]}
-    depth = width // heads
-
-    def rotated(x: jax.Array) -> jax.Array:
-        angles = jnp.arange(length)[:, None] * (10000.0 ** (-jnp.arange(0, depth, 2) / depth))[None]
-        cos, sin = jnp.cos(angles).astype(kind), jnp.sin(angles).astype(kind)
-        a, b = x[..., :depth // 2], x[..., depth // 2:]
-        return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
 
     def loss(p: Any, place: Place, tokens: jax.Array, labels: jax.Array) -> jax.Array:
         x = place(p["embedding"][tokens])
         for b in p["blocks"]:
             h = _rms(x, b["norm1"])
             q, k, v = (_heads(h @ b[name], heads) for name in "qkv")
-            x = place(x + _joined(_attend(rotated(q), rotated(k), v, True)) @ b["out"])
+            x = place(x + _joined(_attend(_rotated(q), _rotated(k), v, True)) @ b["out"])
             h = _rms(x, b["norm2"])
             x = place(x + (jax.nn.silu(h @ b["gate"]) * (h @ b["up"])) @ b["down"])
         return _cross_entropy((_rms(x, p["norm"]) @ p["head"]).astype(jnp.float32), labels)
 
     tokens = Shape((batch, length), jnp.int32)
     return Model(name, _train(loss), parameters, (tokens, tokens), ("q", "k", "v", "gate", "up", "head"), ("out", "down"))
+
+
+def gemma(layers: int = 18, width: int = 2048, heads: int = 8, inner: int = 16384, words: int = 256000, length: int = 2048, batch: int = 16,
+          depth: int = 256) -> Model:
+    """Gemma-2B's blocks (bfloat16): one head of keys and values for all queries, gated units of GELU, a tied embedding of many words."""
+    kind = jnp.bfloat16
+    block = {"norm1": Shape((width,), kind), "norm2": Shape((width,), kind), "gate": Shape((width, inner), kind), "up": Shape((width, inner), kind),
+             "down": Shape((inner, width), kind), "q": Shape((width, heads * depth), kind), "keys": Shape((width, depth), kind),
+             "values": Shape((width, depth), kind), "out": Shape((heads * depth, width), kind)}
+    parameters = {"embedding": Shape((words, width), kind), "norm": Shape((width,), kind), "blocks": [dict(block) for _ in range(layers)]}
+
+    def loss(p: Any, place: Place, tokens: jax.Array, labels: jax.Array) -> jax.Array:
+        x = place(p["embedding"][tokens] * np.sqrt(width).astype(kind))
+        for b in p["blocks"]:
+            h = _rms(x, 1 + b["norm1"])
+            q, k = (_rotated(_heads(h @ b[name], count)) for name, count in (("q", heads), ("keys", 1)))
+            x = place(x + _joined(_attend(q, k, _heads(h @ b["values"], 1), True)) @ b["out"])
+            h = _rms(x, 1 + b["norm2"])
+            x = place(x + (jax.nn.gelu(h @ b["gate"]) * (h @ b["up"])) @ b["down"])
+        return _cross_entropy((_rms(x, 1 + p["norm"]) @ p["embedding"].T).astype(jnp.float32), labels)
+
+    tokens = Shape((batch, length), jnp.int32)
+    return Model("gemma", _train(loss), parameters, (tokens, tokens), ("q", "gate", "up"), ("out", "down"))
 
 
 def bert(layers: int = 12, width: int = 768, heads: int = 12, words: int = 30720, length: int = 512, batch: int = 64) -> Model:
@@ -255,7 +280,7 @@ def unet(batch: int = 64, size: int = 128, width: int = 64) -> Model:
     return Model("unet", _train(loss), parameters, (images, images))
 
 
-MODELS: dict[str, Callable[..., Model]] = {"gpt2": gpt2, "llama": llama, "bert": bert, "experts": experts, "resnet50": resnet50, "unet": unet}
+MODELS: dict[str, Callable[..., Model]] = {"gpt2": gpt2, "llama": llama, "gemma": gemma, "bert": bert, "experts": experts, "resnet50": resnet50, "unet": unet}
 
 
 def _sharded(size: int, axes: Axes, mesh: dict[str, int]) -> Axes | None:
