@@ -99,7 +99,10 @@ unsigned availableCpus() {
 bool requestMatrixRegisters() {
 #if defined(__x86_64__) && defined(__linux__)
   static const bool granted = [] {
-    constexpr long kRequestPermission = 0x1023, kTileData = 18; // ARCH_REQ_XCOMP_PERM of asm/prctl.h, the number of the state
+    // Fact: ARCH_REQ_XCOMP_PERM of Linux's asm/prctl.h.
+    constexpr long kRequestPermission = 0x1023;
+    // Fact: the number of the state of AMX's tile registers.
+    constexpr long kTileData = 18;
     return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   }();
   return granted;

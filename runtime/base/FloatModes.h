@@ -29,8 +29,14 @@ private:
   struct X87 {
     uint32_t words[7];
   };
-  static constexpr uint32_t kVectorModes = 0xffc0, kVectorDefault = 0x1f80; ///< of MXCSR: FTZ, rounding, masks, DAZ; without the flags
-  static constexpr uint16_t kX87Modes = 0x0f3f, kX87Default = 0x033f;       ///< of the control word: rounding, precision, masks
+  /// Fact: bits of MXCSR: FTZ, rounding, masks, DAZ; without the flags.
+  static constexpr uint32_t kVectorModes = 0xffc0;
+  /// Fact: MXCSR when a process starts.
+  static constexpr uint32_t kVectorDefault = 0x1f80;
+  /// Fact: bits of x87's control word: rounding, precision, masks.
+  static constexpr uint16_t kX87Modes = 0x0f3f;
+  /// Fact: x87's control word when a process starts.
+  static constexpr uint16_t kX87Default = 0x033f;
   static uint16_t x87Control() {
     uint16_t word;
     asm volatile("fnstcw %0" : "=m"(word));

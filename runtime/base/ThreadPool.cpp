@@ -371,11 +371,13 @@ int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granul
   unsigned __int128 total = (unsigned __int128)picosecondsPerIteration * uint64_t(end);
   if (total < 2 * minPiecePicoseconds)
     return end;
-  // Each further thread that comes costs little: once a job is cut, all may come as long as their pieces are worth a thread's way there.
-  constexpr uint64_t kWorthComing = 4;
+  // Each further thread that comes to a job which is cut costs little: all may come as long as their pieces take this part of the shortest one. Unit:
+  // parts of the shortest piece. Source: commit b38c50a, 16 threads of a 16-processor Xeon: MobileNetV2 1.77 to 1.43 ms, an MLP's Adam step 0.73 to
+  // 0.56; two threads: seven small models 0.97 to 1.02.
+  constexpr uint64_t kShareOfPieceWorthComing = 4;
   uint64_t pieces = uint64_t(std::min<unsigned __int128>(total / minPiecePicoseconds, 4 * uint64_t(threads)));
   if (pieces < threads)
-    pieces = std::max(pieces, uint64_t(std::min<unsigned __int128>(total / (minPiecePicoseconds / kWorthComing), threads)));
+    pieces = std::max(pieces, uint64_t(std::min<unsigned __int128>(total / (minPiecePicoseconds / kShareOfPieceWorthComing), threads)));
   // As many pieces for one thread as for another, if there is no more than a handful.
   if (pieces > threads)
     pieces -= pieces % threads;

@@ -10,8 +10,9 @@
 namespace millrace::runtime {
 namespace {
 
-/// What bit widths and sums can carry; no machine has more.
-constexpr uint64_t kMostBytes = uint64_t(1) << 46;
+/// A larger request is refused: what bit widths and sums can carry; no machine has more. Unit: bytes. Source: arithmetic: 64 TiB, a quarter of what
+/// 48 bits of an address reach.
+constexpr uint64_t kMaxBytes = uint64_t(1) << 46;
 
 std::string cannot(uint64_t bytes) { return "cannot allocate " + std::to_string(bytes) + " bytes"; }
 
@@ -51,7 +52,7 @@ Allocator::~Allocator() { trim(); }
 //===--- With the mutex held -----------------------------------------------===//
 
 Status Allocator::countIn(uint64_t bytes) {
-  if (bytes > kMostBytes)
+  if (bytes > kMaxBytes)
     return resourceExhausted(cannot(bytes));
   if (limit && (bytes > limit || counters.inUse > limit - bytes))
     return resourceExhausted(cannot(bytes) + ": " + std::to_string(counters.inUse) + " are in use, and the limit is " + std::to_string(limit));

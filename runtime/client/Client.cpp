@@ -20,9 +20,11 @@ namespace millrace::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// Who waits that soon after a launch had nothing else to do.
-constexpr auto kAtOnce = std::chrono::microseconds(20);
-constexpr int kManyWaits = 4;
+/// Who waits so soon after a launch had nothing else to do. Unit: microseconds. Source: judgement, not measured alone; chosen in commit f7caa64.
+constexpr auto kSoon = std::chrono::microseconds(20);
+/// After so many a client that waits at once runs the program itself. Unit: waits in a row. Source: judgement, not measured alone; chosen in commit
+/// f7caa64.
+constexpr int kWaitsUntilOwnThread = 4;
 
 /// While this thread runs a task of some device.
 struct InsideTask {
@@ -79,7 +81,7 @@ struct Device::Queue final : Event::Worker {
       std::lock_guard lock(mutex);
       if (busy || tasks.empty() || !tasks.front().onAnyThread)
         return false;
-      waits = Clock::now() - tasks.front().when < kAtOnce ? waits + 1 : 0;
+      waits = Clock::now() - tasks.front().when < kSoon ? waits + 1 : 0;
       task = takeFirst();
     }
     runAndDrop(task);
@@ -181,7 +183,7 @@ bool Device::enqueue(std::function<void()> task, bool onAnyThread, bool endsByIt
     endsByItself = endsByItself && queue->allEndByThemselves();
     queue->tasks.push_back({std::move(task), onAnyThread, endsByItself});
     ++queue->begun;
-    if (onAnyThread && queue->waits >= kManyWaits && queue->tasks.size() == 1 && !queue->busy)
+    if (onAnyThread && queue->waits >= kWaitsUntilOwnThread && queue->tasks.size() == 1 && !queue->busy)
       return endsByItself;
     if (queue->tasks.size() > 1)
       queue->waits = 0;

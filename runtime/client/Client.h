@@ -16,7 +16,9 @@
 
 namespace millrace::runtime {
 
-inline constexpr uint32_t kMaxDevices = 65536; ///< of a client, those of other processes among them
+/// A larger number is refused. Unit: devices of a client, those of other processes among them. Source: judgement, not measured alone: far beyond the
+/// processes that a job can connect.
+inline constexpr uint32_t kMaxDevices = 65536;
 
 class Client;
 class Device;

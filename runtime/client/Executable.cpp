@@ -18,8 +18,9 @@
 namespace millrace::runtime {
 namespace {
 
-/// So many arguments of a program are told to other processes with every launch at most, and as a rule all: enough to name one that differs.
-constexpr size_t kToldArguments = 1024;
+/// Those of a program that are told to other processes with every launch at most, and as a rule all: enough to name one that differs. Unit:
+/// arguments. Source: judgement, not measured alone.
+constexpr size_t kMaxToldArguments = 1024;
 
 std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
   std::string text = "tensor<";
@@ -325,7 +326,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   if (executable->assigned.size() == needed)
     executable->state->processOf.clear();
   if (executable->state->spansProcesses() && executable->state->plan->meetsOthers)
-    for (size_t k = 0; k < std::min(executable->program().arguments.size(), kToldArguments); ++k)
+    for (size_t k = 0; k < std::min(executable->program().arguments.size(), kMaxToldArguments); ++k)
       executable->state->argumentTypes += typeText(executable->program().arguments[k].dtype, executable->program().arguments[k].dims) + "\n";
   if (options.meets == Meets::InOperations) {
     std::vector<uint32_t> all(settings.processes ? settings.processes->size() : 1);

@@ -9,8 +9,11 @@
 namespace millrace::runtime {
 namespace {
 
-constexpr uint64_t kSmallCopy = 256 << 10; // bytes; more is shared by threads
-constexpr size_t kMostPlaces = 2048;       // they lie on the stack
+/// Longer copies are shared by threads, so that their loop is none of this kind. Unit: bytes. Source: judgement, not measured alone; commit 562f01d
+/// has the figures of the whole change.
+constexpr uint64_t kMaxCopyBytes = 256 << 10;
+/// They lie on the stack. Unit: places. Source: judgement, not measured alone; commit 562f01d has the figures of the whole change.
+constexpr size_t kMaxPlaces = 2048;
 
 class Planner {
 public:
@@ -28,7 +31,7 @@ public:
 
   bool add(SlotId from, SlotId to, const Step *step, std::vector<SmallLoop::Call> &calls) {
     const Slot &source = function.slots[from], &target = function.slots[to];
-    if (!hasOneAddress(from) || !hasOneAddress(to) || source.bytes != target.bytes || source.bytes > kSmallCopy)
+    if (!hasOneAddress(from) || !hasOneAddress(to) || source.bytes != target.bytes || source.bytes > kMaxCopyBytes)
       return false;
     if (source.bytes)
       calls.push_back({nullptr, place({from, to}), int64_t(source.bytes), step});
@@ -78,8 +81,13 @@ private:
 } // namespace
 
 bool streams(const Kernel &kernel) {
-  constexpr double kLarge = 1 << 20, kMuchWork = 16; // bytes, operations per byte
-  return kernel.bytesAccessed >= kLarge && kernel.flops <= kMuchWork * kernel.bytesAccessed;
+  // What is more than a core's cache holds: the end of it is there when the next kernel begins. Unit: bytes that a kernel reads and writes. Source:
+  // judgement, not measured alone; commit e293187 has the figures of the whole change.
+  constexpr double kMinStreamedBytes = 1 << 20;
+  // A kernel that computes more does not wait for memory. Unit: operations per byte. Source: judgement, not measured alone; commit e293187 has the
+  // figures of the whole change.
+  constexpr double kMaxStreamedWork = 16;
+  return kernel.bytesAccessed >= kMinStreamedBytes && kernel.flops <= kMaxStreamedWork * kernel.bytesAccessed;
 }
 
 std::optional<SmallLoop> planSmallLoop(const Program &program, const LoadedCode &code, const Function &function, const LoopStep &loop,
@@ -94,7 +102,7 @@ std::optional<SmallLoop> planSmallLoop(const Program &program, const LoadedCode 
     return std::nullopt;
   planner.loop.predicate = planner.place({loop.predicate});
   planner.loop.period = carried.period;
-  if (carried.period > kMostPlaces || planner.loop.places.size() * std::max(1u, carried.period / 2) > kMostPlaces)
+  if (carried.period > kMaxPlaces || planner.loop.places.size() * std::max(1u, carried.period / 2) > kMaxPlaces)
     return std::nullopt;
   return std::move(planner.loop);
 }

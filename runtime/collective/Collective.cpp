@@ -32,8 +32,8 @@ constexpr size_t streamedBytes = size_t(4) << 20;
 constexpr size_t minPartedBytes = size_t(1) << 20;
 /// Parts begin at multiples of this, which no two members write at once.
 constexpr int64_t partElements = 64;
-/// So many pieces of a gathered tensor are told where they do not fit.
-constexpr size_t kToldPieces = 4;
+/// So many pieces of a gathered tensor are told where they do not fit. Unit: pieces. Source: judgement: an error message stays readable.
+constexpr size_t kMaxToldPieces = 4;
 
 /// Memory for the buffers of a reducer, aligned as those of other kernels.
 struct alignas(64) Line {
@@ -172,12 +172,12 @@ private:
         for (size_t d = 0; d < piece.size() && fits; ++d)
           fits = d == axis ? piece[d] <= dims[d] : piece[d] == dims[d];
         length += fits ? piece[axis] : 0;
-        if (k < kToldPieces)
+        if (k < kMaxToldPieces)
           texts += (k ? ", " : "") + textOf(piece) + " of device " + std::to_string(group[k]);
       }
       if (!fits || length != dims[axis])
         return failedPrecondition("the pieces do not make up the result " + textOf(dims) + " along dimension " + std::to_string(axis) + ": " + texts +
-                                  (all.size() > kToldPieces ? " and more" : ""));
+                                  (all.size() > kMaxToldPieces ? " and more" : ""));
     }
     return Status();
   }

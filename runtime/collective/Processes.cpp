@@ -25,9 +25,9 @@ enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle, Told, Part };
 /// A process that is so many launches ahead of this one does not behave like one of ours.
 constexpr uint64_t maxAhead = 1 << 20;
 
-/// So long a thread looks for a message itself before it sleeps: about as long as it takes to wake two threads. `python -m benchmarks.processes`
-/// on two cores (AMD EPYC): an all_reduce of 4 KB takes 45 us with it, 90 us without.
-constexpr std::chrono::microseconds kPolling(50);
+/// So long a thread looks for a message itself before it sleeps: about as long as it takes to wake two threads. Unit: microseconds. Source: `python
+/// -m benchmarks.processes`, AMD EPYC, two cores: an all_reduce of 4 KB takes 45 us with it, 90 us without.
+constexpr std::chrono::microseconds kPollingTime(50);
 
 /// In place of a launch's number, that of the context of replicas.
 constexpr uint64_t replicasNumber = ~uint64_t(0);
@@ -152,7 +152,7 @@ public:
   void poll(const std::vector<uint32_t> &from, const std::function<bool()> &look) override {
     if (!owner->mesh->mayPoll())
       return;
-    const transport::Deadline end = transport::Clock::now() + kPolling;
+    const transport::Deadline end = transport::Clock::now() + kPollingTime;
     owner->mesh->beginPolling(from);
     do
       owner->mesh->poll(from);

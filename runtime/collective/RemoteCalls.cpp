@@ -14,6 +14,7 @@ using Kind = CollectiveStep::Kind;
 
 /// Arguments begin at multiples of this in a payload.
 constexpr uint64_t alignment = 64;
+/// Fact: a mark in a message: there is no buffer.
 constexpr uint64_t kNoBytes = ~uint64_t(0);
 constexpr size_t maxArguments = 1 << 16, maxRank = 256;
 

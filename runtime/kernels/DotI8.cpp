@@ -16,7 +16,11 @@
 namespace millrace::runtime {
 namespace {
 
-constexpr int64_t kColumns = 16, kRows = 6;
+/// Columns of a panel: two vectors of eight sums. Unit: columns. Source: arithmetic: 6 rows of 2 vectors of sums, 2 of factors and 1 spread are 15 of
+/// 16 registers.
+constexpr int64_t kColumns = 16;
+/// Rows of a tile. Unit: rows. Source: arithmetic, as kColumns.
+constexpr int64_t kRows = 6;
 
 struct Work {
   const int16_t *a; ///< [m][2 * pairs]

@@ -21,12 +21,24 @@
 namespace millrace::runtime {
 namespace {
 
-constexpr int64_t kShortLine = 48;         ///< sorted by insertion
-constexpr int64_t kNetworkLine = 256;      ///< up to here several lines are sorted side by side
-constexpr int64_t kLanes = 16;             ///< of them
-constexpr int64_t kFewLines = 4;           ///< fewer are not worth the lanes
-constexpr int64_t kWideDigits = 4096;      ///< from this length on digits have 11 bits, before 8
-constexpr int64_t kSharedLine = 1 << 16;   ///< from this length on all threads sort one line
+/// Up to here a line is sorted by insertion. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the whole
+/// change.
+constexpr int64_t kMaxInsertedLine = 48;
+/// Up to here several lines are sorted side by side. Unit: elements. Source: judgement, not measured alone; commit 3965a8d has the figures of the
+/// whole change.
+constexpr int64_t kMaxNetworkLine = 256;
+/// Lines that are sorted side by side. Unit: lines. Source: arithmetic: 16 numbers of f32 in 512 bits.
+constexpr int64_t kLanes = 16;
+/// Fewer are not worth the lanes. Unit: lines. Source: judgement, not measured alone; commit 3965a8d has the figures of the whole change.
+constexpr int64_t kMinNetworkLines = 4;
+/// From this length on digits have 11 bits, before 8. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the
+/// whole change.
+constexpr int64_t kMinWideDigitLine = 4096;
+/// From this length on all threads sort one line. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the whole
+/// change.
+constexpr int64_t kMinSharedLine = 1 << 16;
+/// More do not sort one line: each has a table of counts, and one thread adds them all up. Unit: threads. Source: judgement, not measured alone;
+/// commit 4b4b198 has the figures of the whole change.
 constexpr int kMaxThreads = 32;
 
 template <typename Bits>
@@ -83,11 +95,11 @@ T *radixSort(T *data, T *spare, int64_t n) {
 
 template <typename T>
 T *sortKeys(T *data, T *spare, int64_t n) {
-  if (n <= kShortLine) {
+  if (n <= kMaxInsertedLine) {
     insertionSort(data, n);
     return data;
   }
-  return n < kWideDigits ? radixSort<T, 8>(data, spare, n) : radixSort<T, 11>(data, spare, n);
+  return n < kMinWideDigitLine ? radixSort<T, 8>(data, spare, n) : radixSort<T, 11>(data, spare, n);
 }
 
 typedef uint8_t Lanes8 __attribute__((ext_vector_type(kLanes)));
@@ -215,7 +227,7 @@ public:
   template <typename T>
   T *take(int64_t elements) {
     size_t bytes = size_t(elements) * sizeof(T);
-    if (bytes <= kKeptBytes)
+    if (bytes <= kMaxKeptBytes)
       if (void *kept = threadScratch(bytes))
         return static_cast<T *>(kept);
     if (ownBytes < bytes) {
@@ -228,11 +240,13 @@ public:
   }
 
 private:
+  /// Fact: bytes of the widest vector.
   static constexpr std::align_val_t kVectorAlignment{64};
   struct Free {
     void operator()(char *memory) const { ::operator delete[](memory, kVectorAlignment); }
   };
-  static constexpr size_t kKeptBytes = size_t(32) << 20;
+  /// More memory goes back after a sort. Unit: bytes. Source: judgement, not measured alone; chosen in commit f7caa64.
+  static constexpr size_t kMaxKeptBytes = size_t(32) << 20;
   std::unique_ptr<char[], Free> own;
   size_t ownBytes = 0;
 };
@@ -256,13 +270,13 @@ struct Sorting {
     size_t width = byteSize(call.arguments[keys.front().operand].dtype);
     bool onlyKey = keys.size() == 1 && results.size() == 1 && results[0] == int64_t(keys[0].operand);
     KeyMemory memory;
-    bool isShort = !shared && length >= 2 && length <= kNetworkLine && keys.size() == 1 && (onlyKey || width <= 4);
+    bool isShort = !shared && length >= 2 && length <= kMaxNetworkLine && keys.size() == 1 && (onlyKey || width <= 4);
     std::optional<Network> network;
-    if (isShort && end - begin >= kFewLines)
+    if (isShort && end - begin >= kMinNetworkLines)
       network.emplace(length);
     for (int64_t line = begin; line < end; ++line) {
       bool done = false;
-      if (network && end - line >= kFewLines) {
+      if (network && end - line >= kMinNetworkLines) {
         int64_t count = std::min(kLanes, end - line);
         switch (width) {
         case 1: done = sortSideBySide<uint8_t>(line, count, *network, memory, onlyKey); break;
@@ -327,7 +341,7 @@ private:
       return 0;
     });
     network.sort(table);
-    uint32_t positions[kNetworkLine];
+    uint32_t positions[kMaxNetworkLine];
     for (int64_t l = 0; l < count; ++l) {
       for (int64_t i = 0; i < length; ++i)
         positions[i] = uint32_t(table[i * kLanes + l]);
@@ -544,7 +558,7 @@ Status sort(const CustomCall &call) {
   };
   ThreadPool &pool = ThreadPool::global();
   int32_t code = 0;
-  if (sorting.length >= kSharedLine && sorting.lines < pool.size()) {
+  if (sorting.length >= kMinSharedLine && sorting.lines < pool.size()) {
     try {
       sorting.run(0, sorting.lines, true);
     } catch (const std::bad_alloc &) {
@@ -552,7 +566,7 @@ Status sort(const CustomCall &call) {
     }
   } else {
     // Some 10 nanoseconds per element and key; two where lines are sorted side by side.
-    bool isShort = sorting.length <= kNetworkLine && sorting.keys.size() == 1;
+    bool isShort = sorting.length <= kMaxNetworkLine && sorting.keys.size() == 1;
     uint64_t picoseconds = uint64_t(sorting.length) * (isShort ? 2'000 : 10'000) * sorting.keys.size();
     uint64_t least = pool.leastPiece(false, picoseconds * uint64_t(sorting.lines));
     int64_t piece = pieceSize(sorting.lines, picoseconds, isShort ? uint64_t(kLanes) : 1, pool.size(), least);

@@ -16,8 +16,10 @@ namespace millrace::runtime::lapack {
 template <typename T, int lanes>
 struct BlockKernels {
   typedef T V __attribute__((ext_vector_type(lanes)));
-  static constexpr int kVectors = 3;                            ///< of a tile's row
-  static constexpr int kRows = lanes * sizeof(T) == 64 ? 8 : 4; ///< of a tile: sums fit the registers
+  /// Those of a tile's row. Unit: vectors. Source: arithmetic: 8 rows of 3 vectors of sums, or 4 of 3, fit 32 or 16 registers with the factors.
+  static constexpr int kVectors = 3;
+  /// Those of a tile: sums fit the registers. Unit: rows. Source: arithmetic, as kVectors.
+  static constexpr int kRows = lanes * sizeof(T) == 64 ? 8 : 4;
 
   static MILLRACE_INLINE V load(const T *from) {
     V value;
@@ -425,6 +427,8 @@ struct BlockKernels {
     Factors corner, below;
     int64_t terms, rest; ///< rows of the corner; vectors to the right of it
     T *u;
+    /// Rows of a product below a corner that are one thread's. Unit: rows. Source: judgement, not measured alone; commit 24d4e28 has the figures of
+    /// the whole change.
     static constexpr int64_t kBand = 64;
     int64_t rows() const { return lu.m - (u - lu.w) / lu.length - terms; } ///< below the corner
     int64_t bands() const { return (rows() + kBand - 1) / kBand; }
@@ -457,9 +461,10 @@ struct BlockKernels {
     int64_t right = middle, terms = (right < lu.m ? right : lu.m) - begin; // fewer rows than columns: all rows have their pivots then
     T *corner = lu.w + begin * length, *u = corner + right;
     Update update{lu, {corner + begin, length, 1}, {corner + terms * length + begin, length, 1}, terms, (end - right + lanes - 1) / lanes, u};
-    constexpr int64_t kMuch = 1 << 19; // products
+    // Fewer are not shared by threads. Unit: products. Source: judgement, not measured alone; commit 24d4e28 has the figures of the whole change.
+    constexpr int64_t kMinSharedProducts = 1 << 19;
     auto share = [&](int64_t count, void (*body)(void *, int64_t, int64_t), int64_t products) {
-      if (lu.share && products >= kMuch)
+      if (lu.share && products >= kMinSharedProducts)
         lu.share(count, body, &update);
       else
         body(&update, 0, count);

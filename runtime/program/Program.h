@@ -44,10 +44,11 @@
 
 namespace millrace::runtime {
 
-/// A dimension without static size in a TensorSpec; the value of mlir::ShapedType::kDynamic.
+/// Fact: a dimension without static size in a TensorSpec; the value of mlir::ShapedType::kDynamic.
 inline constexpr int64_t kDynamic = std::numeric_limits<int64_t>::min();
+/// Fact: a mark: no index.
 inline constexpr uint32_t kNone = ~uint32_t(0);
-/// Version of everything in this header and of the kernel ABI; a program of another version is refused.
+/// Fact: version of everything in this header and of the kernel ABI; a program of another version is refused.
 inline constexpr uint32_t kProgramAbiVersion = 2;
 
 /// Type of an argument or result of the entry function, as a client sees it.
@@ -264,6 +265,7 @@ struct CollectiveStep {
   enum class Phase : uint8_t { Both, Start, Done };
   Phase phase = Phase::Both;
   uint32_t pair = 0;
+  /// Those of each buffer that a reducer is called with. Unit: elements. Source: judgement, not measured alone.
   static constexpr int64_t kReducerElements = 2048;
   std::string name;         ///< for messages: "all_reduce"
   bool operator==(const CollectiveStep &) const = default;
