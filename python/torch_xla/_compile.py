@@ -4,7 +4,8 @@ import contextlib
 import functools
 import itertools
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from . import _load, _step
 
@@ -12,14 +13,24 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _sessions = itertools.count(1)
 
 
-def compile(f=None, full_graph=False, name=None, max_different_graphs=None, custom_compile_options=None,
-            num_different_graphs_allowed=None):
-    """Compiles what `f` records as one program, cut off from what comes before and after; in eager mode too.
+def compile(f: Callable[..., Any] | None = None, full_graph: bool = False, name: str | None = None, max_different_graphs: int | None = None,
+            custom_compile_options: Mapping[str, object] | None = None, num_different_graphs_allowed: int | None = None) -> Any:
+    """Compiles what a function records as one program, apart from what comes before and after; in eager mode, too.
 
-    Without `f`: a context manager, which is a decorator as well. `full_graph`: whatever would run a program before the end
-    is an error. `name`: for messages, otherwise that of `f`. `max_different_graphs` (or num_different_graphs_allowed):
-    more different graphs of this function than that are an error, at the operation that is in none of them. `custom_compile_options`: as
-    torch_xla.set_custom_compile_options().
+    Args:
+      f: The function. Without it, the result is a context manager, which is a decorator as well.
+      full_graph: Whether it is an error if a program is run before the end of the function.
+      name: The name in messages; that of `f` by default.
+      max_different_graphs: How many different graphs the function may record. One more is an error at the operation that is in none of them.
+      custom_compile_options: See torch_xla.set_custom_compile_options().
+      num_different_graphs_allowed: The former name of max_different_graphs.
+
+    Returns:
+      A function with the arguments and results of `f`, or a context manager.
+
+    Raises:
+      TypeError: `f` is no function.
+      ValueError: There is no such compile option.
     """
     if f is not None and not callable(f):
         raise TypeError(f"expects a function, but got {type(f).__name__}")
@@ -71,8 +82,8 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
     return run
 
 
-def step():
-    """A region (or a function, as a decorator) whose operations become one program."""
+def step() -> Any:
+    """Returns a context manager, which is a decorator as well, whose operations become one program; see compile()."""
     return compile()
 
 
