@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.compile: a function, or a region, whose operations become one program."""
+"""torch_xla.compile(), which makes the operations of a function or of a region one program."""
 import contextlib
 import functools
 import itertools

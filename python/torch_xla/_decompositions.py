@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators without an emission of their own are recorded as PyTorch's decompositions into ones that have."""
+"""Records operators for which no emission exists as PyTorch's decompositions into operators for which one does."""
 import torch
 
 from . import _torchvision

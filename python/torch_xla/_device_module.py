@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`torch.xla`, and the places of PyTorch that ask a device for its module: random state, serialization, FakeTensor."""
+"""The module torch.xla, which PyTorch asks about the device: random state, serialization, FakeTensor."""
 import functools
 import types
 

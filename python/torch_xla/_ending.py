@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The end of the interpreter, while other threads are inside operators of the device."""
+"""Ends the interpreter safely while other threads execute operators of the device."""
 import atexit
 import sys
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which code is the user's: every recorded operation keeps the innermost line of it."""
+"""Tells the compiled part which code is the user's: every recorded operation keeps the innermost line of the user's code."""
 import os
 
 import torch

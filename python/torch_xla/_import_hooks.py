@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch_xla does where a program imports another library, before and after that runs."""
+"""Hooks that run before or after a program imports another library."""
 import importlib.machinery
 import sys
 from typing import Any, Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What PyTorch does on other devices with kernels of its own, and modules that move to the device and back."""
+"""Functions in place of PyTorch's that need kernels which this device does not have, or that handle devices of other kinds than this one."""
 import functools
 import threading
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What stands directly in the namespace torch_xla."""
+"""The functions of the namespace torch_xla itself."""
 import os
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch.compile needs to know of the device, without importing torch._dynamo: that takes longer than all the rest."""
+"""Registers names of the backend of torch.compile without importing torch._dynamo, which takes longer than everything else."""
 import importlib.util
 import sys
 

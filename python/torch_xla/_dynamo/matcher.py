@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The inputs of a graph that _XLAC._run_cached_graph() runs, from the arguments of a call."""
+"""Maps the arguments of a call to the inputs of a compiled graph for _XLAC._run_cached_graph()."""
 from .. import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]

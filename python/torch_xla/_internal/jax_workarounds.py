@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""For programs that use JAX beside torch_xla. Both runtimes live in one process without preparation."""
+"""Functions for programs that use JAX beside torch_xla. Both runtimes work in one process, so the guards have nothing to do."""
 import contextlib
 import functools
 import importlib.util

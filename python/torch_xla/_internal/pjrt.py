@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a function is run once per process."""
+"""Runs a function in each process of the program."""
 import contextlib
 import functools
 import os

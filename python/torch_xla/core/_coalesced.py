@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives of many tensors along dim 0, by few operations: of FSDP and ZeRO-1."""
+"""Collectives on many tensors along dimension 0 with few operations, for FSDP and ZeRO stage 1."""
 from typing import Callable
 
 import torch

@@ -5,6 +5,8 @@ Under SPMD, with `groups` of devices, they exchange the parts that xs.enable_man
 They run in the order in which they are called, at the next step barrier or when a value is read. All processes of a group have to call the same
 ones in the same order."""
 import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 
@@ -12,13 +14,18 @@ from .. import _replicas, _world
 from . import _collective_programs
 
 # Objects whose `reduced_parameters()` get their gradients from the backward pass reduced already: xm.reduce_gradients() leaves these alone.
-reducing_in_backward = weakref.WeakSet()
+reducing_in_backward: weakref.WeakSet[Any] = weakref.WeakSet()
+Groups = Sequence[Sequence[int]] | None  # groups of replicas, by ordinal
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 _KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 
 
-def check_groups(groups):
-    """ValueError unless `groups` are everybody, or groups of the world's replicas that name each once, this one among them."""
+def check_groups(groups: Groups) -> None:
+    """Checks groups of replicas; None and no group stand for all replicas.
+
+    Raises:
+      ValueError: The groups do not name each of their replicas once, this one among them, or name one that does not exist.
+    """
     if not groups:
         return
     world, named = _world.size(), [rank for group in groups for rank in group]
@@ -28,8 +35,8 @@ def check_groups(groups):
         raise ValueError(f"groups {groups} have to name each replica once, {_world.rank()} (this one) among them")
 
 
-def is_alone():
-    """Whether this process is the only replica, and nobody asks to see collectives of one."""
+def is_alone() -> bool:
+    """Returns whether this process is the only replica, and XLA_ALWAYS_ALLREDUCE does not ask for collectives of one."""
     return _world.size() == 1 and not _collective_programs.wanted()
 
 
@@ -56,10 +63,22 @@ def _into(output, result):
     return (output if output.shape == result.shape else output.resize_(result.shape)).copy_(result)
 
 
-def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
-    """The reduction of every replica's tensor, times `scale`. A single tensor gives a new one, a list is changed in place.
+def all_reduce(reduce_type: str, inputs: Any, scale: float = 1.0, groups: Groups = None, pin_layout: bool = True) -> Any:
+    """Reduces tensors over all replicas and multiplies the results by `scale`.
 
-    `reduce_type`: xm.REDUCE_SUM and so on. `groups`: [[0, 1], [2, 3]], reductions among these. `pin_layout`: no effect."""
+    Args:
+      reduce_type: xm.REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN or REDUCE_MAX.
+      inputs: A tensor, or a list of tensors.
+      scale: Integer results are truncated.
+      groups: Groups of replicas that reduce among themselves, such as [[0, 1], [2, 3]].
+      pin_layout: Has no effect.
+
+    Returns:
+      A new tensor; for a list the list itself, whose tensors are overwritten.
+
+    Raises:
+      ValueError: There is no such reduction, or see check_groups().
+    """
     _check_kind(reduce_type)
     if _collective_programs.of_devices(groups):
         if isinstance(inputs, torch.Tensor):
@@ -81,8 +100,24 @@ def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
     return inputs
 
 
-def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_id=None, use_global_device_ids=None):
-    """The tensors of all replicas along `dim` (numbers: as a vector); into `output` if given. Lists: one by one."""
+def all_gather(value: Any, dim: int = 0, groups: Groups = None, output: Any = None, pin_layout: bool = True, channel_id: int | None = None,
+               use_global_device_ids: bool | None = None) -> Any:
+    """Concatenates the tensors of all replicas.
+
+    Args:
+      value: A tensor, or a list of tensors, which are gathered one by one. Scalars become vectors.
+      dim: The dimension along which they are concatenated.
+      groups: Groups of replicas of one size, which gather among themselves.
+      output: A tensor, or a list of tensors, that is overwritten with the result.
+      pin_layout: Has no effect, as channel_id and use_global_device_ids.
+
+    Returns:
+      The result, or a list of results.
+
+    Raises:
+      IndexError: The tensor has no such dimension.
+      ValueError: Groups differ in size, or see check_groups().
+    """
     is_of_devices = _collective_programs.of_devices(groups)
     if not is_of_devices:
         check_groups(groups)
@@ -116,14 +151,32 @@ def _bucketized(collective, tensors, output, bucket_cap_mb):
     return made
 
 
-def all_gather_bucketized(input_list, dim=0, groups=None, output=None, pin_layout=False, bucket_cap_mb=160):
-    """all_gather() of a list, so many MB at a time."""
+def all_gather_bucketized(input_list: Sequence[torch.Tensor], dim: int = 0, groups: Groups = None, output: Sequence[torch.Tensor] | None = None,
+                          pin_layout: bool = False, bucket_cap_mb: float = 160) -> list[torch.Tensor]:
+    """Executes all_gather() on a list of tensors, `bucket_cap_mb` MiB at a time."""
     return _bucketized(lambda tensors, outputs: all_gather(tensors, dim, groups, outputs), input_list, output, bucket_cap_mb)
 
 
-def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=True, channel_id=None,
-                   use_global_device_ids=None):
-    """The reduction of every replica's tensor, times `scale`, of which each gets its part along `scatter_dim`."""
+def reduce_scatter(reduce_type: str, input: Any, scale: float, scatter_dim: int, shard_count: int, groups: Groups = None, output: Any = None,
+                   pin_layout: bool = True, channel_id: int | None = None, use_global_device_ids: bool | None = None) -> Any:
+    """Reduces tensors over all replicas and gives each replica its shard of the result.
+
+    Args:
+      reduce_type: See all_reduce().
+      input: A tensor, or a list of tensors, which are reduced one by one.
+      scale: The results are multiplied by it.
+      scatter_dim: The dimension along which the result is sharded.
+      shard_count: The number of replicas of a group.
+      groups: Groups of replicas of one size, which reduce among themselves.
+      output: A tensor, or a list of tensors, that is overwritten with the result.
+      pin_layout: Has no effect, as channel_id and use_global_device_ids.
+
+    Returns:
+      The shard, or a list of shards.
+
+    Raises:
+      ValueError: shard_count is another number, groups differ in size, there is no such reduction, or see check_groups().
+    """
     is_of_devices = _collective_programs.of_devices(groups)
     if not is_of_devices:
         check_groups(groups)
@@ -139,15 +192,17 @@ def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=N
     return _into(output, all_reduce(reduce_type, input, scale, groups))
 
 
-def reduce_scatter_bucketized(reduce_type, input_list, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=False,
-                              bucket_cap_mb=160):
-    """reduce_scatter() of a list, so many MB at a time."""
+def reduce_scatter_bucketized(reduce_type: str, input_list: Sequence[torch.Tensor], scale: float, scatter_dim: int, shard_count: int,
+                              groups: Groups = None, output: Sequence[torch.Tensor] | None = None, pin_layout: bool = False,
+                              bucket_cap_mb: float = 160) -> list[torch.Tensor]:
+    """Executes reduce_scatter() on a list of tensors, `bucket_cap_mb` MiB at a time."""
     return _bucketized(lambda tensors, outputs: reduce_scatter(reduce_type, tensors, scale, scatter_dim, shard_count, groups, outputs),
                        input_list, output, bucket_cap_mb)
 
 
-def all_reduce_bucketized_gradients(gradients, scale, groups, pin_layout, bucket_cap_mb=0):
-    """all_reduce() of gradients in place, so many MB at a time (0: all at once)."""
+def all_reduce_bucketized_gradients(gradients: Sequence[torch.Tensor], scale: float, groups: Groups, pin_layout: bool,
+                                    bucket_cap_mb: float = 0) -> Sequence[torch.Tensor]:
+    """Sums gradients over all replicas, in place, `bucket_cap_mb` MiB at a time (0: all at once); see all_reduce()."""
     if not bucket_cap_mb:
         return all_reduce(REDUCE_SUM, gradients, scale, groups, pin_layout)
     buckets = CoalescingBuckets(lambda tensors, outputs, indices: all_reduce(REDUCE_SUM, tensors, scale, groups, pin_layout),
@@ -159,18 +214,32 @@ def all_reduce_bucketized_gradients(gradients, scale, groups, pin_layout, bucket
 
 
 class CoalescingBuckets:
-    """Collects tensors until they have `bucket_cap_mb` MB, then calls func(tensors, their outputs or None, their indices)."""
+    """Collects tensors up to a size, and then calls a function for them.
 
-    def __init__(self, func, input_list, output_list=None, bucket_cap_mb=160):
+    Args:
+      func: func(tensors, outputs or None, indices).
+      input_list: All tensors.
+      output_list: A tensor for each, passed to the function.
+      bucket_cap_mb: The size, in MiB.
+
+    Raises:
+      TypeError: input_list is no list.
+      ValueError: There are not as many outputs as inputs.
+    """
+
+    def __init__(self, func: Callable[..., Any], input_list: Sequence[torch.Tensor], output_list: Sequence[torch.Tensor] | None = None,
+                 bucket_cap_mb: float = 160) -> None:
         if not isinstance(input_list, (list, tuple)):
             raise TypeError(f"expects a list of tensors, but got {type(input_list).__name__}")
         if output_list is not None and len(output_list) != len(input_list):
             raise ValueError(f"expects as many outputs as inputs, {len(input_list)}, but got {len(output_list)}")
         self._func, self._outputs, self._limit = func, output_list, bucket_cap_mb * 1024 * 1024
-        self._tensors, self._indices, self._size = [], [], 0
+        self._tensors: list[torch.Tensor] = []
+        self._indices: list[int] = []
+        self._size = 0
 
-    def add(self, tensor, idx):
-        """Adds input number `idx`."""
+    def add(self, tensor: torch.Tensor, idx: int) -> None:
+        """Adds the input with index `idx`."""
         size = tensor.numel() * tensor.element_size()
         if self._tensors and self._size + size > self._limit:
             self.flush()
@@ -178,16 +247,29 @@ class CoalescingBuckets:
         self._indices.append(idx)
         self._size += size
 
-    def flush(self):
-        """Calls func for what was collected."""
+    def flush(self) -> None:
+        """Calls the function for what was collected."""
         if self._tensors:
-            outputs = [self._outputs[index] for index in self._indices] if self._outputs is not None else None
+            outputs = None if self._outputs is None else [self._outputs[index] for index in self._indices]
             self._func(self._tensors, outputs, self._indices)
         self._tensors, self._indices, self._size = [], [], 0
 
 
-def all_to_all(value, split_dimension, concat_dimension, split_count, groups=None, pin_layout=True):
-    """Cuts the tensor along `split_dimension`, gives one piece to each replica, and joins what came along `concat_dimension`."""
+def all_to_all(value: torch.Tensor, split_dimension: int, concat_dimension: int, split_count: int, groups: Groups = None,
+               pin_layout: bool = True) -> torch.Tensor:
+    """Splits the tensor, gives one part to each replica, and concatenates what this one receives.
+
+    Args:
+      value: A tensor.
+      split_dimension: The dimension along which it is split.
+      concat_dimension: The dimension along which the parts are concatenated.
+      split_count: The number of replicas of a group.
+      groups: Groups of replicas of one size, which exchange among themselves.
+      pin_layout: Has no effect.
+
+    Raises:
+      ValueError: split_count is another number, groups differ in size, or see check_groups().
+    """
     if _collective_programs.of_devices(groups):
         _check_count("split_count", split_count, groups)
         return _collective_programs.all_to_all(value, split_dimension, concat_dimension, groups)
@@ -197,8 +279,19 @@ def all_to_all(value, split_dimension, concat_dimension, split_count, groups=Non
     return value.clone() if is_alone() else _collective_programs.all_to_all(value, split_dimension, concat_dimension, groups)
 
 
-def collective_permute(value, pairs):
-    """Every replica's tensor goes from source to target of `pairs`; who is no target gets zeros."""
+def collective_permute(value: torch.Tensor, pairs: Sequence[Sequence[int]]) -> torch.Tensor:
+    """Sends the tensor of each source to its target.
+
+    Args:
+      value: A tensor.
+      pairs: (source, target) of replicas.
+
+    Returns:
+      The tensor that this replica receives; zeros if it is no target.
+
+    Raises:
+      ValueError: A replica does not exist.
+    """
     if _world.size() > 1:
         if any(not 0 <= end < _world.size() for pair in pairs for end in pair):
             raise ValueError(f"pairs {pairs} name replicas that are not there: the world has {_world.size()}")
@@ -212,8 +305,18 @@ def collective_permute(value, pairs):
     return value.clone() if pairs else torch.zeros_like(value)
 
 
-def collective_broadcast(tensors, root_ordinal=0, groups=None, pin_layout=True):
-    """Overwrites the tensors of all replicas with those of `root_ordinal`. With `groups` only those of its group."""
+def collective_broadcast(tensors: Iterable[torch.Tensor], root_ordinal: int = 0, groups: Groups = None, pin_layout: bool = True) -> None:
+    """Overwrites the tensors of all replicas with those of one.
+
+    Args:
+      tensors: The tensors.
+      root_ordinal: The replica that has the values.
+      groups: Groups of replicas; only those of root_ordinal's group take part.
+      pin_layout: Has no effect.
+
+    Raises:
+      ValueError: There is no such replica, or see check_groups().
+    """
     check_groups(groups)
     world = _world.size()
     if not 0 <= root_ordinal < world:
@@ -234,11 +337,25 @@ def _check_pair(what):
     return 1 - _world.rank()
 
 
-def send(value, channel_id):
-    """Sends a tensor to the other one of two replicas, which calls recv() with the same channel; returns it."""
+def send(value: torch.Tensor, channel_id: int) -> torch.Tensor:
+    """Sends a tensor to the other one of two replicas, which calls recv() with the same channel.
+
+    Returns:
+      The tensor.
+
+    Raises:
+      NotImplementedError: The world does not have two replicas, or they are threads of one process.
+    """
     return _collective_programs.send(value, channel_id, _check_pair("send"))
 
 
-def recv(output, channel_id):
-    """Overwrites the tensor with what the other one of two replicas sends over the channel; returns it."""
+def recv(output: torch.Tensor, channel_id: int) -> torch.Tensor:
+    """Overwrites a tensor with what the other one of two replicas sends over the channel.
+
+    Returns:
+      The tensor.
+
+    Raises:
+      NotImplementedError: See send().
+    """
     return output.copy_(_collective_programs.recv(output, channel_id, _check_pair("recv")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are there as a whole or not at all."""
+"""Writes files that exist either completely or not at all."""
 import contextlib
 import glob
 import os

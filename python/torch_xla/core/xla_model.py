@@ -16,12 +16,11 @@ from .._step import _run_step_closures, add_step_closure  # noqa: F401
 from ..utils import utils as xu
 from . import _collectives, _files
 from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUCE_OR, REDUCE_SUM,  # noqa: F401
-                           CoalescingBuckets, all_gather, all_gather_bucketized, all_reduce, all_reduce_bucketized_gradients,
+                           CoalescingBuckets, Groups, all_gather, all_gather_bucketized, all_reduce, all_reduce_bucketized_gradients,
                            all_to_all, collective_broadcast, collective_permute, recv, reduce_scatter, reduce_scatter_bucketized,
                            send)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-Groups = Sequence[Sequence[int]] | None  # groups of replicas, by ordinal
 XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators of the user's own: XLA_LIB.define(...)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations of the user's own on tensors, each described by a function of xla_builder values."""
+"""The user's own operations on tensors, each of which a function of xla_builder values describes."""
 import os
 import sys
 import threading

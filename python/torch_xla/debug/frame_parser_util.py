@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Counts the stacks in what XLA_SAVE_TENSORS_FILE wrote: python3 -m torch_xla.debug.frame_parser_util FILE"""
+"""Counts the stacks in a file of XLA_SAVE_TENSORS_FILE: python3 -m torch_xla.debug.frame_parser_util FILE"""
 import collections
 import re
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes recorded graphs to files, to be compared between runs."""
+"""Writes recorded graphs to files, so that runs can be compared."""
 import os
 import threading
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.distributed.data_parallel (dp): the oldest way of training, a replica of the model per device in one process."""
+"""torch_xla.distributed.data_parallel (dp): training with one replica of the model per device, all in one process."""
 import copy
 import functools
 

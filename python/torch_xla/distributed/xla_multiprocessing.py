@@ -60,7 +60,7 @@ class _Folder:
     processes that were killed are removed by the next ones."""
     _PREFIX = "millrace-job-"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._sweep()
         self.path = tempfile.mkdtemp(prefix=self._PREFIX)
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -110,11 +110,25 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int | None = None, join: bool 
           start_method: str = "spawn") -> Any:
     """Runs fn(ordinal, *args) in several processes of this host, each of which is one replica with one device.
 
-    `nprocs`: how many; as many as CPU_NUM_DEVICES says by default. With 1, fn runs in this process, and its value is returned.
-    `join`: waits for all, and returns None; else a torch.multiprocessing.ProcessContext, whose join() does. The first process that fails
-    ends the others, and its traceback is raised with its rank (torch.multiprocessing.ProcessRaisedException, or ProcessExitedException where it
-    was killed). `start_method`: "spawn", "forkserver" or "fork"; for "fork" nobody may have used the device before (RuntimeError).
-    OMP_NUM_THREADS, unless it is set, shares the processors out."""
+    OMP_NUM_THREADS, unless it is set, divides the processors among them.
+
+    Args:
+      fn: A function that another process can import.
+      args: Its arguments after the ordinal.
+      nprocs: The number of processes, CPU_NUM_DEVICES by default. With 1, fn runs in this process.
+      join: Whether to wait for all.
+      daemon: Whether the processes end with this one.
+      start_method: "spawn", "forkserver" or "fork".
+
+    Returns:
+      With one process, what fn returns. Otherwise None, or without `join` a torch.multiprocessing.ProcessContext, whose join() waits.
+
+    Raises:
+      RuntimeError: The processes were started already; the file that starts them does so again when it is imported; or "fork" after the first use of
+        the device.
+      torch.multiprocessing.ProcessRaisedException: A process raised this first, with its rank and traceback; the others were ended.
+      torch.multiprocessing.ProcessExitedException: A process was killed; the others were ended.
+    """
     if getattr(multiprocessing.process.current_process(), "_inheriting", False):
         raise RuntimeError("xmp.spawn is called by a process that xmp.spawn has just started: each runs the program's file once to find the function there, with "
                            "another __name__; put the call under `if __name__ == '__main__':`")
@@ -177,11 +191,11 @@ class MpModelWrapper:
     """Holds a model for the functions of xmp.spawn; .to(device) gives it, in one process after the other, so that the host has few copies at a
     time. With start_method="fork" all of them share the memory of the one that was made before."""
 
-    def __init__(self, model):
+    def __init__(self, model: Any) -> None:
         self._model = model
 
-    def to(self, device):
-        """The model, moved to the device."""
+    def to(self, device: Any) -> Any:
+        """Returns the model, moved to the device; one process of the host after the other."""
         with _turn():
             return self._model.to(device)
 
@@ -190,11 +204,11 @@ class MpSerialExecutor:
     """Runs a function in one process of this host after the other, for example a download that only the first one has to do."""
 
     def run(self, fn: Callable) -> Any:
-        """fn()."""
+        """Returns fn()."""
         with _turn():
             return fn()
 
 
-def create_optimized_replica_groups():
-    """Groups of replicas that are quick among themselves: None, all are alike."""
+def create_optimized_replica_groups() -> None:
+    """Returns groups of replicas with fast connections: None, for all connections are alike."""
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ZeRO stage 1: every replica keeps the optimizer's state for its part of the parameters."""
+"""ZeRO stage 1: every replica keeps the optimizer's state of its shard of the parameters."""
 import functools
 
 import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention over keys and values that lie in pages, as servers of language models keep them."""
+"""Attention over keys and values that are stored in pages, as servers of language models store them."""
 import torch
 
 _MASK = -0.7 * torch.finfo(torch.float32).max

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The first name of torch_xla.experimental.scan_layers."""
+"""The former name of torch_xla.experimental.scan_layers."""
 from .scan_layers import scan_layers
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What happens when a tensor's value is there."""
+"""Functions that are called when a tensor's value has been computed."""
 import inspect
 import threading
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Old names of functions, with a word about the new ones in the log."""
+"""Former names of functions, whose use writes the new name to the log."""
 import functools
 import logging
 

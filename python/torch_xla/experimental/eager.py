@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Eager mode: every operation is a program of its own and runs at once. torch_xla.compile() makes regions one program."""
+"""Eager mode: every operation is a program of its own that runs at once. torch_xla.compile() makes the operations of a region one program."""
 import contextlib
 import os
 

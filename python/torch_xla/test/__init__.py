@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the example programs of PyTorch/XLA import beside the library itself."""
+"""Modules that the example programs of PyTorch/XLA import beside the library itself."""

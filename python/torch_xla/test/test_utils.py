@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The lines that training programs print, and their summaries for TensorBoard."""
+"""Functions that print the progress of training programs and write their summaries for TensorBoard."""
 import functools
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names for files of checkpoints: when a name gets another file, the old one is removed if nothing else names it."""
+"""Names for checkpoint files: when a name is given to another file, the old file is removed unless another name refers to it."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the closures of xm.add_step_closure: at once, or one after the other on a thread of their own."""
+"""Runs the closures of xm.add_step_closure(), either at once or one after the other on a thread of their own."""
 import queue
 import sys
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of the device and other libraries, without copies: the device's memory is the host's."""
+"""Exchanges tensors of the device with other libraries without copies, for the device's memory is the host's."""
 import torch
 
 from .. import _load

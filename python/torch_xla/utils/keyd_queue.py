@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bounded queues that can be closed: what loader threads hand batches over with."""
+"""Bounded queues that can be closed, through which the threads of loaders pass batches."""
 import collections
 import threading
 

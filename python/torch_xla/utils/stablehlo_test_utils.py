@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Helpers of tests of exported programs."""
+"""Helper functions for tests of exported programs."""
 import torch
 
 

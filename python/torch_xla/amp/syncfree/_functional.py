@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The steps of the optimizers, as recorded operations under a mask. `found_inf` None: the step is made."""
+"""The update rules of the optimizers as recorded operations under a mask. Without a mask (`found_inf` is None) the update is unconditional."""
 import torch
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the steps of all syncfree optimizers have in common."""
+"""Code that the steps of all syncfree optimizers share."""
 import torch
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules whose parameters are on the device meta: shapes without values."""
+"""Materializes modules whose parameters are on the device meta, which has shapes without values."""
 from typing import Callable
 
 import torch

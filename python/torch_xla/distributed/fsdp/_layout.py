@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a parameter is cut into one shard per rank, and joined again. The files of PyTorch/XLA's checkpoints have this layout, too."""
+"""The layout of a parameter's shards, one per rank. The files of PyTorch/XLA's checkpoints have this layout, too."""
 import dataclasses
 import math
 

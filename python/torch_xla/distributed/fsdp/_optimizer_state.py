@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The state of an optimizer of shards, as that of an optimizer of the whole model, and back: for another number of processes."""
+"""Converts the state of an optimizer of shards to that of an optimizer of the whole model and back, also for another number of processes."""
 from typing import Any, Iterator
 
 import torch

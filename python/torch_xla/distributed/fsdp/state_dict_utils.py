@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The state dict of a model from those of the ranks among which XlaFullyShardedDataParallel has split it."""
+"""Merges the state dicts of the ranks of an XlaFullyShardedDataParallel into that of the whole model."""
 import glob
 import math
 import os

@@ -7,7 +7,7 @@ import torch
 from ... import _XLAC
 from ... import runtime as xr
 from ._places import describe, error
-from .mesh import Mesh, OpSharding, shifted
+from .mesh import Mesh, OpSharding, PartitionSpec, shifted
 
 
 def is_wrapped(t: object) -> bool:
@@ -49,7 +49,7 @@ def check(t: torch.Tensor, mesh: Mesh | None, partition_spec: tuple, what: str) 
     return every.get_op_sharding(shifted(partition_spec, before))
 
 
-def mark(t: torch.Tensor, mesh: Mesh, partition_spec: tuple) -> torch.Tensor:
+def mark(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
     """Shards a tensor in place and returns it; see mark_sharding(), whose errors these are.
 
     In a function that Dynamo compiles, the result is a new plain tensor.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a DeviceMesh and the placements of torch.distributed.tensor mean as a Mesh and a partition spec."""
+"""Converts a DeviceMesh and the placements of torch.distributed.tensor to a Mesh and a partition spec."""
 from ._places import ShardingDimError, ShardingUnsupported, describe, error
 from .mesh import check_devices, mesh_of_dtensor
 

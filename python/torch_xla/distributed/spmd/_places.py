@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Errors of annotations: they name the tensor as the program does, the line, what was expected and what came."""
+"""Errors of sharding annotations. Each names the tensor as the program does, the line, the expected and the actual value."""
 import ast
 import contextlib
 import functools

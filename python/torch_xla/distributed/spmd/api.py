@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch.distributed.tensor on the device: distribute_tensor() and distribute_module() over DeviceMesh("xla", ...) come here."""
+"""Implements distribute_tensor() and distribute_module() of torch.distributed.tensor for DeviceMesh("xla", ...)."""
 import functools
 import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -38,9 +40,22 @@ def _of_processes(func):
 
 @_of_processes
 @with_xla
-def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute_tensor"):
-    """distribute_tensor() for the device: the tensor of the CPU (each device gets its part) or of the device (in place), split as the
-    placements say. Without placements every device has all of it."""
+def xla_distribute_tensor(tensor: torch.Tensor, device_mesh: Any, placements: Sequence[Any] | None = None,
+                          what: str = "distribute_tensor") -> torch.Tensor:
+    """Distributes a tensor over a DeviceMesh("xla", ...); torch.distributed.tensor.distribute_tensor() comes here.
+
+    Args:
+      tensor: A tensor of the CPU, of which each device gets its shard, or of the device, which is sharded in place.
+      device_mesh: The DeviceMesh.
+      placements: One per dimension of the mesh. Without them every device has the whole tensor.
+      what: The function that the user has called, for error messages.
+
+    Returns:
+      An XLAShardedTensor.
+
+    Raises:
+      ShardingError: The placements do not fit the tensor or the mesh.
+    """
     from .xla_sharded_tensor import XLAShardedTensor, place
     mesh, spec = place(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
     if tensor.device.type == "xla":
@@ -52,10 +67,21 @@ def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute
 
 @_of_processes
 @with_xla
-def xla_distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
-    """distribute_module() for the device: moves the module there, has `partition_fn(name, submodule, device_mesh)` distribute its
-    parameters, and makes whole on every device what is left. `input_fn(module, inputs, device_mesh)` and
-    `output_fn(module, outputs, device_mesh)` run before and after forward()."""
+def xla_distribute_module(module: torch.nn.Module, device_mesh: Any = None, partition_fn: Callable[..., None] | None = None,
+                          input_fn: Callable[..., Any] | None = None, output_fn: Callable[..., Any] | None = None) -> torch.nn.Module:
+    """Moves a module to the device and distributes its parameters; torch.distributed.tensor.distribute_module() comes here.
+
+    Args:
+      module: The module.
+      device_mesh: Passed to the functions.
+      partition_fn: partition_fn(name, submodule, device_mesh) distributes the parameters of a submodule; what it leaves is replicated.
+        auto_policy turns automatic sharding on.
+      input_fn: input_fn(module, inputs, device_mesh) runs before forward().
+      output_fn: output_fn(module, outputs, device_mesh) runs after forward().
+
+    Returns:
+      The module.
+    """
     if partition_fn is not None and getattr(partition_fn, "__wrapped__", partition_fn) is auto_policy:
         xr.use_spmd(auto=True)
         partition_fn = auto_policy
@@ -75,11 +101,11 @@ def _of_module(func):
     return func if len(inspect.signature(func).parameters) != 2 else lambda module, values, device_mesh: func(values, device_mesh)
 
 
-def auto_policy(mod_name, mod, device_mesh):
+def auto_policy(mod_name: str, mod: torch.nn.Module, device_mesh: Any) -> None:
     """A partition_fn for distribute_module(): leaves parameters to automatic sharding (use_spmd(auto=True)), which splits them where the first
     program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH."""
 
 
-def is_distributed(tensor):
-    """Whether a tensor of the device is split."""
+def is_distributed(tensor: Any) -> bool:
+    """Returns whether a tensor of the device is sharded."""
     return isinstance(tensor, torch.Tensor) and _XLAC._spmd_text(tensor) not in ("", "{replicated}")

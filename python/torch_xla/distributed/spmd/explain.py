@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the compiler made of the annotations of a graph."""
+"""Explains the shardings that the compiler has found for a graph."""
+import os
 import re
+from typing import Any
 
 import torch
 
@@ -11,13 +13,23 @@ from ._marking import unwrap_sharded_tensor
 _ARGUMENT = re.compile(r"\bargument (\d+) of @main\b")
 
 
-def explain(tensors=None, file=None, names=None):
-    """Why every tensor is split as it is, or whole: its sharding and for every axis the annotation that it comes from, the operation it
-    came through with the rule's factor, and the user's lines; for a dimension that an axis did not reach, what was in the way; then every
-    collective with its bytes, line and estimated time. Of the program that computes `tensors` (a pending one or several), or else of the one that was
-    compiled last. As text; `file`: an HTML file to write besides. Arguments are called by the expressions that were annotated, those of
-    pending tensors' programs as `names` says: a module (its parameters and buffers) or a dict of tensors by name. RuntimeError if there
-    is no program."""
+def explain(tensors: Any = None, file: str | os.PathLike | None = None, names: Any = None) -> str:
+    """Explains why every tensor of a program is sharded as it is, or whole.
+
+    Args:
+      tensors: A pending tensor, or several: the program that computes them is explained. Without it, the program that was compiled last.
+      file: An HTML file to write, too.
+      names: Names of the arguments of a pending program: a module (its parameters and buffers) or a dict of tensors by name. Without it,
+        arguments are called by the expressions that were annotated.
+
+    Returns:
+      Per tensor its sharding and for every axis the annotation from which it comes, the operation through which it came with the rule's factor, and
+      the user's lines; for a dimension that an axis did not reach, the obstacle; then every collective with its bytes, line and estimated time.
+
+    Raises:
+      RuntimeError: There is no program.
+      ValueError: `names` without `tensors`.
+    """
     if names is not None and tensors is None:
         raise ValueError("explain: expects `names` together with pending tensors, but got names alone")
     roots = _roots(tensors)
@@ -51,11 +63,15 @@ def _with_names(text, names):
     return _ARGUMENT.sub(lambda found: f'{found[0]} "{names[int(found[1])]}"' if int(found[1]) in names else found[0], text)
 
 
-def explain_html(text, title="Shardings"):
-    """The text of explain() as an HTML page that needs no other file: tables of tensors, one of collectives."""
+def explain_html(text: str, title: str = "Shardings") -> str:
+    """Returns the text of explain() as an HTML page that needs no other file: tables of tensors, and one of collectives."""
     return _XLAC._spmd_explanation_page(text, title)
 
 
-def partitioned(tensors=None):
-    """StableHLO text of the program that each device runs, with its collectives; of the same programs as explain()."""
+def partitioned(tensors: Any = None) -> str:
+    """Returns the StableHLO text of the program that each device runs, with its collectives.
+
+    Args:
+      tensors: See explain().
+    """
     return _XLAC._spmd_partitioned(_roots(tensors))

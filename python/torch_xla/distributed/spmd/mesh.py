@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grids of devices, and what a partition spec means on them."""
+"""Meshes of devices, and the shardings that partition specs mean on them."""
 import collections
 import itertools
 import re
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from ... import _XLAC
@@ -14,6 +17,7 @@ from ._places import error
 
 
 COPIES = "_copies"  # the axis of devices that do the same as those of a mesh of fewer devices
+PartitionSpec = Sequence[Any]  # per dimension the index or name of an axis, a tuple of them, or None
 
 
 class ShardingType(IntEnum):
@@ -51,14 +55,14 @@ class OpSharding:
             self.text = "{replicated}"
 
     @classmethod
-    def of(cls, mesh, text):
-        """A sharding over the axes of a mesh."""
+    def of(cls, mesh: "Mesh | None", text: str) -> "OpSharding":
+        """Returns a sharding over the axes of a mesh, from its text."""
         made = cls()
         made.mesh, made.text, made.type = mesh, text, type_of(text)
         return made
 
-    def tiles(self, rank):
-        """Parts of each dim of a tensor of that rank."""
+    def tiles(self, rank: int) -> list[int]:
+        """Returns the number of shards along each dimension of a tensor of that rank."""
         found = re.match(r"\{devices=\[([\d,]+)\]", self.text)
         return [int(n) for n in found.group(1).split(",")][:rank] if found else [1] * rank
 
@@ -82,8 +86,8 @@ def _tiles_text(tiles, copies, devices):
             f"{' last_tile_dim_replicate' if copies > 1 else ''}}}")
 
 
-def type_of(text):
-    """The ShardingType of a text; None of an empty one."""
+def type_of(text: str) -> ShardingType | None:
+    """Returns the ShardingType of a sharding's text; None of an empty one."""
     if not text:
         return None
     if text == "{replicated}":
@@ -98,10 +102,16 @@ def type_of(text):
 class Mesh:
     """The devices as a grid.
 
-    `device_ids`: the devices in row-major order of the grid. `mesh_shape`: its sizes. `axis_names`: a name per axis, or None.
-    ValueError if they do not fit one another, or devices are missing or named twice."""
+    Args:
+      device_ids: The devices, in row-major order of the grid.
+      mesh_shape: The sizes of the grid.
+      axis_names: A name per axis.
 
-    def __init__(self, device_ids, mesh_shape, axis_names=None):
+    Raises:
+      ShardingError: The arguments do not fit one another, or a device is missing or named twice.
+    """
+
+    def __init__(self, device_ids: npt.ArrayLike, mesh_shape: Sequence[int], axis_names: Sequence[str] | None = None) -> None:
         device_ids = np.array(device_ids).flatten()
         mesh_shape = tuple(int(size) for size in mesh_shape)
         axis_names = None if axis_names is None else tuple(axis_names)
@@ -119,28 +129,29 @@ class Mesh:
         self.text = str({"device_ids": device_ids.tolist(), "mesh_shape": mesh_shape, "axis_names": axis_names})  # which a compiler can see, not call
         if xr.is_spmd():
             self.check_devices("Mesh")
-        self._specs, self._all = {}, None
+        self._specs: dict[tuple, OpSharding] = {}
+        self._all: Mesh | None = None
 
-    def size(self):
-        """How many devices it has."""
+    def size(self) -> int:
+        """Returns the number of devices."""
         return int(np.prod(self.mesh_shape))
 
-    def shape(self):
-        """OrderedDict of sizes by axis name; by index, where axes have no names."""
+    def shape(self) -> collections.OrderedDict[Any, int]:
+        """Returns the sizes by axis name, or by index where axes have no names."""
         names = range(len(self.mesh_shape)) if self.axis_names is None else self.axis_names
         return collections.OrderedDict(zip(names, self.mesh_shape))
 
-    def get_logical_mesh(self):
-        """The device ids as an array of the mesh's shape."""
+    def get_logical_mesh(self) -> np.ndarray:
+        """Returns the device ids as an array of the mesh's shape."""
         return self.device_ids.reshape(self.mesh_shape)
 
-    def get_axis_name_idx(self, name):
-        """The index of an axis; None if there is none of that name."""
+    def get_axis_name_idx(self, name: str) -> int | None:
+        """Returns the index of an axis; None if no axis has this name."""
         return self.axis_names.index(name) if self.axis_names and name in self.axis_names else None
 
     @classmethod
-    def from_str(cls, mesh_str):
-        """The mesh that str() of one says: "{'device_ids': [0, 1], 'mesh_shape': (2,), 'axis_names': ('x',)}". None otherwise."""
+    def from_str(cls, mesh_str: str) -> "Mesh | None":
+        """Returns the mesh whose str() is given: "{'device_ids': [0, 1], 'mesh_shape': (2,), 'axis_names': ('x',)}"; None for another text."""
         found = re.fullmatch(r"\s*\{'device_ids': \[([\d, ]*)\], 'mesh_shape': \(([\d, ]*)\), "
                              r"'axis_names': (?:None|\(([^()]*)\))\}\s*", mesh_str)
         if not found:
@@ -155,17 +166,21 @@ class Mesh:
     def __repr__(self):
         return f"Mesh({self})"
 
-    def get_op_sharding(self, partition_spec):
-        """The OpSharding of a tensor with that partition spec."""
-        partition_spec = _frozen(partition_spec)
-        found = self._specs.get(partition_spec)
+    def get_op_sharding(self, partition_spec: PartitionSpec) -> OpSharding:
+        """Returns the OpSharding of a tensor with a partition spec.
+
+        Raises:
+          ShardingError: The spec names an axis that the mesh does not have, or one twice.
+        """
+        spec = _frozen(partition_spec)
+        found = self._specs.get(spec)
         if found is None:
             _XLAC._count("CreateOpSharding")
-            found = self._specs[partition_spec] = OpSharding.of(self, self._text(self.axes_of(partition_spec)))
+            found = self._specs[spec] = OpSharding.of(self, self._text(self.axes_of(spec)))
         return found
 
-    def get_op_sharding_v2(self, partition_spec):
-        """As get_op_sharding(), with the list of devices as the transposed iota that it is (`<=[2,4]T(1,0)`), if it is one."""
+    def get_op_sharding_v2(self, partition_spec: PartitionSpec) -> OpSharding:
+        """Returns get_op_sharding(), with the list of devices as a transposed iota (`<=[2,4]T(1,0)`) where it is one."""
         sharding = self.get_op_sharding(partition_spec)
         order = [axis for axes in self.axes_of(partition_spec) for axis in axes]
         order += [axis for axis in range(len(self.mesh_shape)) if axis not in order]
@@ -180,9 +195,18 @@ class Mesh:
             short = f"<=[{','.join(map(str, sizes))}]T({','.join(map(str, order))})"
         return OpSharding.of(self, re.sub(r"\](\d+,)+\d+", "]" + short, sharding.text))
 
-    def axes_of(self, partition_spec, what="partition spec"):
-        """Per dim of the tensor the indices of the axes that split it, major to minor."""
-        used, dims = {}, []
+    def axes_of(self, partition_spec: PartitionSpec, what: str = "partition spec") -> list[list[int]]:
+        """Returns per dimension of the tensor the indices of the axes that shard it, major to minor.
+
+        Args:
+          partition_spec: An entry per dimension.
+          what: The function that the user has called, for the error message.
+
+        Raises:
+          ShardingError: The spec names an axis that the mesh does not have, or one twice.
+        """
+        used: dict[int, int] = {}
+        dims = []
         for dim, entry in enumerate(partition_spec):
             axes = []
             for axis in entry if isinstance(entry, (tuple, list)) else () if entry is None else (entry,):
@@ -213,13 +237,24 @@ class Mesh:
         copies = int(np.prod([self.mesh_shape[axis] for axis in rest], dtype=int))
         return _tiles_text(tiles, copies, self.get_logical_mesh().transpose(order + rest).flatten()) if dims else "{replicated}"
 
-    def check_devices(self, what):
-        """Raises where the mesh names devices that there are not."""
+    def check_devices(self, what: str) -> None:
+        """Checks that the devices of the mesh exist.
+
+        Raises:
+          ShardingError: One does not. The message begins with `what`.
+        """
         check_devices(self.device_ids, dict(self.shape()), what)
 
-    def over_all(self, what):
-        """(mesh of all devices, number of axes before this one's): the devices that this one lacks, in as many groups as fit, do the same
-        as its own. Raises where they do not."""
+    def over_all(self, what: str) -> "tuple[Mesh, int]":
+        """Returns a mesh of all devices whose last axes are this one's. The devices that this mesh lacks do the same as its own, in as many groups as
+        fit.
+
+        Returns:
+          The mesh, and the number of axes before this one's.
+
+        Raises:
+          ShardingError: A device does not exist, or the number of all is no multiple of this mesh's. The message begins with `what`.
+        """
         self.check_devices(what)
         count = xr.global_runtime_device_count()
         if self.size() == count:
@@ -232,20 +267,20 @@ class Mesh:
             self._all = Mesh([*self.device_ids, *others], (count // self.size(), *self.mesh_shape), names)
         return self._all, 1
 
-    def plain(self):
-        """(names, sizes, devices), as the compiled part takes it."""
+    def plain(self) -> tuple[list[str], list[int], list[int]]:
+        """Returns (names, sizes, devices), as the compiled part takes a mesh."""
         names = self.axis_names or [f"axis_{index}" for index in range(len(self.mesh_shape))]
         return [str(name) for name in names], list(self.mesh_shape), self.device_ids.tolist()
 
-    def get_jax_mesh(self):
-        """The same mesh for JAX, over its devices."""
+    def get_jax_mesh(self) -> Any:
+        """Returns the same mesh for JAX, over JAX's devices."""
         import jax
         devices = np.array(jax.devices())[self.get_logical_mesh()]
         return jax.sharding.Mesh(devices, self.plain()[0])
 
 
-def shifted(partition_spec, by):
-    """The partition spec on a mesh that has `by` more axes before the others."""
+def shifted(partition_spec: PartitionSpec, by: int) -> tuple:
+    """Returns the partition spec on a mesh that has `by` more axes before the others."""
     move = lambda axis: axis + by if isinstance(axis, (int, np.integer)) else axis
     return tuple(tuple(map(move, entry)) if isinstance(entry, (tuple, list)) else move(entry) for entry in partition_spec)
 
@@ -257,28 +292,38 @@ def _frozen(partition_spec):
 _global_mesh = None
 
 
-def set_global_mesh(mesh):
-    """Makes `mesh` the one that is meant where none is given."""
+def set_global_mesh(mesh: Mesh | None) -> None:
+    """Makes `mesh` the default of functions that take one."""
     global _global_mesh
     _global_mesh = mesh
 
 
-def get_global_mesh():
-    """The mesh of set_global_mesh(), or None."""
+def get_global_mesh() -> Mesh | None:
+    """Returns the mesh of set_global_mesh(), or None."""
     return _global_mesh
 
 
-def get_1d_mesh(axis_name=None):
-    """All devices along one axis."""
+def get_1d_mesh(axis_name: str | None = None) -> Mesh:
+    """Returns a mesh with all devices along one axis."""
     count = xr.global_runtime_device_count()
     return Mesh(np.arange(count), (count,), None if axis_name is None else (axis_name,))
 
 
 class HybridMesh(Mesh):
-    """Slices of devices with fast connections inside (`ici_mesh_shape`) and slow ones between them (`dcn_mesh_shape`, all 1 by
-    default): axis k has ici[k] * dcn[k] devices. Where the runtime does not say which slice a device is in, neighbours are."""
+    """Slices of devices with fast connections inside and slow ones between them. Axis k has ici_mesh_shape[k] * dcn_mesh_shape[k] devices.
+    Where the runtime does not say which slice a device is in, neighbours are in one.
 
-    def __init__(self, ici_mesh_shape, dcn_mesh_shape=None, axis_names=None):
+    Args:
+      ici_mesh_shape: The sizes of a slice.
+      dcn_mesh_shape: The number of slices along each axis, all 1 by default.
+      axis_names: A name per axis.
+
+    Raises:
+      ShardingError: The sizes do not fit the devices.
+    """
+
+    def __init__(self, ici_mesh_shape: Sequence[int], dcn_mesh_shape: Sequence[int] | None = None,
+                 axis_names: Sequence[str] | None = None) -> None:
         if dcn_mesh_shape is None:
             dcn_mesh_shape = (1,) * len(ici_mesh_shape)
         if len(ici_mesh_shape) != len(dcn_mesh_shape):
@@ -292,7 +337,7 @@ class HybridMesh(Mesh):
         if len(slices) != between or any(len(devices) != inside for devices in slices.values()):
             raise error("HybridMesh", f"{between} slices of {inside} devices", [len(devices) for devices in slices.values()])
         grids = [self._inside(devices) for _, devices in sorted(slices.items())]
-        blocks = np.empty(dcn_mesh_shape, dtype=object)
+        blocks: np.ndarray = np.empty(dcn_mesh_shape, dtype=object)
         for number, place in enumerate(np.ndindex(*dcn_mesh_shape)):
             blocks[place] = grids[number]
         shape = tuple(i * d for i, d in zip(ici_mesh_shape, dcn_mesh_shape))
@@ -320,8 +365,17 @@ class HybridMesh(Mesh):
         return wires.transpose(order + sorted(free)).reshape(self.ici_mesh_shape)
 
 
-def check_devices(ids, shape, what):
-    """Raises unless the process has these devices."""
+def check_devices(ids: Iterable[int], shape: Any, what: str) -> None:
+    """Checks that the process has these devices.
+
+    Args:
+      ids: The devices.
+      shape: The mesh's shape, for the error message.
+      what: The function that the user has called, for the error message.
+
+    Raises:
+      ShardingError: There are too many, one does not exist, or one is named twice.
+    """
     count, ids = xr.global_runtime_device_count(), [int(device) for device in ids]
     rule = f"Device IDs has to be subset of addressable_devices; got: {ids}"
     if len(ids) > count:
@@ -355,7 +409,7 @@ def _axes_along(places, shape):
     return tuple(sorted(moving, key=lambda axis: -int(np.argmax(steps[axis] > 0))))
 
 
-def mesh_of_dtensor(device_mesh):
-    """The Mesh of the devices of a torch.distributed DeviceMesh."""
+def mesh_of_dtensor(device_mesh: Any) -> Mesh:
+    """Returns the Mesh of the devices of a torch.distributed DeviceMesh."""
     grid = device_mesh.mesh
     return Mesh(grid.flatten().tolist(), tuple(grid.shape), device_mesh.mesh_dim_names)

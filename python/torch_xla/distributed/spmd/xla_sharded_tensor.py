@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors that are split over the devices, as mark_sharding() returns them."""
+"""XLAShardedTensor, the type of the tensors that mark_sharding() returns."""
 import dataclasses
 import functools
 import re

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Annotations of tensors: which dims are split over which axes of a mesh."""
+"""Sharding annotations: functions that say which dimensions of a tensor are sharded over which axes of a mesh."""
 import ast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +14,7 @@ from . import _marking
 from ._marking import clear_sharding, unwrap_sharded_tensor  # noqa: F401
 from ._places import ShardingError, describe, error  # noqa: F401
 from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
-                   shifted)
+                   PartitionSpec, shifted)
 
 _WRAPPERS = ("XLAShard", "XLAShardedTensor")
 
@@ -25,36 +27,62 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def wrap_as_sharded_tensor(t, mesh_shape=None, partition_spec=None):
-    """`t` as an XLAShardedTensor: an alias. With `mesh_shape` and `partition_spec` it is split like that, over all devices in their
-    order."""
+def wrap_as_sharded_tensor(t: torch.Tensor, mesh_shape: Sequence[int] | None = None, partition_spec: PartitionSpec | None = None) -> torch.Tensor:
+    """Returns an XLAShardedTensor that is an alias of `t`.
+
+    Args:
+      t: A tensor.
+      mesh_shape: With partition_spec: the shape of a mesh of all devices in their order, over which the tensor is sharded.
+      partition_spec: See mark_sharding().
+    """
     from .xla_sharded_tensor import XLAShardedTensor
     if mesh_shape is not None and partition_spec is not None:
         return mark_sharding(unwrap_sharded_tensor(t), Mesh(np.arange(np.prod(mesh_shape)), mesh_shape), partition_spec)
     return XLAShardedTensor(t)
 
 
-def wrap_if_sharded(x):
-    """A tensor that has a sharding as an XLAShardedTensor; anything else as it is."""
+def wrap_if_sharded(x: Any) -> Any:
+    """Returns a tensor that has a sharding as an XLAShardedTensor, and anything else as it is."""
     if isinstance(x, torch.Tensor) and not _marking.is_wrapped(x) and x.device.type == "xla" and _XLAC._spmd_text(x):
         return wrap_as_sharded_tensor(x)
     return x
 
 
-def mark_sharding(t, mesh, partition_spec):
-    """Splits the tensor over the devices, in place; it stays so when it is written to.
+def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
+    """Shards a tensor over the devices, in place. It stays sharded when it is written to; a tensor that has a sharding gets the new one.
 
-    `partition_spec`: per dim an axis of the mesh (index or name), a tuple of axes (major first), or None for a dim that is whole.
-    Axes that are not named hold copies. A tensor that has a sharding already gets the new one. Sizes need not be multiples: the
-    last parts are filled up. Returns the tensor as an XLAShardedTensor. Errors (ShardingError, a ValueError, AssertionError and
-    RuntimeError) name the tensor and the line."""
+    Args:
+      t: A tensor of the xla device. Its sizes need not be multiples of the axes': the last shards are padded.
+      mesh: The devices.
+      partition_spec: Per dimension an axis of the mesh (index or name), a tuple of axes (major first), or None for a dimension that is not
+        sharded. Along axes that are not named, devices hold copies.
+
+    Returns:
+      The tensor as an XLAShardedTensor.
+
+    Raises:
+      ShardingError: The arguments do not fit one another, or SPMD is off. It is a ValueError, an AssertionError and a RuntimeError, and names
+        the tensor and the line.
+    """
     marked = _marking.mark(t, mesh, partition_spec)
     return marked if torch.compiler.is_dynamo_compiling() else wrap_as_sharded_tensor(marked)
 
 
-def annotate_custom_sharding(t, mesh, partition_spec):
-    """Tells the compiler how the value that the tensor has now is split where it is used from now on: no data is moved before that, and what is
-    written to the tensor later is split as mark_sharding() has said, if it has. Returns the tensor as an XLAShardedTensor."""
+def annotate_custom_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
+    """Tells the compiler how the present value of a tensor is sharded where it is used from now on. No data is moved before that, and what is
+    written to the tensor later is sharded as mark_sharding() has said, if it has.
+
+    Args:
+      t: A tensor of the xla device.
+      mesh: The devices.
+      partition_spec: See mark_sharding().
+
+    Returns:
+      The tensor as an XLAShardedTensor.
+
+    Raises:
+      ShardingError: See mark_sharding().
+    """
     if torch.compiler.is_dynamo_compiling():  # where all annotations are of values
         return mark_sharding(t, mesh, partition_spec)
     sharding = _marking.check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
@@ -65,9 +93,17 @@ def annotate_custom_sharding(t, mesh, partition_spec):
 
 
 @torch.library.custom_op("xla::aot_mark_sharding", mutates_args=(), schema="(Tensor t, str mesh, str partition_spec) -> Tensor")
-def aot_mark_sharding(t, mesh, partition_spec):
-    """A tensor like `t` that is split, as an operator that a compiler may trace: `mesh` is str() of a Mesh, `partition_spec` that of a tuple. Its
-    gradient is split the same way."""
+def aot_mark_sharding(t: torch.Tensor, mesh: str, partition_spec: str) -> torch.Tensor:
+    """Returns a tensor like `t` that is sharded, as an operator that a compiler may trace. Its gradient is sharded in the same way.
+
+    Args:
+      t: A tensor of the xla device.
+      mesh: str() of a Mesh.
+      partition_spec: str() of a tuple, see mark_sharding().
+
+    Raises:
+      ShardingError: `mesh` is no such text; or see mark_sharding().
+    """
     found = Mesh.from_str(mesh)
     if found is None:
         raise error(f"aot_mark_sharding of {describe(t)}", "str() of a Mesh", repr(mesh))
@@ -75,8 +111,8 @@ def aot_mark_sharding(t, mesh, partition_spec):
 
 
 @aot_mark_sharding.register_fake
-def aot_mark_sharding_fake(t, mesh, partition_spec):
-    """The type of aot_mark_sharding()'s result, without its value."""
+def aot_mark_sharding_fake(t: torch.Tensor, mesh: str, partition_spec: str) -> torch.Tensor:
+    """Returns a tensor of the type of aot_mark_sharding()'s result, without its value."""
     return torch.empty_like(t)
 
 
@@ -101,9 +137,18 @@ class MarkShardingFunction(torch.autograd.Function):
         return torch.ops.xla.aot_mark_sharding(grad_output, *ctx.texts), None, None
 
 
-def mark_sharding_with_gradients(t, mesh, partition_spec):
-    """A tensor like `t` that is split, and whose gradient is split the same way. `t` itself stays as it is. In functions that torch.compile
-    compiles as well."""
+def mark_sharding_with_gradients(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
+    """Returns a tensor like `t` that is sharded, and whose gradient is sharded in the same way; `t` stays as it is. Also in functions that
+    torch.compile compiles.
+
+    Args:
+      t: A tensor of the xla device.
+      mesh: The devices.
+      partition_spec: See mark_sharding().
+
+    Raises:
+      ShardingError: See mark_sharding().
+    """
     if torch.compiler.is_compiling():
         return torch.ops.xla.aot_mark_sharding(t, mesh.text, str(tuple(partition_spec)))
     _marking.check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
@@ -120,9 +165,16 @@ class _ShardAs(torch.autograd.Function):
         return grad_a, grad_b
 
 
-def shard_as(a, b):
-    """The two tensors, or trees of tensors of one structure, to be sharded alike, however the compiler finds best. Tensors of equal rank;
-    where one tree has None the other has it too."""
+def shard_as(a: Any, b: Any) -> tuple[Any, Any]:
+    """Returns two tensors, or trees of tensors, that are sharded alike, in the way that the compiler finds best.
+
+    Args:
+      a: A tensor, or a tree of tensors.
+      b: A tensor of equal rank, or a tree of the same structure, with None where `a` has None.
+
+    Raises:
+      ShardingError: Structures or ranks differ.
+    """
     (parts, structure), (others, other_structure) = torch.utils._pytree.tree_flatten(a), torch.utils._pytree.tree_flatten(b)
     if structure != other_structure:
         raise error("shard_as", f"two trees of one structure, as {structure}", other_structure)
@@ -177,20 +229,39 @@ def _part_sizes(t, shape, sharding, what):
     return [size // count for size, count in zip(shape, tiles)]
 
 
-def enable_manual_sharding(t, partition_spec, *, mesh=None):
-    """The part of `t` that each device holds, as a tensor of the part's shape: what is computed with it is computed on every
-    device as it stands, until disable_manual_sharding(). `mesh`: the global one by default."""
+def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, mesh: Mesh | None = None) -> torch.Tensor:
+    """Returns the shard that each device holds, as a tensor of the shard's shape. What is computed with it is computed by every device alone, until
+    disable_manual_sharding().
+
+    Args:
+      t: A tensor of the xla device, whose sizes are multiples of the axes'.
+      partition_spec: See mark_sharding().
+      mesh: The devices; the global mesh by default.
+
+    Raises:
+      ShardingError: See mark_sharding(); or a size is no multiple.
+    """
     mesh = get_global_mesh() if mesh is None else mesh
-    if torch.compiler.is_dynamo_compiling():
+    if mesh is not None and torch.compiler.is_dynamo_compiling():
         return torch.ops.xla.enable_manual_sharding(t, mesh.text, str(tuple(partition_spec)))
     _part_sizes(t, t.shape, _marking.check(t, mesh, tuple(partition_spec), "enable_manual_sharding"), "enable_manual_sharding")
     return wrap_as_sharded_tensor(torch.ops.xla.enable_manual_sharding(unwrap_sharded_tensor(t), str(mesh), str(tuple(partition_spec))))
 
 
-def disable_manual_sharding(t, partition_spec, full_shape, *, mesh=None):
-    """The tensor of `full_shape` of which `t` is the part of each device."""
+def disable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, full_shape: Sequence[int], *, mesh: Mesh | None = None) -> torch.Tensor:
+    """Returns the whole tensor of which `t` is the shard of each device.
+
+    Args:
+      t: A tensor that is computed from one of enable_manual_sharding().
+      partition_spec: How the whole tensor is sharded, see mark_sharding().
+      full_shape: The shape of the whole tensor.
+      mesh: The devices; the global mesh by default.
+
+    Raises:
+      ShardingError: `t` has data, or not the shape of a shard; or see mark_sharding().
+    """
     mesh = get_global_mesh() if mesh is None else mesh
-    if torch.compiler.is_dynamo_compiling():
+    if mesh is not None and torch.compiler.is_dynamo_compiling():
         return torch.ops.xla.disable_manual_sharding(t, mesh.text, str(tuple(partition_spec)), list(full_shape))
     expected = _part_sizes(t, full_shape, _marking.check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
     if not _XLAC._check_tensor_need_materialization([unwrap_sharded_tensor(t)])[0]:
@@ -246,8 +317,8 @@ class XLAPatchedLinear(torch.autograd.Function):
         return grad_input, grad_weight, grad_bias
 
 
-def xla_patched_nn_linear_forward(m, input):
-    """What replaces the forward() of an nn.Linear, see XLAPatchedLinear."""
+def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor:
+    """Replaces the forward() of an nn.Linear; see XLAPatchedLinear."""
     return XLAPatchedLinear.apply(input, m.weight, m.bias)
 
 
@@ -258,8 +329,8 @@ class EinsumLinear(torch.nn.Linear):
         return xla_patched_nn_linear_forward(self, input)
 
 
-def apply_xla_patch_to_nn_linear(module, patched_function=xla_patched_nn_linear_forward):
-    """Gives every nn.Linear of the module that forward(); returns the module."""
+def apply_xla_patch_to_nn_linear(module: torch.nn.Module, patched_function: Callable[..., Any] = xla_patched_nn_linear_forward) -> torch.nn.Module:
+    """Gives every nn.Linear of the module that forward(), and returns the module."""
     import types
     for part in module.modules():
         if isinstance(part, torch.nn.Linear):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints of tensors that are split over devices, with torch.distributed.checkpoint: planners, and a manager of many checkpoints."""
+"""Checkpoints of sharded tensors with torch.distributed.checkpoint: planners, and a manager of several checkpoints."""
 from .manager import CheckpointManager
 from .planners import SPMDLoadPlanner, SPMDSavePlanner
 from .storage import StepReader

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""State dicts: flat, and on the CPU with their parts."""
+"""Functions that flatten state dicts and move them, with their shards, to the CPU."""
 import copy
 import dataclasses
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A folder of checkpoints, one for each step that was saved."""
+"""CheckpointManager, which keeps a folder with one checkpoint per saved step."""
 import collections
 import concurrent.futures
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reading the pickles that are in checkpoints, of which none may execute anything: a checkpoint may come from elsewhere."""
+"""Reads the pickles of checkpoints without executing anything that they contain, for a checkpoint may come from elsewhere."""
 import datetime
 import pathlib
 import pickle

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch.distributed.checkpoint writes and reads of tensors that are split over devices: every distinct part once."""
+"""Planners that let torch.distributed.checkpoint write and read every distinct shard of a sharded tensor once."""
 import collections
 import dataclasses
 import io

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where checkpoints lie: folders of this machine's file systems, written so that they survive a power failure. What has a URL is in
-url_storage.py."""
+"""Storage of checkpoints in folders of this machine, written so that they survive a power failure. url_storage.py stores them at URLs."""
 import os
 import pickle
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints that lie where a URL says, by fsspec."""
+"""Storage of checkpoints at URLs, through fsspec."""
 from torch.distributed.checkpoint._fsspec_filesystem import FileSystem
 
 from .recorded_files import RecordedFiles

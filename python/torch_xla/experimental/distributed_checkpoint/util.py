@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Optimizers that are to be loaded."""
+"""Prepares optimizers whose state is to be loaded."""
 import torch
 
 import torch_xla
