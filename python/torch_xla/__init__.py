@@ -89,6 +89,10 @@ from . import _transformers_import as _transformers_import  # noqa: E402
 _once("transformers", _transformers_import.install)
 _once("generate", _generate.install)
 
+from . import _torchao_import as _torchao_import  # noqa: E402
+
+_once("torchao", _torchao_import.install)
+
 from . import _accelerate_import as _accelerate_import  # noqa: E402
 
 _once("accelerate", _accelerate_import.install)
