@@ -119,6 +119,9 @@ def _layer_class() -> type:
             """A tensor for forward(): the numbers 0 and 1 would be constants of a program, a tensor never is."""
             return torch.tensor(self.length) if _calls.forwards else self.length
 
+        def get_max_length(self) -> int:
+            return self.capacity
+
         def reset(self) -> None:
             super().reset()
             self.length = 0
@@ -216,10 +219,15 @@ def _fill_up(kwargs: dict[str, Any], is_encoder_decoder: bool) -> int | None:
     rows, size, layers = ids.shape[1], size_class(ids.shape[1]), _sized_layers(cache)
     masks = list(mask.values()) if isinstance(mask, dict) else [mask]
     if layers:
-        if any(part is not None and part.dim() != 4 for part in masks) or layers[0].length + size > layers[0].capacity:
+        whole = [part is not None and part.dim() == 2 and part.shape[1] == layers[0].capacity for part in masks]  # Bloom's: of the buffer
+        if any(part is not None and part.dim() != 4 and not each for part, each in zip(masks, whole)):
             return None
-        fill = functools.partial(_filled, axis=-2, size=size)
-    elif cache is None and not isinstance(mask, dict) and (mask is None or mask.shape == ids.shape):
+        if layers[0].length + size > layers[0].capacity:
+            return None
+
+        def fill(part: torch.Tensor) -> torch.Tensor:
+            return part if part.dim() == 2 else _filled(part, -2, size)
+    elif cache is None and kwargs.get("use_cache") is False and not isinstance(mask, dict) and (mask is None or mask.shape == ids.shape):
         def fill(part: torch.Tensor) -> torch.Tensor:
             return F.pad(part, (0, size - rows))
     else:

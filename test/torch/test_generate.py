@@ -165,3 +165,17 @@ def test_the_model_is_where_it_was():
 
 def test_size_classes():
     assert [size_class(n) for n in (1, 16, 17, 25, 33, 49, 65, 100, 129, 193, 1000)] == [16, 16, 32, 32, 48, 64, 96, 128, 192, 256, 1024]
+
+
+def test_other_models_and_caches():
+    """A cache of a state, which takes no rows behind the tokens, and a mask of which the model makes more."""
+    torch.manual_seed(0)
+    options = dict(max_new_tokens=6, min_new_tokens=6, do_sample=False)
+    bloom = transformers.BloomForCausalLM(transformers.BloomConfig(vocab_size=96, hidden_size=32, n_layer=2, n_head=4, pad_token_id=0, bos_token_id=1,
+                                                                   eos_token_id=2)).eval()
+    mamba = transformers.Mamba2ForCausalLM(transformers.Mamba2Config(vocab_size=96, hidden_size=16, num_hidden_layers=2, state_size=8, head_dim=8,
+                                                                     num_heads=4, n_groups=1, chunk_size=8, pad_token_id=0, bos_token_id=1,
+                                                                     eos_token_id=2)).eval()
+    for model in (bloom, mamba):
+        want, got, count = both(lambda model: model.generate(**prompt(), **options), model)
+        assert torch.equal(got, want) and count <= 2
