@@ -265,10 +265,10 @@ class _Run:
         parts = [operand.split(array, self.grid) for operand, array in zip(self.inputs, inputs, strict=True)]
         given = [self.results[out].split(rest[self.call.aliases[out]], self.grid) if out in self.call.aliases else None
                  for out in range(len(self.results))]
-        labels_in = [operand.labels() for operand in self.inputs]
-        labels_out = [operand.labels() for operand in self.results]
-        loops = self._one_by_one()
-        made = self._over(list(self.parallel), loops, {}, parts, given, labels_in, labels_out)
+        count = self._one_by_one()
+        self.loops, self.together = self.parallel[:count], self.parallel[count:]
+        made = self._looped(list(self.loops), {}, parts, given, [operand.labels() for operand in self.inputs],
+                            [operand.labels() for operand in self.results])
         return [operand.whole(array) for operand, array in zip(self.results, made, strict=True)]
 
     def _one_by_one(self) -> int:
@@ -290,40 +290,31 @@ class _Run:
             loops += 1
         return loops
 
-    def _over(self, dimensions: list[int], loops: int, numbers: dict[int, Any], parts: list[Any], given: list[Any],
-              labels_in: list[list[Any]], labels_out: list[list[Any]]) -> list[Any]:
-        """The outputs' parts for the cells along `dimensions`."""
+    def _looped(self, dimensions: list[int], numbers: dict[int, Any], parts: list[Any], given: list[Any], labels_in: list[list[Any]],
+                labels_out: list[list[Any]]) -> list[Any]:
+        """The outputs' parts for the cells along `dimensions`, one after the other."""
         if not dimensions:
-            return self._cell(numbers, parts, given)
+            made, _ = self._steps(self.in_order, numbers, parts, list(given), [None] * len(self.call.semaphores))
+            return [self._empty(out) if array is None else array for out, array in enumerate(made)]
         dimension, *others = dimensions
-        label, size = ("cells", dimension), self.grid[dimension]
-        axes_in = [labels.index(label) if label in labels else None for labels in labels_in]
-        axes_out = [labels.index(label) for labels in labels_out]
-        inner_in = [[item for item in labels if item != label] for labels in labels_in]
-        inner_out = [[item for item in labels if item != label] for labels in labels_out]
-
-        def function(number: Any, parts: list[Any], given: list[Any]) -> list[Any]:
-            return self._over(others, max(loops - 1, 0), {**numbers, dimension: number}, parts, given, inner_in, inner_out)
-
-        if not loops:
-            given_axes = [None if value is None else axis for value, axis in zip(given, axes_out, strict=True)]
-            return jax.vmap(function, in_axes=(0, axes_in, given_axes), out_axes=axes_out, axis_size=size)(
-                jnp.arange(size, dtype=jnp.int32), parts, given)
+        axes_in, inner_in = _without(dimension, labels_in)
+        axes_out, inner_out = _without(dimension, labels_out)
 
         def step(number: Any, arrays: list[Any]) -> list[Any]:
             here = [part if axis is None else lax.dynamic_index_in_dim(part, number, axis, keepdims=False)
                     for part, axis in zip(parts, axes_in, strict=True)]
             before = [None if start is None else lax.dynamic_index_in_dim(array, number, axis, keepdims=False)
                       for start, array, axis in zip(given, arrays, axes_out, strict=True)]
-            made = function(Ranged(number, 0, size - 1), here, before)
+            made = self._looped(others, {**numbers, dimension: Ranged(number, 0, self.grid[dimension] - 1)}, here, before, inner_in, inner_out)
             return [lax.dynamic_update_index_in_dim(array, new, number, axis)
                     for array, new, axis in zip(arrays, made, axes_out, strict=True)]
 
-        start = [self._empty(out, labels) if value is None else value for out, (value, labels) in enumerate(zip(given, labels_out))]
-        return lax.fori_loop(np.int32(0), np.int32(size), step, start)
+        start = [self._memory(out, labels) if value is None else value
+                 for out, (value, labels) in enumerate(zip(given, labels_out, strict=True))]
+        return lax.fori_loop(np.int32(0), np.int32(self.grid[dimension]), step, start)
 
-    def _empty(self, out: int, labels: Sequence[Any]) -> Any:
-        """Memory for the output, as far as the labels go."""
+    def _memory(self, out: int, labels: Sequence[Any]) -> Any:
+        """Memory for what the labels list of an output."""
         operand = self.results[out]
         shape: list[int] = []
         for label in labels:
@@ -334,21 +325,56 @@ class _Run:
                 shape.append(size // self.grid[operand.parallel[label]] if label in operand.parallel else size)
         return unset(shape, operand.mapping.array_aval.dtype)
 
-    def _cell(self, numbers: dict[int, Any], parts: list[Any], given: list[Any]) -> list[Any]:
-        """The outputs' parts for one cell of the parallel dimensions: its steps in order."""
-        scratch = [unset(aval.shape, aval.dtype) if is_sem else None
-                   for aval, is_sem in zip(self.call._scratch(), self.call.semaphores, strict=True)]
-        made, _ = self._steps(self.in_order, dict(numbers), parts, list(given), scratch)
-        return [self._part(out) if array is None else array for out, array in enumerate(made)]
+    def _labels(self, operand: _Operand) -> list[Any]:
+        """The dimensions of what cells that run at once have of an array."""
+        return [label for label in operand.labels() if not isinstance(label, tuple) or label[1] in self.together]
+
+    def _empty(self, out: int) -> Any:
+        """Memory for the output of cells that run at once."""
+        return self._memory(out, self._labels(self.results[out]))
 
     def _part(self, out: int) -> Any:
-        return self._empty(out, [label for label in self.results[out].labels() if not isinstance(label, tuple)])
+        """Memory for the output of one cell."""
+        return self._memory(out, [label for label in self.results[out].labels() if not isinstance(label, tuple)])
+
+    def _scratch_labels(self, index: int) -> list[Any]:
+        """Where the cells' dimensions stand in scratch memory: as in an output with blocks of that shape, so that what is summed up there is
+        written without moving it; else in front."""
+        shape = tuple(self.call._scratch()[index].shape)
+        for operand in self.results:
+            seen = [label for label in self._labels(operand) if isinstance(label, tuple) or not operand.squeezed(label)]
+            if tuple(operand.sizes[label] for label in seen if not isinstance(label, tuple)) == shape:
+                places = iter(range(len(shape)))
+                return [label if isinstance(label, tuple) else next(places) for label in seen]
+        return [("cells", dimension) for dimension in self.together] + list(range(len(shape)))
+
+    def _scratch_memory(self, index: int) -> Any:
+        aval = self.call._scratch()[index]
+        return unset([self.grid[label[1]] if isinstance(label, tuple) else aval.shape[label] for label in self._scratch_labels(index)], aval.dtype)
+
+    def _at_once(self, dimensions: list[int], numbers: dict[int, Any], parts: list[Any], made: list[Any], scratch: list[Any],
+                 labels: Sequence[list[list[Any]]]) -> tuple[list[Any], list[Any]]:
+        """One step of all cells along `dimensions`. `labels`: of the inputs, the outputs and the scratch memory."""
+        if not dimensions:
+            return self._step(numbers, parts, made, scratch)
+        dimension, *others = dimensions
+        axes, inner = zip(*(_without(dimension, each) for each in labels))
+
+        def function(number: Any, parts: list[Any], made: list[Any], scratch: list[Any]) -> tuple[list[Any], list[Any]]:
+            return self._at_once(others, {**numbers, dimension: number}, parts, made, scratch, inner)
+
+        axes_in = [[None if value is None else axis for value, axis in zip(values, each, strict=True)]
+                   for values, each in zip((parts, made, scratch), axes, strict=True)]
+        return jax.vmap(function, in_axes=(0, *axes_in), out_axes=(axes[1], axes[2]), axis_size=self.grid[dimension])(
+            jnp.arange(self.grid[dimension], dtype=jnp.int32), parts, made, scratch)
 
     def _steps(self, dimensions: list[int], numbers: dict[int, Any], parts: list[Any], made: list[Any],
                scratch: list[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs' parts and the scratch memory after the steps along `dimensions`."""
         if not dimensions:
-            return self._step(numbers, parts, made, scratch)
+            labels = ([self._labels(operand) for operand in self.inputs], [self._labels(operand) for operand in self.results],
+                      [self._scratch_labels(index) for index in range(len(scratch))])
+            return self._at_once(self.together, numbers, parts, made, scratch, labels)
         dimension, *others = dimensions
         size = self.grid[dimension]
 
@@ -372,11 +398,11 @@ class _Run:
             if is_static and last - first == 1:
                 made, scratch = at(np.int32(first), made, scratch)
             else:
-                made = [self._part(out) if array is None else array for out, array in enumerate(made)]
-                if self.strict and any(value is None for value in scratch) and self.parallel:
+                made = [self._empty(out) if array is None else array for out, array in enumerate(made)]
+                if self.strict and self.parallel and any(value is None and not is_sem for value, is_sem in
+                                                         zip(scratch, self.call.semaphores, strict=True)):
                     raise Carried
-                scratch = [unset(aval.shape, aval.dtype) if value is None else value
-                           for value, aval in zip(scratch, self.call._scratch(), strict=True)]
+                scratch = [self._scratch_memory(index) if value is None else value for index, value in enumerate(scratch)]
 
                 def step(number: Any, arrays: Any) -> Any:
                     known = Ranged(number, first, last - 1) if is_static else number
@@ -412,8 +438,8 @@ class _Run:
                 out = index - len(self.inputs)
                 read = partial(self._old_block, operand, out, made[out], starts)
             blocks.append(Ref(variable.aval, make=read))
-        memory = [Ref(aval, value, strict=self.strict and bool(self.parallel))
-                  for aval, value in zip(self.call._scratch(), scratch, strict=True)]
+        memory = [Ref(aval, value, strict=self.strict and bool(self.parallel) and not is_sem)
+                  for aval, value, is_sem in zip(self.call._scratch(), scratch, self.call.semaphores, strict=True)]
         body.run(jaxpr, (), [*scalars, *blocks, *memory])
         for out, operand in enumerate(self.results):
             ref, starts = blocks[len(self.inputs) + out], places[len(self.inputs) + out]
@@ -443,6 +469,13 @@ class _Run:
 
     def _old_block(self, operand: _Operand, out: int, part: Any, starts: Sequence[Any]) -> Any:
         return _block(operand, self._part(out) if part is None else part, starts)
+
+
+def _without(dimension: int, labels: Sequence[list[Any]]) -> tuple[list[int | None], list[list[Any]]]:
+    """Where the cells along a dimension of the grid stand, for each list of labels, and the lists without it."""
+    label = ("cells", dimension)
+    return ([each.index(label) if label in each else None for each in labels],
+            [[item for item in each if item != label] for each in labels])
 
 
 def _block(operand: _Operand, part: Any, starts: Sequence[Any]) -> Any:

@@ -33,11 +33,11 @@ def place(array: Any, update: Any, starts: Sequence[Any]) -> Any:
 
 
 def _taken(array: Any, *starts: Any, sizes: Sequence[int]) -> Any:
-    return lax.dynamic_slice(array, starts, sizes)
+    return lax.dynamic_slice_p.bind(array, *starts, slice_sizes=sizes)
 
 
 def _placed(array: Any, update: Any, *starts: Any) -> Any:
-    return lax.dynamic_update_slice(array, update, starts)
+    return lax.dynamic_update_slice_p.bind(array, update, *starts)
 
 
 def _take_batched(values: Sequence[Any], axes: Sequence[Any], *, sizes: Sequence[int]) -> tuple[Any, int]:
