@@ -4,17 +4,17 @@ import contextlib
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-_MODULE = "jax._src.pallas.pallas_call"
+_MODULE, _INFO = "jax._src.pallas.pallas_call", "jax._src.pallas.mosaic.tpu_info"
 
 
 class _Loader(importlib.abc.Loader):
-    """Pallas' loader; the rule is registered after the module ran."""
+    """The loader of one of Pallas' modules, with `after` for the module when it ran."""
 
-    def __init__(self, loader: Any):
-        self._loader = loader
+    def __init__(self, loader: Any, after: Callable[[Any], None]):
+        self._loader, self._after = loader, after
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -24,21 +24,21 @@ class _Loader(importlib.abc.Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        """Runs the module, then replaces its rule for `cpu`."""
+        """Runs the module, then changes it."""
         self._loader.exec_module(module)
-        _register(module)
+        self._after(module)
 
 
 class _Finder:
-    """Finds that one module."""
+    """Finds those two modules."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The module's place, with a loader that registers."""
-        if name != _MODULE:
+        """The module's place, with a loader that changes it."""
+        if name not in _CHANGES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, _CHANGES[name])
         return spec
 
 
@@ -51,6 +51,16 @@ def _register(module: Any) -> None:
     mlir.register_lowering(module.pallas_call_p, partial(_lowered, module._pallas_call_lowering), platform="cpu")
 
 
+def _describe(module: Any) -> None:
+    """pltpu.get_tpu_info(), by which kernels choose their blocks, says of this machine what it says of a TPU v5e: kernels want some TPU's."""
+    registry, make = getattr(module, "registry", None), getattr(module, "_get_tpu_info_impl", None)
+    if registry is not None and make is not None:
+        registry.setdefault("cpu", lambda: make(module.ChipVersion.TPU_V5E, 1))
+
+
+_CHANGES = {_MODULE: _register, _INFO: _describe}
+
+
 def _lowered(original: Any, context: Any, *nodes: Any, **parameters: Any) -> Any:
     if parameters["interpret"]:
         return original(context, *nodes, **parameters)
@@ -61,10 +71,10 @@ def _lowered(original: Any, context: Any, *nodes: Any, **parameters: Any) -> Any
 
 def install() -> None:
     """For a Pallas that has been imported, and for one that will be."""
-    module = sys.modules.get(_MODULE)
-    if module is not None:
-        _register(module)
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    for name, change in _CHANGES.items():
+        if sys.modules.get(name) is not None:
+            change(sys.modules[name])
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 

@@ -195,6 +195,53 @@ def test_run_scoped():
     both(kernel, some(8, 128), out_shape=shape(8, 128))
 
 
+def test_pipelines_in_a_kernel():
+    """pltpu.emit_pipeline chooses its buffers by pltpu.get_tpu_info(), which no other CPU has."""
+    def kernel(x, out):
+        def inside(x, out):
+            out[...] = x[...] * 2
+
+        spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
+        pltpu.emit_pipeline(inside, grid=(4,), in_specs=[spec], out_specs=[spec])(x, out)
+
+    x = some(32, 128)
+    result = jax.jit(pl.pallas_call(kernel, in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_specs=pl.BlockSpec(memory_space=pl.ANY),
+                                    out_shape=shape(32, 128)))(x)
+    np.testing.assert_array_equal(result, x * 2)
+
+
+def test_elements_and_strides():
+    def kernel(x, out):
+        out[...] = x[pl.ds(0, 8), :] + x[pl.ds(1, 8), :]
+
+    x = some(17, 128)
+    result = both(kernel, x, grid=(2,), in_specs=[pl.BlockSpec((pl.Element(9), pl.Element(128)), lambda i: (i * 8, 0))],
+                  out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)), out_shape=shape(16, 128))
+    np.testing.assert_allclose(result, x[:16] + x[1:], 1e-6)
+
+    def strided(x, out):
+        out[...] = x[pl.ds(0, 4, stride=2), :]
+
+    np.testing.assert_array_equal(jax.jit(pl.pallas_call(strided, out_shape=shape(4, 128)))(x[:8]), x[:8:2])
+
+
+def test_prints_and_what_only_a_tpu_has(capfd):
+    def kernel(x, out):
+        pl.debug_print("cell {}", pl.program_id(0))
+        out[...] = x[...]
+
+    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    jax.block_until_ready(pl.pallas_call(kernel, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=shape(16, 128))(some(16, 128)))
+    jax.effects_barrier()
+    assert sorted(capfd.readouterr().out.split("\n")[:2]) == ["cell 0", "cell 1"]
+
+    def seeded(out):
+        pltpu.prng_seed(0)
+
+    with pytest.raises(NotImplementedError, match="test_pallas.py:.*prng_seed has no meaning on CPUs"):
+        pl.pallas_call(seeded, out_shape=shape(8, 128))()
+
+
 def row_softmax(x, out):
     e = jnp.exp(x[...] - x[...].max(-1, keepdims=True))
     out[...] = e / e.sum(-1, keepdims=True)
