@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.overrides
 import torch.utils._pytree as pytree
 
 __all__ = ["kernel", "Block", "Memory", "program_id", "num_programs"]
@@ -110,6 +111,45 @@ for _name in ("add", "sub", "mul", "floordiv", "mod", "eq", "ne", "lt", "le", "g
 
 class _Carried(Exception):
     """A cell reads memory that it did not write."""
+
+
+class _Product(torch.autograd.Function):
+    """x @ y of matrices (m, k) and (k, n). Cells along which only one of them differs are more rows or columns of one product: torch.vmap's own
+    rule repeats the other matrix for each."""
+
+    @staticmethod
+    def forward(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.mm(x, y)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        x, y = ctx.saved_tensors
+        return (_Product.apply(grad, y.t()) if ctx.needs_input_grad[0] else None,
+                _Product.apply(x.t(), grad) if ctx.needs_input_grad[1] else None)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Sequence[int | None], x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, int]:
+        if in_dims[0] is not None and in_dims[1] is not None:
+            return torch.bmm(x.movedim(in_dims[0], 0), y.movedim(in_dims[1], 0)), 0
+        if in_dims[0] is not None:
+            x = x.movedim(in_dims[0], 0)
+            return _Product.apply(x.flatten(0, 1), y).unflatten(0, x.shape[:2]), 0
+        y = y.movedim(in_dims[1], 1)
+        return _Product.apply(x, y.flatten(1, 2)).unflatten(1, y.shape[1:]), 1
+
+
+class _Products(torch.overrides.TorchFunctionMode):
+    """Makes a _Product of every product of two matrices."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if (function in (torch.matmul, torch.mm, torch.Tensor.matmul, torch.Tensor.mm, torch.Tensor.__matmul__) and len(args) == 2 and not kwargs and
+                all(isinstance(arg, torch.Tensor) and arg.dim() == 2 for arg in args)):
+            return _Product.apply(*args)
+        return function(*args, **(kwargs or {}))
 
 
 def _line() -> str:
@@ -339,7 +379,8 @@ def _run(body: Callable[..., None], name: str, grid: tuple[int, ...], parallel: 
                    for operand, dtype, blocks in zip(results, dtypes, written, strict=True)]
             _cells.append(([known.get(axis, numbers.get(axis)) for axis in range(len(grid))], grid))
             try:
-                body(*refs, *out, *memory)
+                with _Products():
+                    body(*refs, *out, *memory)
             finally:
                 _cells.pop()
             for operand, ref, blocks in zip(results, out, written, strict=True):
