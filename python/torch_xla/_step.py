@@ -45,6 +45,9 @@ def _barrier(wait: bool = False, counts: bool = True, reset_scope: bool = True) 
         from .debug import _auto_metrics
         if _auto_metrics.is_on():
             _auto_metrics.after_step()
+    if port := os.environ.get("MILLRACE_METRICS_PORT"):
+        from .debug import open_metrics
+        open_metrics.start_from_environment(port)
     if "XLA_METRICS_FILE" in os.environ:
         from .debug import metrics_saver
         metrics_saver.save_metrics()

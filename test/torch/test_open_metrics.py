@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.debug.open_metrics: what Prometheus reads."""
+import os
+import re
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+import torch
+import torch_xla
+from torch_xla.debug import metrics as met
+from torch_xla.debug import open_metrics
+
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\.)*",?)*)\})? (-?[0-9.e+-]+)')
+
+
+def read(port, path="/metrics"):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+def parsed(text):
+    """{family: {labels: value}}; every line must be one of the format, and samples follow the type of their family."""
+    assert text.endswith("\n# EOF\n") or text == "# EOF\n"
+    families, values = [], {}
+    for line in text.splitlines()[:-1]:
+        if match := re.fullmatch(r"# TYPE (\w+) (summary|counter|gauge)", line):
+            families.append(match[1])
+        elif match := re.fullmatch(r"# UNIT (\w+) (seconds|bytes)", line):
+            assert match[1] == families[-1] and match[1].endswith(match[2])
+        else:
+            match = SAMPLE.fullmatch(line)
+            assert match and match[1].startswith(families[-1]), line
+            values.setdefault(match[1], {})[match[2]] = float(match[3])
+    assert len(families) == len(set(families))
+    return values
+
+
+def test_a_reader_gets_times_sizes_counters_and_memory():
+    met.clear_all()
+    (torch.ones(256, device="xla") * 3).sin().cpu()
+    torch_xla.sync()
+    server = open_metrics.start_server(0)
+    try:
+        kind, text = read(server.port)
+        assert kind.startswith("application/openmetrics-text; version=1.0.0")
+        values = parsed(text)
+        assert values["millrace_size_bytes_sum"]['name="InboundData"'] == 1024
+        assert values["millrace_time_seconds_count"]['name="ExecuteTime"'] >= 1
+        assert 0 < values["millrace_time_seconds"]['name="ExecuteTime",quantile="0.5"'] < 60
+        assert values["millrace_events_total"]['name="MarkStep"'] == met.counter_value("MarkStep") == 1
+        assert values["millrace_events_total"]['name="xla::sin"'] == 1
+        assert values["millrace_memory_bytes"]['kind="peak"'] >= values["millrace_memory_bytes"]['kind="in_use"'] >= 0
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            read(server.port, "/other")
+        with pytest.raises(RuntimeError, match=f"port {server.port} of 127.0.0.1 is taken"):
+            open_metrics.start_server(server.port)
+    finally:
+        server.close()
+    with pytest.raises(OSError):
+        read(server.port)
+
+
+def test_labels_are_escaped():
+    assert open_metrics._label('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
+
+
+def test_the_environment_begins_it_at_the_first_step():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = ("import torch, torch_xla, urllib.request\n"
+            "x = torch.ones(3, device='xla') + 1\n"
+            "torch_xla.sync()\n"
+            f"print(urllib.request.urlopen('http://127.0.0.1:{port}/metrics').read().decode())\n")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200,
+                         env=dict(os.environ, MILLRACE_METRICS_PORT=str(port)))
+    assert ran.returncode == 0, ran.stderr
+    assert 'millrace_events_total{name="MarkStep"} 1' in ran.stdout
+    wrong = subprocess.run([sys.executable, "-c", "import torch_xla; torch_xla.sync(); print('goes on')"], capture_output=True, text=True, timeout=200,
+                           env=dict(os.environ, MILLRACE_METRICS_PORT="http"))
+    assert wrong.stdout == "goes on\n" and "MILLRACE_METRICS_PORT: expects a port from 1 to 65535, but got 'http'" in wrong.stderr
