@@ -614,6 +614,9 @@ void Session::pushExchanges() {
 }
 
 runtime::Status Session::download(const Value &value, void *target) {
+  runtime::profile::Scope scope(runtime::profile::Kind::Tracing, "ReadByHost");
+  if (scope.isRecorded())
+    scope.setDetail("source=" + runtime::profile::asDetail(userPlace(currentStack())));
   if (const Parts *parts = partsOf(value)) {
     if (!parts->sharding->isReplicated())
       Metrics::get().count("ReplicateShardedData");

@@ -2,6 +2,7 @@
 //===- OnCpu.cpp - Operators that the CPU computes -------------------------===//
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Trace.h"
+#include "runtime/profile/Recorder.h"
 #include "tracing/Places.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -34,6 +35,9 @@ void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   if (tracing::debugLevel())
     tracing::countPlace(op.schema().name(), tracing::currentStack());
   tell(op.schema().name());
+  runtime::profile::Scope scope(runtime::profile::Kind::Tracing, "OperatorOnCpu");
+  if (scope.isRecorded())
+    scope.setDetail("operator=" + op.schema().name() + ", source=" + runtime::profile::asDetail(tracing::userPlace(tracing::currentStack())));
   torch::jit::Stack originals(stack->end() - long(count), stack->end());
   torch::jit::drop(*stack, count);
   auto down = [](const Tensor &tensor) { return tensor.defined() && isXla(tensor) ? toCpu(tensor) : tensor; };
