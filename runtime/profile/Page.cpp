@@ -2,9 +2,11 @@
 //===- Page.cpp - A recording as one HTML file ------------------------------===//
 #include "runtime/profile/Page.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/PageStyle.h"
 #include "runtime/profile/PageTemplate.h"
 #include "runtime/profile/Summary.h"
 #include "runtime/profile/Thin.h"
+#include "runtime/profile/Views.h"
 
 #include <algorithm>
 #include <limits>
@@ -111,19 +113,23 @@ std::string timeline(const XSpace &space) {
 
 } // namespace
 
-std::string htmlPage(const XSpace &space, const std::string &title, size_t drawnEvents) {
+std::string htmlPage(const XSpace &space, const std::string &title, const Roofs &roofs, size_t drawnEvents) {
   Summary summary = summarize(space);
+  const Views views = viewsOf(space, summary, roofs);
   XSpace drawn = thinned(space, drawnEvents);
   summary.warnings = drawn.warnings;
   std::string events = timeline(drawn);
-  std::string page = kPageTemplate;
+  std::string page = std::string(kPageBody) + kPageViews + kPageTimeline + kPageGraph;
   auto put = [&](const std::string &mark, const std::string &content) {
     for (size_t at = 0; (at = page.find(mark, at)) != std::string::npos; at += content.size())
       page.replace(at, mark.size(), content);
   };
+  put("@STYLE@", kPageStyle);
+  put("@TOOLS@", kPageTools);
   put("@TITLE@", inHtml(title)); // before the data, which may contain marks
   const std::string mark = "@DATA@";
-  page.replace(page.rfind(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"timeline\":" + events + "}"));
+  page.replace(page.rfind(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"views\":" + toJson(views) + ",\n\"roofs\":" +
+                                                       toJson(roofs) + ",\n\"timeline\":" + events + "}"));
   return page;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProgramInfo.cpp - What records say of programs ----------------------===//
 #include "runtime/profile/ProgramInfo.h"
+#include "runtime/profile/ProgramGraph.h"
 
 #include <algorithm>
 #include <deque>
@@ -31,8 +32,11 @@ struct Namer {
 
 void addSteps(ProgramInfo &info, const Function &function, const Steps &steps) {
   for (const Step &step : steps) {
-    if (std::holds_alternative<KernelStep>(step.body))
+    if (auto *kernel = std::get_if<KernelStep>(&step.body)) {
+      uint64_t &pieces = info.kernels[kernel->kernel].mostPieces;
+      pieces = std::max(pieces, mostPieces(*kernel));
       continue;
+    }
     ProgramInfo::StepInfo made;
     made.name = stepName(step);
     if (auto *loop = std::get_if<LoopStep>(&step.body)) {
@@ -107,6 +111,7 @@ const ProgramInfo *describe(const Program &program) {
         for (size_t r = 0; r < info.resultPlaces.size(); ++r)
           if (entry.results[r] == output)
             info.resultPlaces[r] = intern(placeOf(info, step.location));
+  info.graph = graphJson(program);
   std::lock_guard lock(mutex);
   info.id = all->size() + 1;
   return &all->emplace_back(std::move(info));

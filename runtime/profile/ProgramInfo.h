@@ -15,6 +15,7 @@ struct ProgramInfo {
   struct KernelInfo {
     std::string name, ops, emitter; ///< "dot_general_12_4f3a"; "dot_general, add"; "generic" where no emitter took it
     double flops = 0, bytesAccessed = 0;
+    uint64_t mostPieces = 0; ///< ProgramGraph.h
   };
   struct StepInfo {
     enum class Kind : uint8_t { Other, Loop, Collective };
@@ -28,6 +29,7 @@ struct ProgramInfo {
   std::vector<KernelInfo> kernels;
   std::vector<StepInfo> steps;
   std::unordered_map<const Step *, uint32_t> stepIndex; ///< steps that are no kernels; of the program that it was made of
+  std::string graph; ///< graphJson
   std::vector<std::string> locations; ///< "train.py:12:3"
   std::vector<const Name *> resultPlaces; ///< per result, "train.py:12" that makes it, else `place`
   const Name *place = nullptr; ///< "program NAME"

@@ -133,6 +133,7 @@ Summary summarize(const XSpace &space) {
             row.source = *seen.begin();
             row.otherLines = seen.size() - 1;
             row.category = textOf(plane, line, event, "hlo_category");
+            row.pieces = uint64_t(numberOf(plane, line, event, "most_pieces"));
             addTo(row, own[i], wait, flops, bytes);
             Summary::Row &ofLine = lines[source];
             ofLine.name = ofLine.source = source.empty() ? "(no line)" : source;
@@ -209,8 +210,8 @@ std::string verdict(const Summary &summary) {
   return text;
 }
 
-std::string toText(const Summary &summary, size_t top) {
-  std::string out = verdict(summary) + "\n";
+std::string toText(const Summary &summary, size_t top, const std::string &advice) {
+  std::string out = verdict(summary) + "\n" + advice;
   for (const std::string &warning : summary.warnings)
     out += "warning: " + warning + "\n";
   double total = 0;
@@ -257,6 +258,7 @@ std::string toJson(const Summary &summary) {
       out += (out.size() > 1 ? "," : "") + std::string("{\"name\":") + jsonText(row.name) + ",\"module\":" + jsonText(row.module) + ",\"source\":" +
              jsonText(row.source) + ",\"other_lines\":" + std::to_string(row.otherLines) + ",\"category\":" +
              jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
+             ",\"pieces\":" + std::to_string(row.pieces) +
              format(",\"ns\":%.0f,\"wait_ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f}", row.ns, row.waitNs, row.flops, row.bytes);
     return out + "]";
   };

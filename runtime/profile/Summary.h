@@ -13,6 +13,7 @@ struct Summary {
     uint64_t calls = 0;
     double ns = 0, waitNs = 0; ///< of which the devices waited for each other
     double flops = 0, bytes = 0; ///< of all calls
+    uint64_t pieces = 0; ///< that the pool can run it in: 1 = one thread runs it, 0 = not known
   };
   struct Device {
     std::string name;
@@ -33,8 +34,8 @@ Summary summarize(const XSpace &space);
 /// One sentence that says where the time goes, and what to change if something stands out.
 std::string verdict(const Summary &summary);
 
-/// Tables for a terminal, `top` rows each.
-std::string toText(const Summary &summary, size_t top);
+/// Tables for a terminal, `top` rows each; `advice` stands between the first sentence and them.
+std::string toText(const Summary &summary, size_t top, const std::string &advice = {});
 
 /// The same, whole, as a JSON object.
 std::string toJson(const Summary &summary);

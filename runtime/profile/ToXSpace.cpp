@@ -142,6 +142,8 @@ void addDeviceRecord(PlaneBuilder &builder, const Record &record, const Timeline
       made.name = kernel.name;
       made.stats = {plane.text("hlo_category", kernel.emitter), plane.text("operations", kernel.ops),
                     plane.number("flops", uint64_t(kernel.flops)), plane.number("bytes_accessed", uint64_t(kernel.bytesAccessed))};
+      if (kernel.mostPieces)
+        made.stats.push_back(plane.number("most_pieces", kernel.mostPieces));
     } else {
       const ProgramInfo::StepInfo &step = program.steps[record.index];
       made.name = step.name;
@@ -251,9 +253,20 @@ XSpace toXSpace(const Recording &recording, bool isWhole) {
     }
   }
   XSpace space;
+  std::map<uint64_t, const ProgramInfo *> programs; ///< that ran, by id
+  for (const Recording::Thread &thread : recording.threads)
+    for (const Record &record : thread.records)
+      if (record.kind == Kind::Execution)
+        programs.emplace(static_cast<const ProgramInfo *>(record.what)->id, static_cast<const ProgramInfo *>(record.what));
   for (auto &[device, builder] : devices)
     space.planes.push_back(builder.finish());
   space.planes.push_back(host.finish());
+  if (!programs.empty()) {
+    Plane &graphs = space.planes.emplace_back();
+    graphs.name = kProgramsPlane;
+    for (const auto &[id, program] : programs)
+      graphs.stats.push_back(graphs.text(titleOf(*program), program->graph));
+  }
   if (isWhole) {
     Plane &environment = space.planes.emplace_back();
     environment.name = kEnvironmentPlane;

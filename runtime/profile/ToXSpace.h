@@ -12,6 +12,7 @@ void setHostPrefix(std::string prefix);
 /// Lines of a device, by id.
 enum DeviceLine : int64_t { kModules = 1, kOps = 2, kCounters = 3 };
 inline constexpr std::string_view kDevicePlane = "/device:CUSTOM:Millrace CPU:", kHostPlane = "/host:CPU", kEnvironmentPlane = "Task Environment";
+inline constexpr std::string_view kProgramsPlane = "/millrace:programs"; ///< a stat per program that ran: ProgramGraph.h
 
 /// One plane per device ("/device:CUSTOM:Millrace CPU:0": executions, their steps, memory in use) and one of the host's threads. `isWhole`: also
 /// the plane that says when the recording began and ended, which jaxlib's sessions add themselves.

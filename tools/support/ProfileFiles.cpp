@@ -8,12 +8,17 @@
 #include "runtime/profile/Page.h"
 #include "runtime/profile/Pprof.h"
 #include "runtime/profile/Summary.h"
+#include "tools/support/Roofs.h"
 #include "tools/support/Source.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <vector>
+
+extern char **environ;
 
 namespace millrace::tools {
 
@@ -42,7 +47,25 @@ static std::string labelOf(const std::string &file) {
   return name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size()) : name;
 }
 
-int profileFiles(const ProfileFilesOptions &options) {
+/// Shows a file in the browser that the system prefers ($BROWSER, else xdg-open). Where there is none, its name is enough.
+static int open(const std::string &page) {
+  const char *browser = std::getenv("BROWSER");
+  const std::string program = browser && *browser ? browser : "xdg-open", address = "file://" + fs::absolute(page).string();
+  const char *arguments[] = {program.c_str(), address.c_str(), nullptr};
+  pid_t child = 0;
+  int status = 0;
+  if (posix_spawnp(&child, program.c_str(), nullptr, nullptr, const_cast<char **>(arguments), environ) != 0 || waitpid(child, &status, 0) != child ||
+      status != 0)
+    std::fprintf(stderr, "xla-prof: %s does not show it: open the file in a browser\n", program.c_str());
+  return 0;
+}
+
+int profileFiles(const ProfileFilesOptions &given) {
+  ProfileFilesOptions options = given;
+  if (options.action != ProfileFilesOptions::Action::Tables && options.out.empty()) {
+    std::error_code error;
+    options.out = fs::is_directory(options.path, error) ? options.path + "/page.html" : options.path + ".html";
+  }
   std::vector<std::string> files = filesOf(options.path), labels;
   if (files.empty())
     return fail("xla-prof", options.path + " has no recording (*" + std::string(kEnding) + "): MILLRACE_PROFILE=FOLDER PROGRAM writes some");
@@ -62,13 +85,22 @@ int profileFiles(const ProfileFilesOptions &options) {
   std::string text;
   if (options.out.empty()) {
     profile::Summary summary = profile::summarize(space);
-    text = options.json ? profile::toJson(summary) + "\n"
-                        : profile::toText(summary, options.top) + profile::toText(profile::memoryPeaks(space), options.top);
+    if (options.json) {
+      text = profile::toJson(summary) + "\n";
+    } else {
+      profile::Views views = profile::viewsOf(space, summary, options.roofs ? measureRoofs() : profile::Roofs());
+      views.programs.clear();
+      constexpr size_t kFirst = 3;
+      const std::string change = profile::toText(views, kFirst);
+      text = options.findings ? profile::toJson(views) + "\n"
+                              : profile::toText(summary, options.top, change.empty() ? "" : "\nwhat to change first\n" + change) +
+                                    profile::toText(profile::memoryPeaks(space), options.top);
+    }
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
   if (options.out.ends_with(".html"))
-    text = profile::htmlPage(space, title);
+    text = profile::htmlPage(space, title, options.roofs ? measureRoofs() : profile::Roofs());
   else if (options.out.ends_with(".json"))
     text = profile::chromeTrace(space);
   else if (options.out.ends_with(kEnding))
@@ -82,7 +114,11 @@ int profileFiles(const ProfileFilesOptions &options) {
                             "(pprof: time, the memory's peak) or .xplane.pb (XProf), but got '" + options.out + "'");
   if (runtime::Status status = runtime::writeFileAtomically(options.out, text); !status.ok())
     return fail("xla-prof", status.toString());
-  return 0;
+  if (options.action == ProfileFilesOptions::Action::Tables)
+    return 0;
+  std::printf("%s\n", options.out.c_str());
+  std::fflush(stdout);
+  return options.action == ProfileFilesOptions::Action::Open ? open(options.out) : 0;
 }
 
 } // namespace millrace::tools

@@ -10,6 +10,9 @@ struct ProfileFilesOptions {
   std::string out;  ///< a file to write; its ending says what: .html, .json, .xplane.pb. Empty: tables to standard output
   unsigned top = 20; ///< rows per table
   bool json = false; ///< tables as JSON
+  bool findings = false; ///< what to change, and what the views of the page show, as JSON
+  bool roofs = true; ///< of this machine, measured for pages and findings
+  enum class Action { Tables, Pages, Open } action = Action::Tables; ///< Pages: write the page beside the recording; Open: and show it
 };
 
 /// The exit status; errors go to standard error.
