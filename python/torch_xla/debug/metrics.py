@@ -125,3 +125,15 @@ def short_metrics_report(counter_names=None, metric_names=None):
     counter_names = [*counter_names, *(name for name in counters if name.startswith("aten::") and name not in counter_names)]
     return "".join(_metric_text(name, samples[name]) for name in metric_names if name in samples) + "".join(
         f"Counter: {name}\n  Value: {counters[name]}\n" for name in counter_names if name in counters)
+
+
+def dashboard(path=None):
+    """What a recording says is worth changing, the three most valuable things first: print it, show it in a notebook, or `.open()` its page.
+    `path`: a folder that was recorded to, by MILLRACE_PROFILE or xp.start_trace, or a file *.xplane.pb; None: what xp.stop_trace wrote last.
+    RuntimeError if nothing was recorded yet, or the recording cannot be read."""
+    from millrace.recordings import Recording
+    from . import profiler
+    path = path if path is not None else profiler.last_recording
+    if path is None:
+        raise RuntimeError("met.dashboard: nothing was recorded in this process: expects a folder, or xp.start_trace and xp.stop_trace before")
+    return Recording(path)

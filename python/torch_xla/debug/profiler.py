@@ -18,6 +18,7 @@ from .. import _XLAC
 
 _marked_step = False
 _lock = threading.Lock()
+last_recording: str | None = None  # the file that stop_trace wrote last
 _running = None  # (session of the recorder, folder) between start_trace and stop_trace; guarded by _lock
 
 
@@ -97,7 +98,7 @@ def stop_trace() -> None:
     """Ends the recording and writes it, for TensorBoard and XProf, to `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and for chrome://tracing
     and Perfetto to HOST.trace.json.gz beside it; with several processes HOST is followed by the number of the process. What runs is waited for.
     RuntimeError if none has begun."""
-    global _running
+    global _running, last_recording
     with _lock:
         if _running is None:
             raise RuntimeError("No profile started")
@@ -109,7 +110,8 @@ def stop_trace() -> None:
     folder = os.path.join(log_dir, "plugins", "profile", datetime.datetime.now().strftime("%Y_%m_%d_%H_%M_%S"))
     os.makedirs(folder, exist_ok=True)
     base = os.path.join(folder, _host())
-    with open(base + ".xplane.pb", "wb") as file:
+    last_recording = base + ".xplane.pb"
+    with open(last_recording, "wb") as file:
         file.write(space)
     with gzip.open(base + ".trace.json.gz", "wb", compresslevel=5) as file:
         file.write(trace_json)

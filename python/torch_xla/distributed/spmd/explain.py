@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Explains the shardings that the compiler has found for a graph."""
+import html
 import os
 import re
 from typing import Any
@@ -9,6 +10,13 @@ import torch
 from ... import _XLAC
 from ._places import annotated_at
 from ._marking import unwrap_sharded_tensor
+
+class Explanation(str):
+    """The text of explain(), which a notebook shows as the page."""
+
+    def _repr_html_(self):
+        return f'<iframe srcdoc="{html.escape(explain_html(self))}" style="width: 100%; height: 600px; border: 0" title="Shardings"></iframe>'
+
 
 _ARGUMENT = re.compile(r"\bargument (\d+) of @main\b")
 
@@ -24,7 +32,7 @@ def explain(tensors: Any = None, file: str | os.PathLike | None = None, names: A
 
     Returns:
       Per tensor its sharding and for every axis the annotation from which it comes, the operation through which it came with the rule's factor, and
-      the user's lines; for a dimension that an axis did not reach, the obstacle; then every collective with its bytes, line and estimated time.
+      the user's lines; for a dimension that an axis did not reach, the obstacle; then every collective with its bytes, line and estimated time. Notebooks show it as a page.
 
     Raises:
       RuntimeError: There is no program.
@@ -34,7 +42,7 @@ def explain(tensors: Any = None, file: str | os.PathLike | None = None, names: A
         raise ValueError("explain: expects `names` together with pending tensors, but got names alone")
     roots = _roots(tensors)
     text = _XLAC._spmd_explain(roots)
-    text = _with_names(text, {} if names is None else _numbered(roots, names))
+    text = Explanation(_with_names(text, {} if names is None else _numbered(roots, names)))
     if file is not None:
         with open(file, "w", encoding="utf-8") as out:
             out.write(explain_html(text))
