@@ -23,7 +23,8 @@ def child(way, name, threads):
     def prepare():
         import torch
         torch.set_num_threads(threads)
-        from benchmarks.torch_programs import PROGRAMS
+        from benchmarks import seed_programs, torch_programs
+        programs = {**torch_programs.PROGRAMS, **seed_programs.PROGRAMS}
         device, wait, barrier = "cpu", lambda: None, lambda: None
         if way in ("lazy", "openxla"):
             import torch_xla
@@ -31,7 +32,7 @@ def child(way, name, threads):
             device, wait, barrier = "xla", xm.wait_device_ops, torch_xla.sync
         backend = {"openxla": "openxla", "inductor": "inductor"}.get(way)
         torch.manual_seed(0)
-        step = PROGRAMS[name](device, (lambda f: torch.compile(f, backend=backend)) if backend else (lambda f: f))
+        step = programs[name](device, (lambda f: torch.compile(f, backend=backend)) if backend else (lambda f: f))
 
         def one():
             result = step()
