@@ -18,6 +18,7 @@ namespace {
 
 // What is worth a finding. A program does what it does a few times while it warms up; more than that is a habit.
 constexpr size_t kHabit = 3;
+constexpr std::string_view kJaxRead = "np.asarray(jax.Array)"; ///< JAX's region of a read
 constexpr double kLargeShare = 0.2; ///< of the devices' time
 
 std::string format(const char *pattern, ...) {
@@ -311,7 +312,7 @@ private:
         } else if (event.name() == "SyncTensorsGraph" && event.text("cause").find("trying to access tensor value") != std::string::npos &&
                    !isInside(events, event, {"OperatorOnCpu", "ReadByHost"})) {
           groups[event.text("source")].ns += event.ns();
-        } else if (!hasPlaces && event.name().ends_with("TransferFromDevice")) {
+        } else if (!hasPlaces && (event.name().ends_with("TransferFromDevice") || event.name() == kJaxRead) && !isInside(events, event, {kJaxRead})) {
           auto after = std::upper_bound(ends.begin(), ends.end(), event.end, [](double at, const auto &end) { return at < end.first; });
           if (after == ends.begin())
             continue;
@@ -448,8 +449,18 @@ private:
       // The highest point of each pixel: a page is not wider than that.
       constexpr double kPixels = 1200;
       const double pixel = std::max(1.0, (events.back().end - events.front().begin) / kPixels);
-      double highest = -1, until = 0;
+      double highest = -1, until = 0, lastRun = 0; // what is given back while the process ends says nothing
+      for (const Events &all : executions)
+        if (all[0].plane->name == events[0].plane->name)
+          for (const Event &event : all)
+            lastRun = std::max(lastRun, event.end);
+      std::map<uint64_t, Block> afterLast;
+      bool isPast = false;
       for (size_t i = 0; i < events.size(); ++i) {
+        if (!isPast && events[i].begin > lastRun) {
+          isPast = true;
+          afterLast = live;
+        }
         const auto address = uint64_t(events[i].number("address"));
         const double change = events[i].number("change");
         if (address && change > 0) {
@@ -495,7 +506,8 @@ private:
       for (auto &[key, owner] : owners)
         views.owners.push_back(std::move(owner));
       views.memory.push_back(std::move(series));
-      leak(events, live.size() ? &live : nullptr, peak);
+      const auto &kept = isPast ? afterLast : live;
+      leak(events, kept.empty() ? nullptr : &kept, peak);
     }
     std::sort(views.owners.begin(), views.owners.end(), [](const auto &a, const auto &b) {
       return std::tie(b.bytes, a.device, a.purpose, a.source) < std::tie(a.bytes, b.device, b.purpose, b.source);
@@ -660,10 +672,10 @@ private:
     for (const Events &events : host)
       for (const Event &event : events) {
         const std::string &name = event.name();
-        int which = isCompile(name) || name == "new graph"                                        ? 1
+        int which = isCompile(name) || name == "new graph" || name == "backend_compile_and_load"  ? 1
                     : name.ends_with("TransferToDevice") || name.ends_with("TransferFromDevice") ? 2
                     : name == "OperatorOnCpu"                                                     ? 3
-                    : name == "SyncTensorsGraph"                                                  ? 4
+                    : name == "SyncTensorsGraph" || name == "lower_sharding_computation"          ? 4
                     : name.ends_with("ExecuteComputation")                                        ? 5
                                                                                                   : -1;
         if (which >= 0)
@@ -692,7 +704,7 @@ private:
       return;
     const Summary::Row *region = nullptr;
     for (const Summary::Row &row : summary.host)
-      if (row.category == "region" && (!region || row.ns > region->ns))
+      if (row.category == "region" && row.name != "backend_compile_and_load" && row.name != "lower_sharding_computation" && (!region || row.ns > region->ns))
         region = &row;
     add({"host", "Devices have nothing to do for " + format("%.0f %%", 100 * rest / summary.wallNs) + " of the time: the program's own code takes it.",
          "", region ? "Of the program's regions " + region->name + " takes most: " + durationText(region->ns) + "." :
