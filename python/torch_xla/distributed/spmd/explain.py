@@ -11,6 +11,7 @@ from ... import _XLAC
 from ._places import annotated_at
 from ._marking import unwrap_sharded_tensor
 
+
 class Explanation(str):
     """The text of explain(), which a notebook shows as the page."""
 
