@@ -9,7 +9,7 @@ from typing import Iterator, NamedTuple, Optional
 # Whose constants scripts/lint asks for a comment, and docs/thresholds.md lists.
 FOLDERS = ("passes/calls", "passes/chlo", "passes/fusion", "passes/layout", "passes/loops", "passes/sharding", "passes/simplify", "passes/spmd",
            "lowering", "runtime/base", "runtime/buffer", "runtime/cache", "runtime/client", "runtime/collective", "runtime/fft", "runtime/kernels",
-           "runtime/lapack", "runtime/program")
+           "runtime/lapack", "runtime/profile/rpc", "runtime/program")
 
 # The words before the type in any order; the type; the name; what follows it.
 _DECLARATION = re.compile(r"^\s*((?:(?:static|inline|constexpr)\s+)+)((?:[\w:<>,*]+\s+)*?[\w:<>,*]+)\s*[ *&](k[A-Z]\w*)\s*(\[|=|\{|\()(.*)$")

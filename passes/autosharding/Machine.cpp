@@ -13,6 +13,7 @@ namespace {
 struct Description {
   llvm::StringLiteral name, text;
 };
+/// Fact: the machines that have a name.
 constexpr Description kDescriptions[] = {
 #include "passes/autosharding/Machines.inc"
 };

@@ -20,7 +20,8 @@ using namespace millrace::stablehlo;
 namespace millrace::autosharding {
 namespace {
 
-/// A thousand seconds: nothing that is possible costs more, and sums stay far below what the solver calls impossible.
+/// A thousand seconds: nothing that is possible costs more, and sums stay far below what the solver calls impossible. Unit: picoseconds. Source:
+/// arithmetic: 1e15 of 1e18.
 constexpr double kMostTicks = 1e15;
 
 double timesOf(Operation *op) {

@@ -9,7 +9,7 @@
 
 namespace millrace::autosharding {
 
-/// How often a loop is assumed to run whose count is not looked for. Source: XLA's auto-sharding (loop_iteration_count_estimate).
+/// How often a loop is assumed to run whose count is not looked for. Unit: turns. Source: XLA's auto-sharding (loop_iteration_count_estimate).
 inline constexpr double kLoopTurns = 100;
 
 /// Elements of the type take this many bytes in memory.

@@ -13,6 +13,7 @@ namespace millrace::autosharding {
 struct Forest {
   explicit Forest(const Model &model);
 
+  /// Fact: a mark: no place.
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   std::vector<uint32_t> order;      ///< nodes of trees
   std::vector<const Link *> parent; ///< node -> how it hangs on its parent; null for roots of trees that stand alone and for the core

@@ -8,9 +8,10 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// Bits of a double's significand that numbers may use, so that the sum of two is exact as well. Source: IEEE 754, binary64 (53 bits).
+/// Fact: bits of a double's significand (IEEE 754, binary64: 53) that numbers may use, so that the sum of two is exact as well.
 constexpr int kExactBits = 52;
-/// Bits of the largest price: sums over up to 2^26 times fit 63 bits, and products with bytes 128 bits.
+/// Sums over up to 2^26 times fit 63 bits, and products with bytes 128 bits. Unit: bits of the largest price. Source: arithmetic: 36 + 26 bits are
+/// less than 63.
 constexpr int kPriceBits = 36;
 /// Bits behind the point that a first try leaves free for vectors that are larger than all costs together, and by which a next try has fewer.
 constexpr int kSpareBits = 2, kFewerBits = 6;

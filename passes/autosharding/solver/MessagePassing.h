@@ -39,6 +39,7 @@ public:
   uint64_t work() const { return reads; }
 
 private:
+  /// Fact: a mark: no place.
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   double send(const Neighbour &to, uint32_t choices, double weight);
 

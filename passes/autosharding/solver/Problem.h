@@ -11,11 +11,11 @@
 
 namespace millrace::autosharding {
 
-/// A cost at or above this one means that the choice, or the pair of choices, is impossible. Source: the contest's statement.
+/// Fact: a cost at or above this one means that the choice, or the pair of choices, is impossible (the contest's statement).
 constexpr int64_t kImpossible = 1'000'000'000'000'000'000;
-/// The limit of a problem whose memory is not limited.
+/// Fact: the limit of a problem whose memory is not limited.
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-/// Usages of all nodes together stay below this number of bytes, so that no sum of them overflows. Source: half of int64's range.
+/// Usages of all nodes together stay below this number, so that no sum of them overflows. Unit: bytes. Source: arithmetic: half of int64's range.
 constexpr int64_t kMostUsage = int64_t(1) << 62;
 
 /// A sum of costs: 2^64 costs of at most 10^18 fit.

@@ -10,7 +10,8 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// Skipped values may be nested this deep; the format itself needs 5 levels. Bounds the recursion, and with it the stack.
+/// Skipped values may be nested this deep. Bounds the recursion, and with it the stack. Unit: levels. Source: judgement: the format itself needs 5
+/// levels.
 constexpr int kMostDepth = 64;
 
 /// A cursor over the text. The first error stays; after it every function returns false.

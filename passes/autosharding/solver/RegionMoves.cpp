@@ -7,7 +7,7 @@
 
 using namespace millrace::autosharding;
 
-/// Relative error that sums of some thousand doubles stay below: 2^-53 each, times their number.
+/// Sums of some thousand doubles stay below it. Unit: relative error. Source: arithmetic: 2^-53 each, times their number.
 static constexpr double kRounding = 1e-11;
 
 RegionMoves::RegionMoves(const Model &model, const Forest &forest)

@@ -21,7 +21,7 @@ namespace {
 constexpr const char *kUsage = "usage: solve-sharding FILE.json [--seconds=S] [--processor-seconds=S] [--iterations=N] [--threads=N] [--searches=N] [--seed=N] [--quiet]\n"
                                "solves a problem in the format of google/iopddl; without a limit: 100 iterations\n"
                                "seconds count from the start of the program; processor-seconds are those of all threads together\n";
-/// Progress is told this often, in seconds.
+/// Progress is told this often. Unit: seconds. Source: judgement.
 constexpr double kProgressSeconds = 5;
 
 struct Arguments {

@@ -32,8 +32,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum Frame : uint8_t { Data = 0, HeadersFrame = 1, Reset = 3, Settings = 4, Ping = 6, GoAway = 7, WindowUpdate = 8, Continuation = 9 };
 enum Flag : uint8_t { EndStream = 1, Ack = 1, EndHeaders = 4, Padded = 8, Priority = 32 };
-constexpr uint32_t kFrameBytes = 16384, kWindow = 65535;
+/// Fact: HTTP/2 (RFC 9113): bytes of a frame as long as nobody was told otherwise.
+constexpr uint32_t kFrameBytes = 16384;
+/// Fact: HTTP/2: bytes that may be on their way as long as nobody was told otherwise.
+constexpr uint32_t kWindow = 65535;
+/// Larger requests are refused: those of a profiler's clients have some hundred. Unit: bytes. Source: judgement, not measured alone.
 constexpr size_t kMostRequest = size_t(16) << 20;
+/// Fact: HTTP/2: the largest window.
 constexpr int64_t kMostWindow = 0x7FFFFFFF;
 
 std::string bigEndian(uint32_t value) {

@@ -21,7 +21,7 @@ constexpr std::pair<const char *, const char *> kStatic[] = {
     {"range", ""}, {"referer", ""}, {"refresh", ""}, {"retry-after", ""}, {"server", ""}, {"set-cookie", ""}, {"strict-transport-security",
     ""}, {"transfer-encoding", ""}, {"user-agent", ""}, {"vary", ""}, {"via", ""}, {"www-authenticate", ""}};
 
-/// Appendix B: bits per byte, and of the end at last. Codes follow from them: shorter ones first, those of a length in the order of the bytes.
+/// Fact: appendix B: bits per byte, and of the end at last. Codes follow from them: shorter ones first, those of a length in the order of the bytes.
 constexpr uint8_t kBits[257] = {
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, 6, 10,
     10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10, 13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,

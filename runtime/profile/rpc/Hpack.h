@@ -22,7 +22,8 @@ public:
   bool decode(std::string_view block, Headers &headers);
 
 private:
-  static constexpr size_t kMostBytes = 4096; ///< of the table, as long as nobody is told otherwise
+  /// Fact: RFC 7541: bytes of the table, as long as nobody is told otherwise.
+  static constexpr size_t kMostBytes = 4096;
   bool at(uint64_t index, std::pair<std::string, std::string> &entry) const;
   void add(const std::pair<std::string, std::string> &entry);
   void shrinkTo(size_t most);

@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using proto::Reader;
 
+/// A capture that is asked for a longer time, or for a later one, is refused. Unit: milliseconds. Source: judgement: a day.
 constexpr uint64_t kMostMs = uint64_t(24) * 3600 * 1000;
 
 struct ProfileRequest {
