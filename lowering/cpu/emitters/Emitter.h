@@ -46,6 +46,9 @@ struct KernelTarget {
   int64_t l2Bytes = 0;
   int threads = 1;        ///< ranges should have a few times as many iterations
   double gigahertz = 0;   ///< for estimates only
+  /// Bytes per nanosecond that one thread reads and writes, for estimates only and the same on every machine so far: of rows in order, of what is
+  /// moved to other places, and of factors that come from the far cache.
+  double rowBytesPerNanosecond = 15, movedBytesPerNanosecond = 10, farBytesPerNanosecond = 20;
 
   /// Rows that lie at multiples of so many bytes share few sets of the level 1 cache: half of what lies in one of its ways. 2048 with 32 KB in 8
   /// ways and with 48 KB in 12; where the ways are not known, 8 are assumed.

@@ -663,11 +663,9 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
   out->scratchBytesPerTask = scratchBytes;
   double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
-  // What a thread gets from the far cache, for estimates of time: large factors of few products come no faster. Unit: bytes per nanosecond. Source:
-  // judgement, not measured alone; commit fe9d123 has the figures of the whole change.
-  constexpr double kBytesPerNanosecond = 20;
+  // Large factors of few products come no faster than from the far cache.
   double bytes = model.totalBytes() / out->rangeEnd;
-  out->nanosPerIteration = std::max(products / (productsPerCycle() * target.gigahertz * 0.9), bytes / kBytesPerNanosecond);
+  out->nanosPerIteration = std::max(products / (productsPerCycle() * target.gigahertz * 0.9), bytes / target.farBytesPerNanosecond);
   return out;
 }
 

@@ -471,7 +471,7 @@ FailureOr<EmittedKernel> FewRowsEmitter::run() {
     return failure();
   out->rangeEnd = model.product(batch) * strips;
   out->scratchBytesPerTask = scratchBytes;
-  out->nanosPerIteration = model.totalBytes() / 15.0 / double(out->rangeEnd);
+  out->nanosPerIteration = model.totalBytes() / target.rowBytesPerNanosecond / double(out->rangeEnd);
   return out;
 }
 

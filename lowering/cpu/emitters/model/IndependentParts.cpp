@@ -23,8 +23,6 @@ namespace {
 
 /// Each is code of its own. Unit: parts. Source: judgement, not measured alone; commit 1c52e2a has the figures of the whole change.
 constexpr size_t kMaxParts = 24;
-/// What a thread moves, for estimates of time; as row kernels are estimated. Unit: bytes per nanosecond. Source: judgement, not measured alone.
-constexpr double kBytesPerNanosecond = 15;
 /// A unit of the range takes so long at least, if there are that many. Unit: nanoseconds. Source: judgement, not measured alone; commit 1c52e2a has
 /// the figures of the whole change.
 constexpr double kMinUnitNanoseconds = 500;
@@ -86,7 +84,7 @@ LogicalResult PartsEmitter::split() {
   }
   // What takes a thread less than this is not cut. Unit: nanoseconds. Source: arithmetic: two pieces of the thread pool's shortest length.
   constexpr double kMinSharedNanoseconds = 2 * runtime::ThreadPool::leastPieceAwake / 1000;
-  AtomSet shared = model.totalBytes() / kBytesPerNanosecond >= kMinSharedNanoseconds ? common : AtomSet(0);
+  AtomSet shared = model.totalBytes() / target.rowBytesPerNanosecond >= kMinSharedNanoseconds ? common : AtomSet(0);
   SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // those with the same outermost index, but for shared ones
   for (const Output &output : model.outputs) {
     int outermost = -1;

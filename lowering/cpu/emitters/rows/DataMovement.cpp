@@ -582,7 +582,7 @@ FailureOr<EmittedKernel> TransposeEmitter::run() {
     out->rangeEnd *= model.atomSizes[atom];
   double operations = model.totalOperations() / lanes;
   out->nanosPerIteration =
-      std::max(model.totalBytes() / 10.0, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);
+      std::max(model.totalBytes() / target.movedBytesPerNanosecond, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);
   return out;
 }
 

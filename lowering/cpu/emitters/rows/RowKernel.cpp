@@ -607,7 +607,7 @@ FailureOr<EmittedKernel> RowEmitter::run() {
   out->scratchBytesPerTask = scratch->bytes();
   double operations = model.totalOperations() / plan_.width;
   out->nanosPerIteration =
-      std::max(model.totalBytes() / 15.0, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);
+      std::max(model.totalBytes() / target.rowBytesPerNanosecond, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);
   return out;
 }
 

@@ -226,7 +226,7 @@ FailureOr<EmittedKernel> UpdateEmitter::run() {
   for (int64_t size : rows)
     out.rangeEnd *= size;
   double bytes = 2.0 * insert.getSourceType().getNumElements() * insert.getSourceType().getElementTypeBitWidth() / 8;
-  out.nanosPerIteration = bytes / 10.0 / double(out.rangeEnd);
+  out.nanosPerIteration = bytes / target.movedBytesPerNanosecond / double(out.rangeEnd);
   return out;
 }
 
