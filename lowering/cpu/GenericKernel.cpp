@@ -8,6 +8,7 @@
 #include "lowering/linalg/Loops.h"
 
 #include "passes/fusion/Passes.h"
+#include "runtime/base/Alignment.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -386,8 +387,6 @@ int64_t allocsToScratch(func::FuncOp body, Value scratch) {
   // Larger temporaries of a kernel lie in its scratch instead of on the stack. Unit: bytes. Source: judgement, not measured alone; chosen in commit
   // 9d7c236.
   constexpr int64_t kMaxStackBytes = 1024;
-  // Fact: the alignment of scratch that the kernel ABI promises (runtime/buffer/Memory.h).
-  constexpr int64_t kAlignment = 64;
   int64_t offset = 0;
   DataLayout layout = DataLayout::closest(body);
   SmallVector<memref::AllocOp> allocs;
@@ -402,11 +401,11 @@ int64_t allocsToScratch(func::FuncOp body, Value scratch) {
     Location loc = alloc.getLoc();
     Value buffer;
     if (bytes <= kMaxStackBytes) {
-      buffer = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(kAlignment));
+      buffer = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(runtime::kBufferAlignment));
     } else {
       Value start = arith::ConstantIndexOp::create(builder, loc, offset);
       buffer = memref::ViewOp::create(builder, loc, type, scratch, start, ValueRange{});
-      offset += llvm::alignTo(bytes, kAlignment);
+      offset += runtime::alignedBytes(bytes);
     }
     alloc.replaceAllUsesWith(buffer);
     alloc.erase();

@@ -2,6 +2,8 @@
 //===- MemoryPlan.cpp - Offsets in one arena for values with lifetimes ----===//
 #include "lowering/program/MemoryPlan.h"
 
+#include "runtime/base/Alignment.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -9,9 +11,7 @@
 namespace millrace::lowering {
 
 uint64_t arenaBytesOf(uint64_t bytes) {
-  // Fact: the alignment of values that the kernel ABI promises (runtime/buffer/Memory.h).
-  constexpr uint64_t kAlignment = 64;
-  return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  return runtime::alignedBytes(std::max<uint64_t>(bytes, 1));
 }
 
 namespace {

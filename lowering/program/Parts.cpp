@@ -11,6 +11,7 @@
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "runtime/base/Alignment.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -117,7 +118,7 @@ SlotId FunctionBuilder::placeInJoin(Value value) {
     return kNone;
   auto type = cast<RankedTensorType>(value.getType());
   uint64_t offset = kernel->second.joined[renamed.use_begin()->getOperandNumber()];
-  if (!type.hasStaticShape() || (offset % 64 != 0 && type.getNumElements() * elementBytes(type) >= kMaxUnalignedResultBytes))
+  if (!type.hasStaticShape() || (offset % kBufferAlignment != 0 && type.getNumElements() * elementBytes(type) >= kMaxUnalignedResultBytes))
     return kNone;
   Value joined = join.getResult(0);
   if (!slots.contains(joined)) {

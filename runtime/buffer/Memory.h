@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Memory.h - Aligned memory: pooled, counted, shared ------------------===//
 #pragma once
+#include "runtime/base/Alignment.h"
 #include "runtime/base/Status.h"
 #include "runtime/buffer/ArenaPool.h"
 #include "runtime/buffer/FreeLists.h"
@@ -16,8 +17,8 @@ namespace millrace::runtime {
 
 class Arena;
 
-/// Fact: bytes; the alignment of values that the kernel ABI promises: that of the widest vector, and the line of most caches.
-inline constexpr size_t kAlignment = 64;
+/// Fact: bytes; that of all buffers.
+inline constexpr size_t kAlignment = kBufferAlignment;
 
 /// All sizes in bytes.
 struct AllocatorStats {

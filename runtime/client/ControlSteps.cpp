@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ControlSteps.cpp - Loops, branches and calls -----------------------===//
+#include "runtime/base/Alignment.h"
 #include "runtime/client/ExecutorState.h"
 
 #include <algorithm>
@@ -157,7 +158,7 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
     sizes[i] = 0;
     if (loop.carries[i] == Carry::Copy)
       MILLRACE_TRY(bytesOf(frame, s.carried[i].next, sizes[i]));
-    total += (sizes[i] + 63) / 64 * 64;
+    total += alignedBytes(sizes[i]);
   }
   std::string grown; // the plan knows the staging size of static shapes only
   char *area = staging;
@@ -167,7 +168,7 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
       area = grown.data();
     }
     char *at = area;
-    for (size_t i = 0; i < count; at += (sizes[i] + 63) / 64 * 64, ++i)
+    for (size_t i = 0; i < count; at += alignedBytes(sizes[i]), ++i)
       if (sizes[i])
         std::memcpy(at, frame.pointers[s.carried[i].next], sizes[i]);
   }
@@ -189,7 +190,7 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
       }
   }
   char *at = area;
-  for (size_t i = 0; i < count; at += (sizes[i] + 63) / 64 * 64, ++i) {
+  for (size_t i = 0; i < count; at += alignedBytes(sizes[i]), ++i) {
     SlotId state = s.carried[i].state, next = s.carried[i].next;
     if (loop.carries[i] == Carry::Copy) {
       if (frame.cells)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Plan.cpp - What is worked out once per program ----------------------===//
+#include "runtime/base/Alignment.h"
 #include "runtime/base/Hash.h"
 #include "runtime/client/Executor.h"
 #include "runtime/collective/RemoteCalls.h"
@@ -89,7 +90,7 @@ private:
     }
     // Slots: pointer, pointer to cell, own cell; then dims. Rounded so that frames stay aligned.
     uint64_t perSlot = sizeof(void *) + (fp.hasCells ? sizeof(DynamicCell *) + sizeof(DynamicCell) : 0);
-    fp.frameBytes = (f.slots.size() * perSlot + f.numDims * sizeof(int64_t) + 63) / 64 * 64;
+    fp.frameBytes = alignedBytes(f.slots.size() * perSlot + f.numDims * sizeof(int64_t));
     if (fp.hasCells) {
       std::vector<size_t> last(f.slots.size(), 0);
       std::vector<uint8_t> used(f.slots.size(), 0);
@@ -233,7 +234,7 @@ private:
         result.carries.push_back(Plan::Loop::Carry::Copy);
         result.staged |= states.count(c.next) != 0;
         if (state.isStatic())
-          result.stagingBytes += (state.bytes + 63) / 64 * 64;
+          result.stagingBytes += alignedBytes(state.bytes);
       }
     }
     std::set<SlotId> moving = rotating;
@@ -352,9 +353,8 @@ StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program
 }
 
 ArenaLayout::ArenaLayout(const Plan &plan) {
-  auto aligned = [](uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
   uint32_t entry = plan.program->entry;
-  stack = aligned(plan.program->functions[entry].arenaBytes);
+  stack = alignedBytes(plan.program->functions[entry].arenaBytes);
   staging = stack + plan.functions[entry].stackBytes;
   bytes = staging + plan.stagingBytes;
 }

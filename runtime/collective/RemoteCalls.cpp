@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RemoteCalls.cpp - Calls of collectives, on their way to processes ---===//
 #include "runtime/collective/RemoteCalls.h"
+#include "runtime/base/Alignment.h"
 #include "runtime/base/Hash.h"
 #include "runtime/transport/Wire.h"
 
@@ -13,7 +14,7 @@ namespace {
 using Kind = CollectiveStep::Kind;
 
 /// Arguments begin at multiples of this in a payload.
-constexpr uint64_t alignment = 64;
+constexpr uint64_t alignment = kBufferAlignment;
 /// Fact: a mark in a message: there is no buffer.
 constexpr uint64_t kNoBytes = ~uint64_t(0);
 constexpr size_t maxArguments = 1 << 16, maxRank = 256;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Parse.cpp - Bytes -> Program structs, trusting nothing --------------===//
 // Order of the checks: header, checksum, flatbuffers Verifier, ranges of enumerators (here), meaning (Validate.cpp).
+#include "runtime/base/Alignment.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
 #include "runtime/program/Format.h"
@@ -110,7 +111,7 @@ private:
     const auto *data = p.blobs()->Get(index)->data();
     if (!data)
       return Constant::copy(nullptr, 0);
-    if (owner && uintptr_t(data->data()) % 64 == 0)
+    if (owner && uintptr_t(data->data()) % kBufferAlignment == 0)
       return Constant::borrow(data->data(), data->size(), owner);
     return Constant::copy(data->data(), data->size());
   }
@@ -319,7 +320,7 @@ StatusOr<Program> parse(std::string_view bytes, std::shared_ptr<const void> owne
 
   // The accessors need aligned memory.
   FileContent aligned;
-  if (uintptr_t(payload.data()) % 64 != 0 || !owner) {
+  if (uintptr_t(payload.data()) % kBufferAlignment != 0 || !owner) {
     Constant copy = Constant::copy(payload.data(), payload.size());
     if (!copy.data)
       return resourceExhausted("no memory for a program of " + std::to_string(payload.size()) + " bytes");

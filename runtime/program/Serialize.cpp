@@ -2,6 +2,7 @@
 //===- Serialize.cpp - Program structs -> bytes ----------------------------===//
 // Header (64 bytes): magic, ABI version, header size, payload size, payload checksum, zeros, header checksum.
 // Payload: the flatbuffer of Program.fbs, 64-byte aligned, constants aligned in it.
+#include "runtime/base/Alignment.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
 #include "runtime/program/Format.h"
@@ -131,7 +132,7 @@ uint32_t Writer::blob(const Constant &constant) {
     if (known.size == constant.size && (constant.size == 0 || std::memcmp(known.data, constant.data, known.size) == 0))
       return it->second;
   }
-  builder.ForceVectorAlignment(constant.size, 1, 64);
+  builder.ForceVectorAlignment(constant.size, 1, kBufferAlignment);
   blobs.push_back(fb::CreateBlob(builder, builder.CreateVector(constant.data, constant.size)));
   blobContents.push_back(&constant);
   blobIndex.emplace(key, uint32_t(blobs.size() - 1));
@@ -224,7 +225,7 @@ std::string Writer::run(const Program &p) {
 } // namespace
 
 Constant Constant::copy(const void *data, size_t size) {
-  void *memory = std::aligned_alloc(64, (size + 127) / 64 * 64);
+  void *memory = std::aligned_alloc(kBufferAlignment, alignedBytes(size + kBufferAlignment));
   if (!memory)
     return {};
   if (size)

@@ -2,6 +2,7 @@
 //===- Validate.cpp - Is this program safe to execute? ---------------------===//
 // After validate() succeeds the executor indexes tables and memory without checks of its own, except for what depends
 // on run-time dims.
+#include "runtime/base/Alignment.h"
 #include "runtime/program/Format.h"
 #include "runtime/program/Limits.h"
 
@@ -151,7 +152,7 @@ Status Checker::checkSlots() {
                      " bytes, the slot " + str(s.bytes));
       break;
     case Slot::Kind::Arena:
-      if (s.offset % 64 != 0 || s.offset > f.arenaBytes || s.bytes > f.arenaBytes - s.offset)
+      if (s.offset % kBufferAlignment != 0 || s.offset > f.arenaBytes || s.bytes > f.arenaBytes - s.offset)
         return error(where + ": bytes [" + str(s.offset) + ", +" + str(s.bytes) + ") are not in the arena of " +
                      str(f.arenaBytes));
       break;
@@ -259,7 +260,7 @@ Status Checker::check(const CallStep &s, unsigned) {
       if (mine.isStatic() && mine.kind != Slot::Kind::Dynamic && !other.isStatic())
         return error("call of '" + callee.name + "': result " + str(i) + " has run-time dims in the callee only");
     }
-  if (s.arenaOffset % 64 != 0 || s.arenaOffset > f.arenaBytes || callee.arenaBytes > f.arenaBytes - s.arenaOffset)
+  if (s.arenaOffset % kBufferAlignment != 0 || s.arenaOffset > f.arenaBytes || callee.arenaBytes > f.arenaBytes - s.arenaOffset)
     return error("the arena of '" + callee.name + "' (" + str(callee.arenaBytes) + " bytes at " + str(s.arenaOffset) +
                  ") is not inside the caller's (" + str(f.arenaBytes) + " bytes)");
   return Status();

@@ -2,6 +2,8 @@
 //===- EmitterShell.cpp - What all emitters' functions have in common -----===//
 #include "lowering/cpu/emitters/EmitterShell.h"
 
+#include "runtime/base/Alignment.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -38,7 +40,7 @@ Value Scratch::take(Type type, int64_t elements) {
   OpBuilder b(shell.getContext());
   b.setInsertionPointToStart(&shell.getBody().front());
   Value offset = arith::ConstantIndexOp::create(b, shell.getLoc(), used);
-  used += llvm::alignTo(elements * type.getIntOrFloatBitWidth() / 8, 64);
+  used += runtime::alignedBytes(elements * type.getIntOrFloatBitWidth() / 8);
   Value all = shell.getArgument(shell.getNumArguments() - 3);
   return memref::ViewOp::create(b, shell.getLoc(), MemRefType::get({elements}, type), all, offset, ValueRange{});
 }
