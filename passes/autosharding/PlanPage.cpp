@@ -13,7 +13,7 @@ namespace millrace::autosharding {
 
 namespace {
 
-/// Lines of one tensor that are printed: equal tensors of many layers are one.
+/// More are not printed: equal tensors of many layers are one. Unit: lines of one tensor. Source: judgement: a page stays readable.
 constexpr size_t kMostLines = 3;
 
 std::string milliseconds(double seconds) { return llvm::formatv("{0:f3} ms", seconds * 1e3).str(); }

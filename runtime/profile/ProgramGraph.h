@@ -11,6 +11,7 @@ namespace millrace::runtime::profile {
 /// result of the entry function, those of loops, branches and called functions (deeper) included, in the order of execution. An edge is a value:
 /// from the step that wrote it last to one that reads it. At most `kMostGraphNodes` nodes; "left_out" counts the others.
 std::string graphJson(const Program &program);
+/// Larger graphs are cut; "left_out" counts the others. Unit: nodes. Source: judgement, not measured alone.
 inline constexpr size_t kMostGraphNodes = 20000;
 
 /// How many pieces the threads of the pool can run a kernel in: 1 = serial, 0 = its range is known at run time only.

@@ -24,6 +24,7 @@ namespace {
 
 /// Written by one thread alone; what lies below `used` does not change any more.
 struct Chunk {
+  /// Fewer would be asked for more often, more would lie unused in threads that record little. Unit: records. Source: judgement, not measured alone.
   static constexpr uint32_t kRecords = 1024;
   explicit Chunk(uint64_t epoch) : epoch(epoch) {}
   const uint64_t epoch; ///< value of `state` for which it was made
@@ -114,6 +115,7 @@ Record partOf(const void *step, Kind kind, uint64_t begin) {
   return record;
 }
 
+/// Fact: what the pool calls.
 constexpr PoolObserver kPoolObserver{
     [] { return isOn() ? static_cast<const void *>(currentStep ? currentStep : &kNoStep) : nullptr; },
     [] { return ticks(); },
@@ -123,7 +125,8 @@ constexpr PoolObserver kPoolObserver{
       append(record);
     },
     [](const void *step, uint64_t begin) {
-      constexpr uint64_t kWorthSaying = 2048; // ticks, some microsecond
+      // Shorter waits, of less than some microsecond, are not recorded. Unit: ticks. Source: judgement, not measured alone.
+      constexpr uint64_t kWorthSaying = 2048;
       if (Record record = partOf(step, Kind::Wait, begin); record.end - record.start >= kWorthSaying)
         append(record);
     },
@@ -328,7 +331,7 @@ Recording Session::stop() {
   if (!isOpen)
     return recording;
   isOpen = false;
-  // The rate is known to a part in 10^5 after some milliseconds.
+  // The rate of ticks is known to a part in 10^5 after so long. Unit: nanoseconds. Source: judgement, not measured alone.
   constexpr int64_t kLeastNs = 5'000'000;
   const uint64_t last = ticks();
   Anchor end = Anchor::now();

@@ -190,7 +190,7 @@ struct Recording {
 /// Recording is on while at least one lives. Thread-safe.
 class Session {
 public:
-  /// Of all records of the process; a larger number of the sessions that are open counts.
+  /// Of all records of the process; a larger number of the sessions that are open counts. Unit: bytes. Source: judgement, not measured alone.
   static constexpr uint64_t kDefaultBytes = uint64_t(256) << 20;
   explicit Session(uint64_t maxBytes = kDefaultBytes);
   ~Session();

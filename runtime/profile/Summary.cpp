@@ -288,7 +288,8 @@ XSpace merge(std::vector<XSpace> spaces, const std::vector<std::string> &labels)
     for (Plane &plane : space.planes) {
       if (spaces.size() > 1) {
         plane.name += " (" + labels[s] + ")";
-        // Processes in containers may have the same number, of which arrows begin (ToXSpace.cpp): the place in the list is another one.
+        // Fact: bits of an execution in an arrow. Processes in containers may have the same number, of which arrows begin (ToXSpace.cpp): the place
+        // in the list is another one.
         constexpr uint64_t kExecution = (uint64_t(1) << 40) - 1;
         for (Plane::Line &line : plane.lines)
           for (Stat &stat : line.stats)

@@ -16,10 +16,12 @@
 namespace millrace::runtime::profile {
 namespace {
 
-// What is worth a finding. A program does what it does a few times while it warms up; more than that is a habit.
+// What is worth a finding: a program does what it does a few times while it warms up; more than that is a habit. Unit: times. Source: judgement, not
+// measured alone.
 constexpr size_t kHabit = 3;
 constexpr std::string_view kJaxRead = "np.asarray(jax.Array)"; ///< JAX's region of a read
-constexpr double kLargeShare = 0.2; ///< of the devices' time
+/// A kernel is looked at from this share on. Unit: share of the devices' time. Source: judgement, not measured alone.
+constexpr double kLargeShare = 0.2;
 
 std::string format(const char *pattern, ...) {
   char buffer[256];
@@ -446,7 +448,7 @@ private:
       for (const auto &[purpose, bytes] : use)
         series.purposes.push_back(purpose);
       series.purposes.push_back(use.empty() ? "in use" : "before the recording");
-      // The highest point of each pixel: a page is not wider than that.
+      // The highest point of each pixel is drawn: a page is not wider. Unit: pixels. Source: judgement.
       constexpr double kPixels = 1200;
       const double pixel = std::max(1.0, (events.back().end - events.front().begin) / kPixels);
       double highest = -1, until = 0, lastRun = 0; // what is given back while the process ends says nothing

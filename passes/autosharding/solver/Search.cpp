@@ -11,8 +11,9 @@ namespace {
 
 // All numbers below were found by trial on ten problems of google/iopddl; none of them matters for what a solution or a bound means.
 
-/// Heights of the prices in one swing, as shares of those that make the bound largest.
+/// Heights of the prices in one swing. Unit: shares of those that make the bound largest. Source: found by trial, as all numbers here.
 constexpr double kHeights[] = {1.0, 0.7, 0.5, 0.3, 0.15, 0.0};
+/// Fact: how many there are.
 constexpr uint32_t kHeightCount = sizeof(kHeights) / sizeof(*kHeights);
 /// Trees have up to 2^this nodes, regions from 2^kLeastRegion to 2^kMostRegion; sizes are drawn evenly in the exponent.
 constexpr double kMostTree = 10, kLeastRegion = 4, kMostRegion = 11;
@@ -20,7 +21,8 @@ constexpr double kMostTree = 10, kLeastRegion = 4, kMostRegion = 11;
 constexpr uint32_t kRegionPasses = 20;
 /// A sweep: so many reads per node and link of the core, about the costs of one link. Sweeps per height, or per repair, for each kind of move.
 constexpr double kSweepReads = 100, kSweepsPerHeight = 4, kSweepsPerRepair = 2;
-/// Kicks take regions of up to 2^this nodes, and move trees this often afterwards.
+/// Kicks take regions of up to 2^this nodes, and move trees kKickTrees times afterwards. Unit: power of two. Source: found by trial, as all numbers
+/// here.
 constexpr double kMostKick = 6;
 /// Trees that are moved after a kick. Unit: trees. Source: found by trial, as all numbers here.
 constexpr uint32_t kKickTrees = 12;

@@ -29,8 +29,9 @@ struct Options {
   std::function<bool()> enough; ///< asked after every iteration, in the calling thread: true ends the search as if the time were up; may be empty
 };
 
+/// Those of a search to which nobody gives another end. Unit: iterations. Source: judgement, not measured alone.
 constexpr uint64_t kDefaultIterations = 100;
-/// One more whenever the same problem may get another answer: answers that are stored elsewhere are then found anew.
+/// Fact: one more whenever the same problem may get another answer: answers that are stored elsewhere are then found anew.
 constexpr uint64_t kSolverVersion = 1;
 
 /// Why a search ended.
