@@ -24,7 +24,7 @@ using namespace millrace::stablehlo;
 namespace millrace::fusion {
 namespace {
 
-/// With more rows a product that computes several parts of its columns is not cut into them. Unit: rows. Source: judgement, not measured alone.
+/// The sums of more rows would not stay near the thread that goes on computing with them. Unit: rows. Source: judgement, not measured alone.
 constexpr int64_t kMaxRowsOfParts = 64;
 /// More parts would make each product too narrow for its kernel. Unit: parts. Source: judgement, not measured alone.
 constexpr size_t kMaxColumnParts = 4;

@@ -103,7 +103,8 @@ public:
         isReadWhole |= !isPart && !members.contains(user);
       }
     }
-    return isTakenApart && computed > 0 && computed * cut.parts() <= kMaxOpsAfterSplit && (!isReadWhole || cut.whole.getNumElements() <= kMaxStackedBehindElements);
+    return isTakenApart && computed > 0 && computed * cut.parts() <= kMaxOpsAfterSplit &&
+           (!isReadWhole || cut.whole.getNumElements() <= kMaxStackedBehindElements);
   }
 
   void split() {
