@@ -8,6 +8,8 @@ import enum
 import io
 import json
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +22,7 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 class VariableType(enum.Enum):
+    """The kinds of a program's parameters."""
     INPUT_ARG = "input_arg"
     PARAMETER = "parameter"
     CONSTANT = "constant"
@@ -27,7 +30,7 @@ class VariableType(enum.Enum):
 
 @dataclasses.dataclass
 class VariableSignature:
-    """Type of a parameter or a result; the sizes of `dynamic_dims` are None in `shape`."""
+    """The type of a parameter or a result; the sizes of `dynamic_dims` are None in `shape`."""
     shape: list
     dtype: str
     dynamic_dims: list = dataclasses.field(default_factory=list)
@@ -35,38 +38,43 @@ class VariableSignature:
 
 @dataclasses.dataclass
 class InputLocation:
-    """What a parameter of a program is: a weight by name, an input or a constant by position."""
+    """Where the value of a parameter comes from: a weight, by name, or an input or a constant, by position."""
     type_: VariableType
     position: int = -1
     name: str = ""
 
     @classmethod
-    def parameter(cls, name):
+    def parameter(cls, name: str) -> "InputLocation":
+        """Returns the location of a weight."""
         return cls(VariableType.PARAMETER, -1, name)
 
     @classmethod
-    def input_arg(cls, position):
+    def input_arg(cls, position: int) -> "InputLocation":
+        """Returns the location of an input."""
         return cls(VariableType.INPUT_ARG, position)
 
     @classmethod
-    def constant(cls, position):
+    def constant(cls, position: int) -> "InputLocation":
+        """Returns the location of a constant."""
         return cls(VariableType.CONSTANT, position)
 
 
 @dataclasses.dataclass
 class StableHLOFunctionMeta:
+    """What is known of a function beside its code: its parameters and results, and the structure of its inputs and outputs."""
     name: str
     stablehlo_version: str
     input_signature: list
     output_signature: list
     input_locations: list
     unused_inputs: list
-    input_pytree_spec: str = None
-    output_pytree_spec: str = None
+    input_pytree_spec: str | None = None
+    output_pytree_spec: str | None = None
 
 
 @dataclasses.dataclass
 class StableHLOFunc:
+    """A function, as a portable artifact and as text."""
     meta: StableHLOFunctionMeta
     bytecode: bytes
     text: str
@@ -74,7 +82,7 @@ class StableHLOFunc:
 
 @dataclasses.dataclass
 class StableHLOModelBundle:
-    """Programs and what they need: weights by name (NumPy arrays), constants by position."""
+    """Functions with their weights by name (NumPy arrays) and their constants by position."""
     state_dict: dict
     additional_constants: list
     stablehlo_funcs: list
@@ -82,13 +90,21 @@ class StableHLOModelBundle:
 
 @dataclasses.dataclass
 class StableHLOExportOptions:
-    """`include_human_readable_text`: write .mlir beside .bytecode. `override_tracing_arguments`: sizes to trace for instead
-    of those of the exported program. `save_weights`: write data/. `custom_ops_allowed_in_graph`: namespaces whose operators
-    become custom calls of their names. `export_node_metadata`: locations say what PyTorch knows of each operation's origin.
-    `target_version`: of StableHLO, for old readers."""
+    """How a program is exported.
+
+    Attributes:
+      include_human_readable_text: Whether .mlir is written beside .bytecode.
+      override_tracing_arguments: Arguments whose sizes are traced instead of those of the exported program.
+      override_tracing_kwargs: The same for keyword arguments.
+      save_weights: Whether data/ is written.
+      inline_all_constant: Has no effect.
+      export_node_metadata: Whether locations contain what PyTorch knows of each operation's origin.
+      custom_ops_allowed_in_graph: Namespaces whose operators become custom calls of their names.
+      target_version: The version of StableHLO, for old readers.
+    """
     include_human_readable_text: bool = True
-    override_tracing_arguments: tuple = None
-    override_tracing_kwargs: dict = None
+    override_tracing_arguments: tuple | None = None
+    override_tracing_kwargs: dict | None = None
     save_weights: bool = True
     inline_all_constant: bool = True
     export_node_metadata: bool = False
@@ -97,16 +113,18 @@ class StableHLOExportOptions:
 
 
 class StableHLOJSONSerializer(json.JSONEncoder):
-    def default(self, obj):
-        if dataclasses.is_dataclass(obj):
+    """Writes the classes of this module as JSON."""
+    def default(self, obj: Any) -> Any:
+        """Returns the object in terms of JSON's types."""
+        if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
             return dataclasses.asdict(obj)
         if isinstance(obj, enum.Enum):
             return obj.value
         return super().default(obj)
 
 
-def stablehlo_obj_hook(dct):
-    """The objects that StableHLOJSONSerializer wrote."""
+def stablehlo_obj_hook(dct: dict[str, Any]) -> Any:
+    """Returns the object that StableHLOJSONSerializer has written as this dict."""
     if "type_" in dct:
         return InputLocation(VariableType(dct["type_"]), dct["position"], dct["name"])
     if "shape" in dct and "dtype" in dct:
@@ -137,13 +155,21 @@ def _from_numpy(array, dtype):
 
 
 class StableHLOGraphModule:
-    """An exported model: call it, look at its programs, save it."""
+    """An exported model, which can be called, inspected and saved."""
 
-    def __init__(self, bundle):
+    def __init__(self, bundle: StableHLOModelBundle) -> None:
         self._bundle = bundle
         self._name_to_stablehlo = {function.meta.name: function for function in bundle.stablehlo_funcs}
         self._default_method = bundle.stablehlo_funcs[0].meta.name if bundle.stablehlo_funcs else None
-        self._programs, self._fixed = {}, {}
+        self._programs: dict[str, Any] = {}
+        self._fixed: dict[tuple, torch.Tensor] = {}
+
+    def _name_of(self, method_name: str | None) -> str:
+        """Returns the name of a method, or of the default one. KeyError if there is no such method."""
+        name = method_name or self._default_method
+        if name is None or name not in self._name_to_stablehlo:
+            raise KeyError(f"expects one of the methods {list(self._name_to_stablehlo)}, but got {name!r}")
+        return name
 
     def _fixed_argument(self, location, signature):
         """A weight or a constant, on the device, once."""
@@ -154,8 +180,19 @@ class StableHLOGraphModule:
             self._fixed[key] = _from_numpy(array, signature.dtype).to("xla")
         return self._fixed[key]
 
-    def evaluate(self, method_name, args):
-        """Runs a method; `args` are the flat inputs. The results are on the device."""
+    def evaluate(self, method_name: str, args: Sequence[Any]) -> list[torch.Tensor]:
+        """Runs a method.
+
+        Args:
+          method_name: The method.
+          args: Its inputs, as a flat list.
+
+        Returns:
+          The results, on the device.
+
+        Raises:
+          ValueError: An input is missing.
+        """
         function = self._name_to_stablehlo[method_name]
         if method_name not in self._programs:
             self._programs[method_name] = _XLAC._program(function.text)
@@ -170,8 +207,13 @@ class StableHLOGraphModule:
             arguments.append(argument.to("xla"))
         return _XLAC._run_program(self._programs[method_name], arguments)
 
-    def __call__(self, *args, method_name=None, **kwargs):
-        name = method_name or self._default_method
+    def __call__(self, *args: Any, method_name: str | None = None, **kwargs: Any) -> Any:
+        """Runs a method, the only one by default, with the arguments of the module that was exported.
+
+        Returns:
+          The results in the structure of the module's.
+        """
+        name = self._name_of(method_name)
         flat, _ = pytree.tree_flatten((args, kwargs))
         results = self.evaluate(name, flat)
         spec = self._name_to_stablehlo[name].meta.output_pytree_spec
@@ -179,13 +221,15 @@ class StableHLOGraphModule:
             return pytree.tree_unflatten(results, pytree.treespec_loads(spec))
         return results[0] if len(results) == 1 else tuple(results)
 
-    def get_stablehlo_text(self, method_name=None):
-        return self._name_to_stablehlo[method_name or self._default_method].text
+    def get_stablehlo_text(self, method_name: str | None = None) -> str:
+        """Returns the StableHLO text of a method, the only one by default."""
+        return self._name_to_stablehlo[self._name_of(method_name)].text
 
-    def get_stablehlo_bytecode(self, method_name=None):
-        return self._name_to_stablehlo[method_name or self._default_method].bytecode
+    def get_stablehlo_bytecode(self, method_name: str | None = None) -> bytes:
+        """Returns a method, the only one by default, as a portable artifact."""
+        return self._name_to_stablehlo[self._name_of(method_name)].bytecode
 
-    def save(self, directory_path, options=None):
+    def save(self, directory_path: str | os.PathLike, options: StableHLOExportOptions | None = None) -> None:
         """Writes the bundle to a folder."""
         options = options or StableHLOExportOptions()
         for folder in ("functions", "constants") + (("data",) if options.save_weights else ()):
@@ -212,8 +256,8 @@ class StableHLOGraphModule:
                 write("functions", function.meta.name + ".mlir", function.text.encode())
 
     @classmethod
-    def load(cls, directory_path):
-        """The bundle that save() wrote there."""
+    def load(cls, directory_path: str | os.PathLike) -> "StableHLOGraphModule":
+        """Returns the bundle that save() has written to a folder."""
         def arrays(folder):
             path = os.path.join(directory_path, folder)
             return {name: np.load(os.path.join(path, name), allow_pickle=False)
@@ -223,8 +267,8 @@ class StableHLOGraphModule:
         for name in sorted(n[:-len(".meta")] for n in os.listdir(folder) if n.endswith(".meta")):
             with open(os.path.join(folder, name + ".meta")) as file:
                 meta = json.load(file, object_hook=stablehlo_obj_hook)
-            with open(os.path.join(folder, name + ".bytecode"), "rb") as file:
-                bytecode = file.read()
+            with open(os.path.join(folder, name + ".bytecode"), "rb") as artifact:
+                bytecode = artifact.read()
             functions.append(StableHLOFunc(meta, bytecode, _XLAC._artifact_text(bytecode)))
         return cls(StableHLOModelBundle(arrays("data"), [constants[str(i)] for i in range(len(constants))], functions))
 
@@ -234,8 +278,14 @@ def _signature(tensor, dynamic=()):
                              _dtype_name(tensor.dtype), list(dynamic))
 
 
-def exported_program_to_stablehlo(exported_model, options=None):
-    """The StableHLO of a torch.export.ExportedProgram. Dimensions that are torch.export.Dim stay open in it."""
+def exported_program_to_stablehlo(exported_model: torch.export.ExportedProgram,
+                                  options: StableHLOExportOptions | None = None) -> StableHLOGraphModule:
+    """Converts an exported program to StableHLO. A dimension that is a torch.export.Dim is a dynamic one.
+
+    Args:
+      exported_model: The result of torch.export.export().
+      options: The default ones, if not given.
+    """
     options = options or StableHLOExportOptions()
     traced = trace(exported_model, options)
     weights, locations, signatures = {}, [], []
@@ -262,14 +312,23 @@ def _run_decompositions(exported_model):
     return exported_model.run_decompositions({})
 
 
-def save_as_stablehlo(exported_model, stablehlo_dir, options=None):
-    """exported_program_to_stablehlo(), saved to a folder."""
+def save_as_stablehlo(exported_model: torch.export.ExportedProgram, stablehlo_dir: str | os.PathLike,
+                      options: StableHLOExportOptions | None = None) -> None:
+    """Converts an exported program to StableHLO and saves it to a folder; see exported_program_to_stablehlo()."""
     options = options or StableHLOExportOptions()
     exported_program_to_stablehlo(exported_model, options).save(stablehlo_dir, options)
 
 
-def save_torch_model_as_stablehlo(torchmodel, args, path, options=None):
-    """Exports a module (or a function) for these arguments and saves its StableHLO to a folder."""
+def save_torch_model_as_stablehlo(torchmodel: Any, args: Sequence[Any], path: str | os.PathLike,
+                                  options: StableHLOExportOptions | None = None) -> None:
+    """Exports a module or a function and saves its StableHLO to a folder.
+
+    Args:
+      torchmodel: The module or function.
+      args: Arguments of the sizes for which it is exported.
+      path: The folder.
+      options: The default ones, if not given.
+    """
     if not isinstance(torchmodel, torch.nn.Module):
         function = torchmodel
 

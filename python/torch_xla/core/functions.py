@@ -31,8 +31,12 @@ class AllReduce(torch.autograd.Function):
         return made, None, None, None
 
 
-def all_reduce(reduce_type, value, scale=1.0, groups=None):
-    """xm.all_reduce() of a tensor, through which gradients go."""
+def all_reduce(reduce_type: str, value: torch.Tensor, scale: float = 1.0, groups: xm.Groups = None) -> torch.Tensor:
+    """Reduces a tensor over all replicas, as xm.all_reduce(), in a way that autograd differentiates.
+
+    Raises:
+      RuntimeError: In the backward pass, for a reduction that has no gradient.
+    """
     return AllReduce.apply(value, reduce_type, scale, groups)
 
 
@@ -50,14 +54,22 @@ class AllGather(torch.autograd.Function):
         return grad_output.narrow(dim, start, size), None
 
 
-def all_gather(value, dim=0):
-    """xm.all_gather() of a tensor, through which gradients go."""
+def all_gather(value: torch.Tensor, dim: int = 0) -> torch.Tensor:
+    """Concatenates the tensors of all replicas, as xm.all_gather(), in a way that autograd differentiates."""
     return AllGather.apply(value, dim)
 
 
-def distributed_mm(w, x, split=1):
-    """The product of w, of whose columns every replica has some (N, M/world), and x (M, K): all_gather(w, dim=1) @ x, in `split` pieces of w's
-    rows to hold less at once."""
+def distributed_mm(w: torch.Tensor, x: torch.Tensor, split: int = 1) -> torch.Tensor:
+    """Multiplies a matrix whose columns are sharded over the replicas: all_gather(w, dim=1) @ x.
+
+    Args:
+      w: The columns of this replica, (N, M / world).
+      x: A matrix (M, K).
+      split: The number of blocks of w's rows that are gathered one after the other, to use less memory.
+
+    Raises:
+      ValueError: The sizes do not fit.
+    """
     world = xm.xrt_world_size()
     if w.dim() != 2 or x.dim() != 2 or w.size(1) * world != x.size(0):
         raise ValueError(f"expects matrices (N, M/{world}) and (M, K) of {world} replicas, but got {tuple(w.shape)} and {tuple(x.shape)}")
@@ -79,7 +91,7 @@ class AllReduceSumLayer(torch.autograd.Function):
 class SyncBatchNorm(torch.nn.Module):
     """Batch normalization over the batches of all replicas, without gathering them: sums are reduced."""
 
-    def __init__(self, num_features, eps=1e-05, momentum=0.1):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.weight = torch.nn.Parameter(torch.ones(num_features))
@@ -87,8 +99,12 @@ class SyncBatchNorm(torch.nn.Module):
         self.register_buffer("running_mean", torch.zeros(num_features))
         self.register_buffer("running_var", torch.ones(num_features))
 
-    def forward(self, batch):
-        """Normalizes dim 1 of a batch of at least two dims."""
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        """Normalizes dimension 1 of a batch.
+
+        Raises:
+          ValueError: The batch does not have the sizes (N, num_features, ...).
+        """
         if batch.dim() < 2 or batch.size(1) != self.num_features:
             raise ValueError(f"expects a batch of sizes (N, {self.num_features}, ...), but got {tuple(batch.shape)}")
         if not self.training:
@@ -104,6 +120,6 @@ class SyncBatchNorm(torch.nn.Module):
         scale = (self.weight * torch.rsqrt(variance + self.eps)).reshape(shape)
         return (batch - mean.reshape(shape)) * scale + self.bias.reshape(shape)
 
-    def extra_repr(self):
-        """What print(module) shows."""
+    def extra_repr(self) -> str:
+        """Returns what print(module) shows."""
         return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"

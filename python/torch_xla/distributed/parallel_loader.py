@@ -5,6 +5,8 @@ import contextlib
 import functools
 import threading
 import weakref
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -15,9 +17,9 @@ from ..utils import keyd_queue
 
 
 class PerDeviceQueue:
-    """What lies between the threads of one device: batches of the loader, and batches on the device."""
+    """The queues between the threads of one device: of batches of the loader, and of batches on the device."""
 
-    def __init__(self, device, loader_prefetch_size, device_prefetch_size):
+    def __init__(self, device: Any, loader_prefetch_size: int, device_prefetch_size: int) -> None:
         self.device = device
         self.cpu_loader_queue = keyd_queue.Queue(maxsize=loader_prefetch_size)
         self.queue = keyd_queue.Queue(maxsize=device_prefetch_size)
@@ -25,8 +27,7 @@ class PerDeviceQueue:
 
 
 class PerDeviceLoader:
-    """Iterates over the batches of one device. A barrier comes before a batch, every batches_per_execution() of them, and after
-    the last one."""
+    """Iterates over the batches of one device, with a step barrier before a batch, once per batches_per_execution, and after the last one."""
 
     def __init__(self, loader, device):
         self._loader, self._device = loader, device
@@ -42,8 +43,12 @@ class PerDeviceLoader:
     def __len__(self):
         return self._loader.per_device_samples()
 
-    def next(self):
-        """The next batch; StopIteration at the end."""
+    def next(self) -> Any:
+        """Returns the next batch.
+
+        Raises:
+          StopIteration: There are no more.
+        """
         if place := _replicas.current():  # the batches come in turns, too
             place[0].give_way(place[1])
         if xp.get_tracer_marked_step():  # a StepTrace has just put a barrier
@@ -79,7 +84,7 @@ def _either_name(function):
     return run
 
 
-_open = weakref.WeakSet()  # loaders with threads that may be running
+_open: weakref.WeakSet[Any] = weakref.WeakSet()  # loaders with threads that may be running
 
 
 @atexit.register
@@ -94,12 +99,22 @@ def _close_all():
 
 
 class ParallelLoader:
-    """Reads `loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
+    """Reads batches on one thread and uploads them on others.
 
-    `devices`: where batches go, in turns; the batches of a last turn that is not full are left out. `batchdim`: no effect. `batches_per_execution`: batches per barrier.
-    `loader_prefetch_size`, `device_prefetch_size`: most batches that wait for upload, and on the device.
-    `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order. `input_sharding`: see
-    xm.send_cpu_data_to_device()."""
+    Args:
+      loader: An iterable of nested data with CPU tensors.
+      devices: The devices that get the batches in turn. Batches that do not suffice for all devices at the end are left out.
+      batchdim: Has no effect.
+      batches_per_execution: Batches per step barrier.
+      loader_prefetch_size: The most batches that wait for their upload.
+      device_prefetch_size: The most batches that wait on the device.
+      host_to_device_transfer_threads: Threads that upload; with several of them the order of batches may change.
+      input_sharding: See xm.send_cpu_data_to_device().
+
+    Raises:
+      ValueError: There is no device.
+      RuntimeError: A device does not exist.
+    """
 
     @_either_name
     def __init__(self, loader, devices, batchdim=0, batches_per_execution=1, loader_prefetch_size=8, device_prefetch_size=4,
@@ -128,13 +143,17 @@ class ParallelLoader:
             thread.start()
         _open.add(self)
 
-    def per_device_loader(self, device):
-        """The iterator over the batches of one device."""
+    def per_device_loader(self, device: Any) -> PerDeviceLoader:
+        """Returns the iterator over the batches of one device.
+
+        Raises:
+          RuntimeError: The loader does not have this device.
+        """
         self._queue_of(device)
         return PerDeviceLoader(self, device)
 
-    def per_device_samples(self):
-        """Batches per device."""
+    def per_device_samples(self) -> int:
+        """Returns the number of batches per device."""
         return len(self._cpu_loader) // len(self._queues)
 
     def next_item(self, device):
@@ -152,12 +171,12 @@ class ParallelLoader:
             dqueue.cpu_loader_queue.close()
 
     @property
-    def batches_per_execution(self):
+    def batches_per_execution(self) -> int:
         """Batches per step barrier."""
         return self._batches_per_execution
 
-    def send_cpu_data_to_device(self, batches, device):
-        """A copy of the batches on the device."""
+    def send_cpu_data_to_device(self, batches: list[Any], device: Any) -> list[Any]:
+        """Returns copies of the batches on the device."""
         return xm.send_cpu_data_to_device(batches, device, self._input_sharding)
 
     def _queue_of(self, device):
@@ -169,7 +188,7 @@ class ParallelLoader:
     def _read(self):
         queues = list(self._queues.values())
         try:
-            turn = []  # a batch per device, or none
+            turn: list[Any] = []  # a batch per device, or none
             for batch in self._cpu_loader:
                 turn.append(batch)
                 if len(turn) < len(queues):
@@ -220,16 +239,20 @@ class _Unread:
 
 
 class MpDeviceLoader:
-    """A loader whose batches come on `device`, read and uploaded in the background; every loop over it starts anew. `kwargs`: of
-    ParallelLoader; transformers and accelerate change them, under the name _parallel_loader_kwargs, before they loop. Other attributes are the
-    loader's.
+    """A loader whose batches are read and uploaded in the background; every loop over it starts anew.
 
-    A loader of accelerate (it has a `gradient_state`) is not read ahead: it says of the batch that it gives whether it is the last one, and
-    accelerate and Trainer ask when that batch is used."""
+    A loader of accelerate (it has a `gradient_state`) is not read ahead: it says of the present batch whether it is the last one, and accelerate
+    and Trainer ask while that batch is used.
 
-    def __init__(self, loader, device, **kwargs):
+    Args:
+      loader: An iterable of nested data with CPU tensors. Attributes that this class does not have are the loader's.
+      device: The device that gets the batches.
+      **kwargs: Arguments of ParallelLoader. transformers and accelerate change them before they loop, under the name _parallel_loader_kwargs.
+    """
+
+    def __init__(self, loader: Iterable[Any], device: Any, **kwargs: Any) -> None:
         self._loader, self._device, self._parallel_loader_kwargs = loader, device, kwargs
-        self._parallel_loader = None
+        self._parallel_loader: ParallelLoader | None = None
 
     def __getattr__(self, name):
         if name == "_loader":  # not made yet
