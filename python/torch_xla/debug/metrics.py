@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.debug.metrics (met): counters and samples, and their report in PyTorch/XLA's format."""
 import os
+import sys
 
 from .. import _load
 
@@ -132,8 +133,8 @@ def dashboard(path=None):
     `path`: a folder that was recorded to, by MILLRACE_PROFILE or xp.start_trace, or a file *.xplane.pb; None: what xp.stop_trace wrote last.
     RuntimeError if nothing was recorded yet, or the recording cannot be read."""
     from millrace.recordings import Recording
-    from . import profiler
-    path = path if path is not None else profiler.last_recording
+    profiler = sys.modules.get(f"{__package__}.profiler")  # Without it nothing was recorded. The step barrier, which it calls, imports this module.
+    path = path if path is not None else getattr(profiler, "last_recording", None)
     if path is None:
         raise RuntimeError("met.dashboard: nothing was recorded in this process: expects a folder, or xp.start_trace and xp.stop_trace before")
     return Recording(path)
