@@ -2,6 +2,8 @@
 """torch_xla.distributed.data_parallel (dp): training with one replica of the model per device, all in one process."""
 import copy
 import functools
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 
@@ -12,27 +14,36 @@ from . import parallel_loader as pl
 
 
 class Context:
-    """What belongs to one replica over all epochs; set attributes as you like."""
+    """State of one replica that lasts over all epochs; the user sets attributes."""
 
-    def __init__(self, device):
+    def __init__(self, device: torch.device) -> None:
         self.device = device
 
-    def getattr_or(self, name, defval):
-        """The attribute; if it is not there, it is made of `defval`, which is called if it can be."""
+    def getattr_or(self, name: str, defval: Any) -> Any:
+        """Returns an attribute. If it does not exist, it is set to `defval`, or to the result of calling that."""
         if not hasattr(self, name):
             setattr(self, name, defval() if callable(defval) else defval)
         return getattr(self, name)
 
 
 class DataParallel:
-    """One replica of `network` (a module or a function that makes one) per device of `device_ids`: by default all that this process has.
+    """Replicas of a model, one per device of this process.
 
-    Calling it with (loop_fn, loader) runs loop_fn(model, loader on the device, device, context) for each, on threads of their own, and returns the
-    list of results. Batches go to the devices in turns; those of a last turn that is not full are left out. In the threads xm's and xr's queries and
-    collectives are among these replicas: xm.optimizer_step() averages their gradients. Steps have to be the same in all."""
+    In the threads of the replicas, xm's and xr's queries and collectives are among these replicas: xm.optimizer_step() averages their gradients. All
+    replicas have to execute the same steps.
 
-    def __init__(self, network, device_ids=None, **kwargs):
-        device_ids = xm.get_xla_supported_devices() if device_ids is None else list(device_ids)
+    Args:
+      network: A module, or a function that makes one.
+      device_ids: The devices, all of this process by default.
+      **kwargs: Arguments of ParallelLoader.
+
+    Raises:
+      ValueError: A device is named twice.
+      RuntimeError: Several devices in a program of several processes or with SPMD; or a device does not exist.
+    """
+
+    def __init__(self, network: Any, device_ids: Iterable[torch.device | str] | None = None, **kwargs: Any) -> None:
+        device_ids = list((xm.get_xla_supported_devices() or ()) if device_ids is None else device_ids)
         if len(set(map(str, device_ids))) < len(device_ids):
             raise ValueError(f"expects different devices, but got {list(map(str, device_ids))}")
         if len(device_ids) > 1 and (_world.process_count() > 1 or xr.is_spmd()):
@@ -45,17 +56,27 @@ class DataParallel:
         self._contexts = [Context(torch.device(device)) for device in self._devices or ["cpu"]]
 
     @property
-    def devices(self):
-        """The devices as strings."""
+    def devices(self) -> list[str]:
+        """The names of the devices."""
         return self._devices
 
     @property
-    def models(self):
+    def models(self) -> list[Any]:
         """The replicas."""
         return self._models
 
-    def __call__(self, loop_fn, loader, fixed_batch_size=False, batchdim=0):
-        """Runs loop_fn over the loader. `fixed_batch_size`: no effect, `batchdim`: see ParallelLoader."""
+    def __call__(self, loop_fn: Callable[..., Any], loader: Iterable[Any], fixed_batch_size: bool = False, batchdim: int = 0) -> list[Any]:
+        """Runs a loop on every replica, each on a thread of its own.
+
+        Args:
+          loop_fn: loop_fn(model, loader on the device, device, context).
+          loader: An iterable of batches, which go to the devices in turn. Batches that do not suffice for all devices at the end are left out.
+          fixed_batch_size: Has no effect.
+          batchdim: Has no effect.
+
+        Returns:
+          The loops' results, by device.
+        """
         if not self._devices:
             return [loop_fn(self._models[0], loader, "cpu", self._contexts[0])]
         parallel = pl.ParallelLoader(loader, self._devices, batchdim=batchdim, **self._options)

@@ -14,16 +14,32 @@ def _hyperparameters(group):
 
 
 class ZeroRedundancyOptimizer(torch.optim.Optimizer):
-    """An optimizer of class `optimizer_class` (with `defaults`) over parts of the parameters along dim 0, one part per replica.
+    """An optimizer whose state is sharded over the replicas along dimension 0 of the parameters (ZeRO stage 1).
 
-    step() scatters the sum of the gradients, divided by the number of replicas, clips their norm to `max_norm` (1.0 by default) with
-    `grad_clipping`, steps, and gathers the parameters. `optimizer_dtype`: of the parts, float32 by default. Parts of another type than their
-    parameters, and all with `save_master_weights`, which puts them into the state_dict, are kept from step to step; others are taken from the parameters
-    in each step, and have no elements between steps. `lazy_init`: init_zero() is called by the user. `bucket_cap_mb_all_gather`,
-    `bucket_cap_mb_reduce_scatter`: MB that one operation exchanges at most; 0: all_gathers of 32 MB, one reduce_scatter for all small gradients and each
-    large one. `grad_norm_groups`: replicas that have other parameters of the same model, over which the norm is summed, too. `use_grad_acc_hook`:
-    gradients of several backward passes are summed in optimizer_dtype, in the attribute main_grad of each parameter, whose grad is None after a
-    backward pass; zero_grad() takes them away. `higher_cc_precision`: replicas sum gradients in optimizer_dtype."""
+    step() reduces and scatters the gradients, divides them by the number of replicas, clips their norm, updates the shards and gathers the parameters.
+
+    Args:
+      params: The parameters, on the device.
+      optimizer_class: The class of the optimizer that updates the shards.
+      optimizer_dtype: The type of the shards, float32 by default. Shards of another type than their parameters are kept from step to step; others are
+        taken from the parameters in each step and have no elements between steps.
+      grad_clipping: Whether the norm of the gradients is clipped.
+      max_norm: The largest norm, 1.0 by default.
+      pin_layout: Has no effect.
+      sharding_groups: Groups of replicas among which the state is sharded.
+      grad_norm_groups: Replicas that have other parameters of the same model, over which the norm is summed, too.
+      lazy_init: Whether the user calls init_zero().
+      bucket_cap_mb_all_gather: The most MiB that one operation gathers; 0: 32.
+      bucket_cap_mb_reduce_scatter: The most MiB that one operation reduces; 0: one operation for all small gradients, and one for each large one.
+      use_grad_acc_hook: Whether gradients of several backward passes are accumulated in optimizer_dtype, in the attribute main_grad of each
+        parameter, whose grad is None after a backward pass; zero_grad() removes them.
+      save_master_weights: Whether all shards are kept from step to step, and are part of the state_dict.
+      higher_cc_precision: Whether replicas reduce gradients in optimizer_dtype.
+      **defaults: Arguments of optimizer_class.
+
+    Raises:
+      ValueError: A parameter is not on the device.
+    """
 
     def __init__(self, params, optimizer_class, optimizer_dtype=None, grad_clipping=True, max_norm=None, pin_layout=True,
                  sharding_groups=None, grad_norm_groups=None, lazy_init=False, bucket_cap_mb_all_gather=0,
@@ -41,8 +57,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         if not lazy_init:
             self.init_zero()
 
-    def init_zero(self):
-        """Makes the parts and the optimizer of the parts."""
+    def init_zero(self) -> None:
+        """Creates the shards and their optimizer."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []

@@ -4,6 +4,8 @@
 Forward and backward are one program, in which the compiler would find that the second computation repeats the first, and keep the
 first one's results. An optimization barrier makes the second one depend on the gradients that arrive."""
 import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 import torch.utils.checkpoint as torch_checkpoint
@@ -11,20 +13,20 @@ import torch.utils.checkpoint as torch_checkpoint
 from ..core import xla_model as xm
 
 
-def get_device_states(*args):
-    """([devices], [their random states]) of the tensors among the arguments."""
+def get_device_states(*args: Any) -> tuple[list[str], list[torch.Tensor]]:
+    """Returns the devices of the tensors among the arguments, and their random states."""
     devices = sorted({str(a.device) for a in args if isinstance(a, torch.Tensor) and xm.is_xla_tensor(a)})
     return devices, [torch.xla.get_rng_state() for _ in devices]
 
 
-def set_device_states(devices, states):
-    """Restores what get_device_states() gave."""
+def set_device_states(devices: Sequence[str], states: Sequence[torch.Tensor]) -> None:
+    """Restores the random states of get_device_states()."""
     for _, state in zip(devices, states):
         torch.xla.set_rng_state(state)
 
 
-def behind_barrier(tensors):
-    """The tensors, which the compiler takes for others. Not the same objects: whoever holds these is not concerned."""
+def behind_barrier(tensors: Iterable[Any]) -> list[Any]:
+    """Returns the tensors as new values, which the compiler does not recognize as the old ones."""
     made = list(tensors)
     places = [place for place, tensor in enumerate(made) if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)]
     for place, tensor in zip(places, xm.behind_optimization_barrier([made[place] for place in places])):
@@ -33,7 +35,7 @@ def behind_barrier(tensors):
 
 
 class CheckpointFunction(torch.autograd.Function):
-    """run_function(*args), of which only the arguments are kept."""
+    """Calls run_function(*args), and keeps only the arguments for the backward pass."""
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):

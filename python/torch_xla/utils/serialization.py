@@ -3,6 +3,7 @@
 after the other. At no time are all tensors in the host's memory."""
 import os
 import shutil
+from typing import Any
 
 import torch
 
@@ -11,9 +12,9 @@ from ..core import xla_model as xm
 
 
 class TensorReference:
-    """Stands for tensor number `tid` in the saved structure."""
+    """A reference to the tensor with index `tid` in the saved structure."""
 
-    def __init__(self, tid):
+    def __init__(self, tid: int) -> None:
         self.tid = tid
 
 
@@ -25,12 +26,21 @@ def _file(folder, number):
     return os.path.join(folder, f"tensor_{number}.pt")
 
 
-def save(data, path, master_only=True, global_master=False):
-    """Writes `data` (nested lists, dicts, objects with tensors) to `path` and `path`.tensors/.
+def save(data: Any, path: str | os.PathLike, master_only: bool = True, global_master: bool = False) -> None:
+    """Saves nested data to `path`, and its tensors to the folder `path`.tensors, one file per tensor.
 
-    `master_only`: only the first process writes, of this host or, with `global_master`, of all; else every process needs
-    a path of its own. Tensors are copied from the device one at a time. Both get their names when all files are written: what had these names stays
-    until then, and where a disk is full (OSError, which names the file)."""
+    Tensors are copied from the device one at a time. File and folder get their names when all files are written; what had these names stays
+    until then, and also where the disk is full.
+
+    Args:
+      data: Nested lists, dicts and objects with tensors.
+      path: The path of the file.
+      master_only: Whether only the first process of this host writes; otherwise every process needs a path of its own.
+      global_master: Whether, with master_only, the first process of all writes.
+
+    Raises:
+      OSError: A file cannot be written; the error names it.
+    """
     path = os.fspath(path)
     if not master_only or xm.is_master_ordinal(local=not global_master):
         new = _files.unfinished(_folder(path))
@@ -72,8 +82,11 @@ def _rewrite(folder, data):
     return xm.ToXlaTensorArena(convert, lambda value: isinstance(value, torch.Tensor)).transform(data)
 
 
-def load(path):
-    """What save() wrote, with its tensors on the CPU."""
+def load(path: str | os.PathLike) -> Any:
+    """Returns what save() has written, with its tensors on the CPU.
+
+    The structure may contain any object, as with pickle: load only files that you trust.
+    """
     path = os.fspath(path)
     loaded = {}
 

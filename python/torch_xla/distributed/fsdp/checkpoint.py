@@ -8,9 +8,10 @@ import torch
 from ...utils.checkpoint import checkpoint
 
 
-def checkpoint_module(module):
-    """The same module, with activations that are computed again in the backward pass instead of kept. Its parameters get gradients whether or
-    not one of its inputs needs one."""
+def checkpoint_module(module: torch.nn.Module) -> torch.nn.Module:
+    """Lets a module compute its activations again in the backward pass instead of keeping them, and returns it. Its parameters get gradients
+    whether or not one of its inputs requires one.
+    """
     forward = module.forward
     function = forward.__func__ if getattr(forward, "__self__", None) is module else lambda self, *args, **kwargs: forward(*args, **kwargs)
 

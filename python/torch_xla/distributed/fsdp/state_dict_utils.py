@@ -32,8 +32,15 @@ def _joined(shards, size, name):
 
 
 def consolidate_sharded_state_dicts(state_dict_list: list[dict[str, torch.Tensor]], shard_metadata: dict[str, Any]) -> "OrderedDict[str, torch.Tensor]":
-    """The state dict of the module that was wrapped. `state_dict_list`: of all ranks, in their order. `shard_metadata`: get_shard_metadata() of
-    one. Buffers are rank 0's. ValueError where they do not belong together."""
+    """Merges the state dicts of all ranks into that of the module that was wrapped.
+
+    Args:
+      state_dict_list: The state dicts, by rank. Buffers are taken from rank 0.
+      shard_metadata: get_shard_metadata() of any rank.
+
+    Raises:
+      ValueError: They do not belong together.
+    """
     if len(state_dict_list) != shard_metadata["world_size"]:
         raise ValueError(f"expects the state dicts of {shard_metadata['world_size']} ranks, as the metadata says, but got {len(state_dict_list)}")
     whole: "OrderedDict[str, torch.Tensor]" = OrderedDict()
@@ -82,10 +89,21 @@ def _load(path):
 
 def consolidate_sharded_model_checkpoints(ckpt_prefix: str, ckpt_suffix: str = "*.pth", save_path: str = "",
                                           save_model: bool = True) -> tuple["OrderedDict[str, torch.Tensor]", str | None]:
-    """(the whole state dict, the file it was saved to) from the files `ckpt_prefix` + `ckpt_suffix` (with wildcards) of all ranks: each
-    {"model": state_dict(), "shard_metadata": get_shard_metadata()}. Saved as {"model": ...} to `save_path`, by default
-    `ckpt_prefix` + "_consolidated.pth", unless `save_model` is False. FileNotFoundError where there is none, ValueError where one is missing, too
-    many, damaged or of another model. A file that is there already stays as it was until the new one is complete."""
+    """Merges the checkpoints of all ranks, each of which is {"model": state_dict(), "shard_metadata": get_shard_metadata()}.
+
+    Args:
+      ckpt_prefix: The beginning of the files' paths.
+      ckpt_suffix: The rest, with wildcards.
+      save_path: Where {"model": ...} is saved, `ckpt_prefix` + "_consolidated.pth" by default. A file of that name stays until the new one is complete.
+      save_model: Whether it is saved.
+
+    Returns:
+      The whole state dict, and the path to which it was saved (None if it was not).
+
+    Raises:
+      FileNotFoundError: No file matches.
+      ValueError: A file is missing, damaged or of another model, or there are too many.
+    """
     pattern = ckpt_prefix + ckpt_suffix
     target = save_path or ckpt_prefix + "_consolidated.pth"
     paths = sorted(path for path in glob.glob(pattern) if os.path.realpath(path) != os.path.realpath(target))

@@ -1,28 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which parts of a module are wrapped on their own. A policy is asked twice for each: whether to look inside (`recurse`), and whether to
-wrap it; `unwrapped_params` is how many elements its parameters have that no part of it holds wrapped."""
+"""Policies that decide which submodules XlaFullyShardedDataParallel wraps by themselves.
+
+A policy is called twice for each submodule: with recurse=True it says whether to look inside, and with recurse=False whether to wrap it.
+`unwrapped_params` is the number of elements of its parameters that no wrapped submodule holds.
+"""
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import torch.nn as nn
 
 
-def always_wrap_policy(*args, **kwargs):
-    """Everything."""
+def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
+    """Wraps every submodule."""
     return True
 
 
-def lambda_auto_wrap_policy(module, recurse, unwrapped_params, lambda_fn):
-    """Modules for which `lambda_fn(module)` is true."""
+def lambda_auto_wrap_policy(module: nn.Module, recurse: bool, unwrapped_params: int, lambda_fn: Callable[[nn.Module], bool]) -> bool:
+    """Wraps submodules for which `lambda_fn(module)` is true."""
     return recurse or lambda_fn(module)
 
 
-def transformer_auto_wrap_policy(module, recurse, unwrapped_params, transformer_layer_cls):
-    """Modules of the classes `transformer_layer_cls` (a set)."""
+def transformer_auto_wrap_policy(module: nn.Module, recurse: bool, unwrapped_params: int, transformer_layer_cls: Iterable[type[nn.Module]]) -> bool:
+    """Wraps submodules of these classes."""
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
-def size_based_auto_wrap_policy(module, recurse, unwrapped_params, min_num_params=int(1e8), force_leaf_modules=None,
-                                exclude_wrap_modules=None):
-    """Modules with at least `min_num_params` elements of parameters, but for those of the classes `exclude_wrap_modules` (containers by
-    default). Nothing inside of `force_leaf_modules` (attention by default)."""
+def size_based_auto_wrap_policy(module: nn.Module, recurse: bool, unwrapped_params: int, min_num_params: int = int(1e8),
+                                force_leaf_modules: Iterable[type[nn.Module]] | None = None,
+                                exclude_wrap_modules: Iterable[type[nn.Module]] | None = None) -> bool:
+    """Wraps submodules with many parameters.
+
+    Args:
+      module: The submodule.
+      recurse: Whether the question is whether to look inside.
+      unwrapped_params: The number of elements of parameters that it would hold.
+      min_num_params: The least number with which a submodule is wrapped.
+      force_leaf_modules: Classes inside of which nothing is wrapped, nn.MultiheadAttention by default.
+      exclude_wrap_modules: Classes that are not wrapped, nn.ModuleList and nn.ModuleDict by default.
+    """
     leaves = tuple((nn.MultiheadAttention,) if force_leaf_modules is None else force_leaf_modules)
     excluded = tuple((nn.ModuleList, nn.ModuleDict) if exclude_wrap_modules is None else exclude_wrap_modules)
     if unwrapped_params < min_num_params:
@@ -30,10 +45,23 @@ def size_based_auto_wrap_policy(module, recurse, unwrapped_params, min_num_param
     return not isinstance(module, leaves if recurse else excluded)
 
 
-def recursive_wrap(module, auto_wrap_policy, wrapper_cls, ignored_modules=(), ignored_params=(), only_wrap_children=False, **kwargs):
-    """(module, elements of its parameters that are wrapped now): its parts, and the module itself unless `only_wrap_children`, become
-    wrapper_cls(part, **kwargs) where the policy says so, from the inside out. `ignored_modules` and `ignored_params` stay out of it, and what is a
-    `wrapper_cls` already."""
+def recursive_wrap(module: nn.Module, auto_wrap_policy: Callable[..., bool], wrapper_cls: Callable[..., nn.Module],
+                   ignored_modules: Iterable[nn.Module] = (), ignored_params: Iterable[nn.Parameter] = (),
+                   only_wrap_children: bool = False, **kwargs: Any) -> tuple[nn.Module, int]:
+    """Wraps the submodules that a policy selects, from the inside out, and then the module itself.
+
+    Args:
+      module: The module.
+      auto_wrap_policy: The policy.
+      wrapper_cls: The wrapper, called as wrapper_cls(submodule, **kwargs). Its instances are not wrapped again.
+      ignored_modules: Submodules that are left alone.
+      ignored_params: Parameters that do not count.
+      only_wrap_children: Whether the module itself is left alone.
+      **kwargs: Arguments of the wrapper.
+
+    Returns:
+      The module, or its wrapper, and the number of elements of parameters that are wrapped.
+    """
     ignored = {*ignored_params, *(parameter for each in ignored_modules for parameter in each.parameters())}
     total = sum(parameter.numel() for parameter in module.parameters() if parameter not in ignored)
     if isinstance(wrapper_cls, type) and isinstance(module, wrapper_cls):

@@ -45,26 +45,40 @@ def _tensors(values):
 
 
 class XlaFullyShardedDataParallel(nn.Module):
-    """`module`, of whose parameters each rank keeps a shard; they are whole while its forward pass and its backward pass run. Wrap layers first and
-    the model last, or give `auto_wrap_policy`; make the optimizer after that, and call its step(): the backward pass has reduced the gradients.
+    """A module of whose parameters each rank keeps a shard; they are gathered while its forward pass and its backward pass run.
 
-    reshard_after_forward: gather again for the backward pass (ZeRO-3), else keep what was gathered (ZeRO-2).
-    disable_reshard_on_root: as if that were False for what the outermost wrapper itself holds, which the backward pass needs first.
-    flatten_parameters: all trainable parameters are one vector, and all frozen ones another.
-    shard_param_on_dim_0: cut parameters along their first dim instead of as vectors; no effect with flatten_parameters.
-    compute_dtype, buffer_dtype: of gathered parameters and of inputs, float32 by default, and of buffers, compute_dtype by default. Shards stay
-        float32. fp32_reduce_scatter: gradients are reduced in float32.
-    execute_sharding_on_init: run a step when it is made, after which the whole parameters are gone.
-    optimization_barrier_in_forward, optimization_barrier_in_backward: a gather does not begin before the module before the last one is done.
-    sync_on_finalization (mark_step_on_finalization): end the step after the backward pass.
-    sharding_groups, sharding_rank, sharding_world_size: shards among the ranks of a group, in place of all; all three or none.
-    reduce_scatter_bucket_size_mb: gradients are reduced together up to so many MB; 0: only small ones.
-    coalesce_all_gather_ops, pin_layout_in_collective_ops: accepted; the parameters of a module are gathered by one operation in any case.
-    auto_wrap_policy, auto_wrapper_callable: parts that are wrapped by themselves (wrap.py), and what wraps them, given all arguments of this one.
-    param_init_fn: makes the values of a part that is on the device meta; else its reset_parameters() does.
+    Wrap layers first and the model last, or pass `auto_wrap_policy`. Create the optimizer after that and call its step(): the backward pass has
+    reduced the gradients.
 
-    RuntimeError where the module is wrapped already, shares a parameter with another wrapper, or has no forward(); TypeError for parameters that are
-    not float32; ValueError for arguments that contradict each other."""
+    Args:
+      module: The module.
+      reshard_after_forward: Whether parameters are gathered again for the backward pass (ZeRO-3) instead of kept (ZeRO-2).
+      flatten_parameters: Whether all trainable parameters become one vector, and all frozen ones another.
+      execute_sharding_on_init: Whether a step is executed at once, after which the whole parameters are freed.
+      optimization_barrier_in_forward: Whether a gather waits for the module before the previous one, in the forward pass.
+      optimization_barrier_in_backward: The same in the backward pass.
+      sync_on_finalization: Whether the backward pass ends with a step barrier. mark_step_on_finalization is its former name.
+      disable_reshard_on_root: Whether the outermost wrapper keeps its own parameters, which the backward pass needs first.
+      compute_dtype: The type of gathered parameters and of inputs, float32 by default. Shards stay float32.
+      buffer_dtype: The type of buffers, compute_dtype by default.
+      fp32_reduce_scatter: Whether gradients are reduced in float32.
+      sharding_groups: Groups of ranks; parameters are sharded among those of one group instead of all. Requires sharding_rank and
+        sharding_world_size.
+      sharding_rank: The rank of this process in its group.
+      sharding_world_size: The size of the group.
+      shard_param_on_dim_0: Whether parameters are sharded along their first dimension instead of as vectors; no effect with flatten_parameters.
+      pin_layout_in_collective_ops: Has no effect.
+      reduce_scatter_bucket_size_mb: Gradients are reduced together up to so many MiB; 0: only small ones.
+      coalesce_all_gather_ops: Has no effect; one operation gathers the parameters of a module.
+      auto_wrap_policy: Decides which submodules are wrapped by themselves, see wrap.py.
+      auto_wrapper_callable: Wraps them, with all arguments of this class; by default this class.
+      param_init_fn: Initializes a submodule that is on the device meta; by default its reset_parameters() does.
+
+    Raises:
+      RuntimeError: The module is wrapped already, shares a parameter with another wrapper, or has no forward(); or SPMD is on.
+      TypeError: A parameter is not float32.
+      ValueError: Arguments contradict each other.
+    """
 
     def __init__(self, module: nn.Module, reshard_after_forward: bool = True, flatten_parameters: bool = False, execute_sharding_on_init: bool = True,
                  optimization_barrier_in_forward: bool = True, optimization_barrier_in_backward: bool = True, sync_on_finalization: bool = False,
