@@ -9,12 +9,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class Cleaner:
-    """Calls `func` when it is deleted, or at the end of the process."""
+    """Calls a function when this object is deleted, or at the end of the process."""
 
-    def __init__(self, func):
+    def __init__(self, func: Callable[[], Any]) -> None:
         self.func = func
 
     def __del__(self):
@@ -22,14 +24,15 @@ class Cleaner:
 
 
 class LazyProperty:
-    """A value that `gen_fn` makes when it is asked for first."""
+    """A value that a function makes when it is read for the first time."""
 
-    def __init__(self, gen_fn):
-        self._generate, self._lock, self._values = gen_fn, threading.Lock(), []
+    def __init__(self, gen_fn: Callable[[], Any]) -> None:
+        self._generate, self._lock = gen_fn, threading.Lock()
+        self._values: list[Any] = []
 
     @property
-    def value(self):
-        """The value; made once, whatever the number of threads."""
+    def value(self) -> Any:
+        """The value; it is made once, whatever the number of threads."""
         with self._lock:
             if not self._values:
                 self._values.append(self._generate())
@@ -51,9 +54,9 @@ class TmpFolder:
 
 
 class SampleGenerator:
-    """Iterates over `sample_count` times the same batch; every loop starts anew."""
+    """Iterates `sample_count` times over the same batch; every loop starts anew."""
 
-    def __init__(self, data, sample_count):
+    def __init__(self, data: Any, sample_count: int) -> None:
         self._data, self._sample_count, self._count = data, sample_count, 0
 
     def __iter__(self):
@@ -74,7 +77,7 @@ class SampleGenerator:
 
 
 class FnDataGenerator:
-    """`count` times (gen_tensor(batch_size, *dims), func of it)."""
+    """Generates (data, target) `count` times: data is gen_tensor(batch_size, *dims), and target is func(data)."""
 
     def __init__(self, func, batch_size, gen_tensor, dims=None, count=1):
         self._func, self._batch_size, self._generate = func, batch_size, gen_tensor
@@ -99,38 +102,44 @@ class FnDataGenerator:
 
 
 class DataWrapper:
-    """For batches that a loader cannot see into: subclasses give their tensors, and are made again of uploaded ones."""
+    """The base class of batches whose tensors a loader cannot find: subclasses return their tensors, and are made again from uploaded ones."""
 
-    def get_tensors(self):
-        """A list of the tensors of this object."""
+    def get_tensors(self) -> list[Any]:
+        """Returns the tensors of this object."""
         raise NotImplementedError("a subclass of DataWrapper defines get_tensors()")
 
-    def from_tensors(self, tensors):
-        """An object like this one with these tensors in the place of get_tensors()."""
+    def from_tensors(self, tensors: list[Any]) -> Any:
+        """Returns an object like this one with these tensors in the place of get_tensors()."""
         raise NotImplementedError("a subclass of DataWrapper defines from_tensors()")
 
 
-def as_list(t):
-    """A list of the elements of a tuple or list, or of the one thing."""
+def as_list(t: Any) -> list[Any]:
+    """Returns the elements of a tuple or list as a list, and anything else as a list of one."""
     return list(t) if isinstance(t, (tuple, list)) else [t]
 
 
-def getenv_as(name, type, defval=None):
-    """The environment variable `name` as `type`, or `defval`. A bool is true for 1, t, true, y, yes, on."""
+def getenv_as(name: str, type: type[Any], defval: Any = None) -> Any:
+    """Returns an environment variable, converted to a type.
+
+    Args:
+      name: The variable.
+      type: The type. A bool is true for 1, t, true, y, yes and on.
+      defval: The result where the variable is not set.
+    """
     text = os.environ.get(name)
     if text is None:
         return defval
     return text.lower() in ("1", "t", "true", "y", "yes", "on") if type is bool else type(text)
 
 
-def check_env_flag(name, default=""):
-    """Whether the environment variable `name` says yes."""
+def check_env_flag(name: str, default: str = "") -> bool:
+    """Returns whether an environment variable is ON, 1, YES, TRUE or Y."""
     return os.environ.get(name, default).upper() in ("ON", "1", "YES", "TRUE", "Y")
 
 
-def for_each_instance(value, select_fn, fn):
-    """Calls fn(v) for every v in `value`, however nested, for which select_fn(v)."""
-    seen = set()
+def for_each_instance(value: Any, select_fn: Callable[[Any], bool], fn: Callable[[Any], Any]) -> None:
+    """Calls fn(v) for every v in nested data for which select_fn(v) is true."""
+    seen: set[int] = set()
 
     def walk(value):
         if id(value) in seen:
@@ -154,10 +163,12 @@ def for_each_instance(value, select_fn, fn):
     walk(value)
 
 
-def for_each_instance_rewrite(value, select_fn, fn):
-    """A copy of `value`, however nested, with fn(v) in the place of every v for which select_fn(v). Two places that hold the
-    same object hold the same object in the copy. What contains nothing selected is not copied."""
-    made = {}
+def for_each_instance_rewrite(value: Any, select_fn: Callable[[Any], bool], fn: Callable[[Any], Any]) -> Any:
+    """Returns a copy of nested data with fn(v) in the place of every v for which select_fn(v) is true.
+
+    Two places that hold the same object hold the same object in the copy. What contains nothing selected is not copied.
+    """
+    made: dict[int, tuple[Any, Any]] = {}
 
     def walk(value):
         if id(value) not in made:
@@ -203,9 +214,9 @@ def _has_state(value):
         not callable(value)
 
 
-def shape(inputs):
-    """The sizes of nested lists of numbers, by their first elements."""
-    sizes = []
+def shape(inputs: Any) -> list[int]:
+    """Returns the sizes of nested lists, by their first elements."""
+    sizes: list[int] = []
     while isinstance(inputs, (list, tuple)):
         sizes.append(len(inputs))
         if not inputs:
@@ -214,35 +225,35 @@ def shape(inputs):
     return sizes
 
 
-def flatten_nested_tuple(inputs):
-    """The elements of nested tuples and lists as one tuple."""
-    result = []
+def flatten_nested_tuple(inputs: Iterable[Any]) -> tuple:
+    """Returns the elements of nested tuples and lists as one tuple."""
+    result: list[Any] = []
     for item in inputs:
         result.extend(flatten_nested_tuple(item) if isinstance(item, (tuple, list)) else [item])
     return tuple(result)
 
 
-def list_copy_append(ilist, item):
-    """A copy of the list with one more element."""
+def list_copy_append(ilist: Iterable[Any], item: Any) -> list[Any]:
+    """Returns a copy of the list with one more element."""
     return list(ilist) + [item]
 
 
-def null_print(*args, **kwargs):
+def null_print(*args: Any, **kwargs: Any) -> None:
     """Prints nothing."""
 
 
-def eprint(*args, **kwargs):
+def eprint(*args: Any, **kwargs: Any) -> None:
     """Prints to standard error."""
     print(*args, file=sys.stderr, **kwargs)
 
 
-def get_print_fn(debug=None):
-    """eprint if `debug` (by default: if the environment variable DEBUG says so), else null_print."""
+def get_print_fn(debug: bool | None = None) -> Callable[..., Any]:
+    """Returns eprint if `debug` is true, else null_print. The environment variable DEBUG decides by default."""
     return eprint if (getenv_as("DEBUG", bool, False) if debug is None else debug) else null_print
 
 
-def timed(fn, msg="", printfn=eprint):
-    """fn(); prints the time it took."""
+def timed(fn: Callable[[], Any], msg: str = "", printfn: Callable[..., Any] = eprint) -> Any:
+    """Returns fn(), and prints the time that it took."""
     with TimedScope(msg=msg, printfn=printfn):
         return fn()
 
@@ -250,12 +261,13 @@ def timed(fn, msg="", printfn=eprint):
 class TimedScope:
     """Prints the time of a `with` block."""
 
-    def __init__(self, msg="", printfn=eprint):
+    def __init__(self, msg: str = "", printfn: Callable[..., Any] = eprint) -> None:
         self._message = msg if not msg or msg.endswith(" ") else msg + " "
-        self._print, self._error = printfn, None
+        self._print = printfn
+        self._error: Any = None
 
-    def set_error(self, error):
-        """Notes that the block failed; the message says so."""
+    def set_error(self, error: Any) -> None:
+        """Records that the block has failed, for the message."""
         self._error = error
 
     def __enter__(self):
@@ -269,8 +281,8 @@ class TimedScope:
         self._print(f"{self._message}{time.monotonic() - self._start:.3f}s{failed}")
 
 
-def get_free_tcp_ports(n=1):
-    """`n` different ports on which nobody listens at the moment."""
+def get_free_tcp_ports(n: int = 1) -> list[int]:
+    """Returns `n` different ports on which nobody listens at the moment."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) for _ in range(n)]
         for one in sockets:
@@ -278,8 +290,8 @@ def get_free_tcp_ports(n=1):
         return [one.getsockname()[1] for one in sockets]
 
 
-def parallel_work(num_workers, fn, *args):
-    """[fn(a, b, ...) for a, b, ... in zip(*args)] by so many threads; None for any list of arguments stands for none."""
+def parallel_work(num_workers: int, fn: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
+    """Returns [fn(a, b, ...) for a, b, ... in zip(*args)], computed by `num_workers` threads."""
     from concurrent.futures import ThreadPoolExecutor
     with ThreadPoolExecutor(max_workers=num_workers) as executor:
         return list(executor.map(fn, *args))
