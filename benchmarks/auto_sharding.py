@@ -2,6 +2,7 @@
 """Automatic sharding beside the plans that people write, on modelled machines.
 
   python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8] [--machine=FILE] [--measure] [--json=FILE]
+  python -m benchmarks.auto_sharding --scaling [gpt3 llama70b] [--devices=8,64,512,4096] [--machine=h100]
 
 Each model's training step is lowered once without annotations, for `xla-compile --auto-sharding`, and once for each hand-written plan (data
 parallel, fully sharded, Megatron-LM's tensor parallelism, both in two dimensions). All of them are partitioned, and `xla-compile --simulate` says
@@ -117,11 +118,29 @@ def main() -> int:
     parser.add_argument("--meshes", default="2x2,2x4,4x4,8x8")
     parser.add_argument("--machine", help="file that describes devices and links (default: virtual devices of one process)")
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--scaling", action="store_true", help="blocks of GPT-3 175B and Llama-2-70B on many devices, and published numbers")
+    parser.add_argument("--devices", default="8,64,512,4096", help="with --scaling: numbers of devices, multiples of 8")
     parser.add_argument("--json")
     options = parser.parse_args()
     os.environ["JAX_PLATFORMS"], os.environ["MILLRACE_JAX"] = "cpu", "0"
     if options.measure and options.machine:
         parser.error("--measure is about the virtual devices of this machine: expects no --machine")
+    if options.scaling:
+        import jax
+        from benchmarks import auto_sharding_scaling
+
+        numbers = [int(each) for each in options.devices.split(",")]
+        kinds = options.models or list(auto_sharding_scaling.KINDS)
+        if any(number < 8 or number % 8 for number in numbers):
+            parser.error(f"--devices expects multiples of 8, but got {options.devices}")
+        if unknown := set(kinds) - set(auto_sharding_scaling.KINDS):
+            parser.error(f"--scaling expects {' or '.join(auto_sharding_scaling.KINDS)}, but got {', '.join(sorted(unknown))}")
+        jax.config.update("jax_num_cpu_devices", max(64, *numbers))
+        found = auto_sharding_scaling.main(numbers, options.machine or "h100", kinds)
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump(found, file, indent=1)
+        return 0
     meshes = [tuple(int(size) for size in each.split("x")) for each in ("2x4" if options.measure else options.meshes).split(",")]
     import jax
 

@@ -163,6 +163,32 @@ def gemma(layers: int = 18, width: int = 2048, heads: int = 8, inner: int = 1638
     return Model("gemma", _train(loss), parameters, (tokens, tokens), ("q", "gate", "up"), ("out", "down"))
 
 
+def blocks(layers: int, width: int, heads: int, batch: int, inner: int | None = None, groups: int | None = None, length: int = 2048,
+           name: str = "blocks") -> Model:
+    """Blocks of a large decoder between given activations [batch, length, width] (bfloat16), without vocabulary: GPT-3's, or with `inner` Llama's gated
+    ones, with keys and values of `groups` heads."""
+    kind, isGated, groups = jnp.bfloat16, inner is not None, groups or heads
+    inner, depth = inner or 4 * width, width // heads
+    sizes = {"norm1": (width,), "norm2": (width,), "q": (width, width), "k": (width, groups * depth), "v": (width, groups * depth), "out": (width, width),
+             "up": (width, inner), "down": (inner, width)} | ({"gate": (width, inner)} if isGated else {})
+    parameters = {"blocks": [{each: Shape(size, kind) for each, size in sizes.items()} for _ in range(layers)]}
+
+    def loss(p: Any, place: Place, x: jax.Array) -> jax.Array:
+        x = place(x)
+        for b in p["blocks"]:
+            h = (_rms if isGated else _norm)(x, b["norm1"])
+            q, k, v = _heads(h @ b["q"], heads), _heads(h @ b["k"], groups), _heads(h @ b["v"], groups)
+            q, k = (_rotated(q), _rotated(k)) if isGated else (q, k)
+            if groups < heads:  # each head of keys and values is read by heads / groups queries
+                k, v = (jnp.repeat(each, heads // groups, axis=1) for each in (k, v))
+            x = place(x + _joined(_attend(q, k, v, True)) @ b["out"])
+            h = (_rms if isGated else _norm)(x, b["norm2"])
+            x = place(x + (jax.nn.silu(h @ b["gate"]) * (h @ b["up"]) if isGated else jax.nn.gelu(h @ b["up"])) @ b["down"])
+        return (x.astype(jnp.float32) ** 2).mean()
+
+    return Model(name, _train(loss), parameters, (Shape((batch, length, width), kind),), ("q", "k", "v", "up", "gate"), ("out", "down"))
+
+
 def bert(layers: int = 12, width: int = 768, heads: int = 12, words: int = 30720, length: int = 512, batch: int = 64) -> Model:
     """BERT-base's encoder with its masked language model's loss."""
     model = gpt2(layers, width, heads, words, length, batch)

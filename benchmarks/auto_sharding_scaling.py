@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modelled steps of very large decoders on 8 to 4096 devices, and what published measurements say: `python -m benchmarks.auto_sharding --scaling`.
+
+Two blocks with the dimensions of GPT-3 175B (width 12288, 96 heads) or Llama-2-70B (width 8192, 64 heads, 8 of keys and values) stand for all 96 or
+80, without vocabulary; every device has two sequences of 2048. Data parallel, fully sharded, Megatron-LM's tensor parallelism over all devices, that
+over the 8 nearest with data parallelism over the rest, and automatic sharding on the same mesh: modelled milliseconds per block and, in brackets, the
+share of the machine's narrow arithmetic that products use. A star: parameters and momenta of all blocks do not fit in a device's memory (only these
+are counted).
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from typing import Any
+
+from benchmarks.auto_sharding import COLUMNS, lowered, simulated
+
+KINDS: dict[str, dict[str, Any]] = {"gpt3": dict(width=12288, heads=96, whole=96),
+                                    "llama70b": dict(width=8192, heads=64, groups=8, inner=28672, whole=80)}
+NEAR = 8  # devices of a host
+# One V100 as Megatron-LM measured it in products (62.4 TFLOP/s, nv-adlr.github.io/MegatronLMV1), NVSwitch of a DGX-2H.
+V100 = {"name": "V100s of a DGX-2H", "flops_per_second": 1.57e13, "narrow_flops_per_second": 6.24e13, "bytes_per_second": 9e11, "memory_bytes": 3.2e10,
+        "links": [{"devices": 16, "bytes_per_second": 1.5e11, "seconds": 5e-6}]}
+
+
+def step(model: Any, plan: str, shape: tuple[int, int], machine: str, folder: str) -> dict[str, Any] | None:
+    """What --simulate says of the model with that plan on a mesh of `shape`; None where the plan is none (more devices than sequences)."""
+    import jax
+    import numpy as np
+    from benchmarks import planned_models
+
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:shape[0] * shape[1]]).reshape(shape), ("data", "model"))
+    sizes = {"data": shape[0], "model": shape[1]}
+    chosen = None if plan == "auto" else planned_models.plans(model, sizes).get(plan)
+    if plan != "auto" and chosen is None:
+        return None
+    path = os.path.join(folder, f"{plan}.mlir")
+    with open(path, "w") as file:
+        file.write(lowered(model, chosen, mesh))
+    extra = ["--auto-sharding", f"--mesh=data={shape[0]},model={shape[1]}"] if plan == "auto" else []
+    return simulated(path, [f"--machine={machine}", *extra])[0]
+
+
+def table(kind: str, devices: list[int], machine: str, rate: float, memory: float, folder: str) -> list[dict[str, Any]]:
+    """Prints and returns the rows. `rate`: FLOP/s of the machine in narrow products; `memory`: its bytes."""
+    from benchmarks import planned_models
+
+    sizes = dict(KINDS[kind])
+    whole, count, rows = sizes.pop("whole"), 2, []
+    print(f"{kind:<10}{'devices':>8}" + "".join(f"{name:>18}" for name in (*COLUMNS, "auto")) + f"{'ratio':>8}", flush=True)
+    for number in devices:
+        model = planned_models.blocks(layers=count, batch=2 * number, name=kind, **sizes)
+        row: dict[str, Any] = {"model": kind, "devices": number, "plans": {}}
+        cells = ""
+        for plan in (*COLUMNS, "auto"):
+            print(f"{kind} {number} {plan} ...", end="\r", file=sys.stderr)
+            found = step(model, plan, (number // NEAR, NEAR), machine, folder)
+            if found is None:
+                cells += f"{'-':>18}"
+                continue
+            row["plans"][plan] = found | {"used": found["flops"] / rate / found["seconds"],
+                                          "fits": found["argument_bytes"] * whole / count <= memory}
+            star = " " if row["plans"][plan]["fits"] else "*"
+            cells += f"{found['seconds'] / count * 1e3:>10.2f}{star}({100 * row['plans'][plan]['used']:>3.0f}%)"
+            cells += " "
+        row["ratio"] = row["plans"]["auto"]["seconds"] / min(each["seconds"] for name, each in row["plans"].items() if name != "auto")
+        print(f"{'':<10}{number:>8}{cells}{row['ratio']:>8.3f}", flush=True)
+        rows.append(row)
+    return rows
+
+
+def published(folder: str) -> list[dict[str, Any]]:
+    """Prints and returns what was measured elsewhere beside what the model says. Nothing of the model was fitted to these numbers, but for the speed
+    of a single V100."""
+    from benchmarks import planned_models
+
+    rows = []
+
+    def say(what: str, source: str, measured: float, modelled: float) -> None:
+        rows.append({"what": what, "source": source, "measured": measured, "modelled": modelled})
+        print(f"{what:<88}{100 * measured:>8.1f} %{100 * modelled:>8.1f} %{100 * (modelled / measured - 1):>+8.1f} %", flush=True)
+
+    print(f"{'':<88}{'measured':>10}{'modelled':>10}{'error':>10}")
+    machine = os.path.join(folder, "v100.json")
+    with open(machine, "w") as file:
+        json.dump(V100, file)
+    rates = []
+    for devices, width, heads in ((1, 1536, 16), (8, 3072, 32)):
+        model = planned_models.blocks(layers=2, width=width, heads=heads, batch=8, length=1024)
+        found = step(model, "tensor" if devices > 1 else "auto", (1, devices), machine, folder)
+        assert found is not None
+        # On one device products alone decide, as they did in the measurement of 62.4 TFLOP/s.
+        rates.append(found["flops"] / found["seconds"])
+    say("Megatron-LM, 8-way tensor parallelism: FLOP/s per GPU to those of one GPU", "nv-adlr.github.io/MegatronLMV1", 0.796, rates[1] / rates[0])
+    sizes = {key: value for key, value in KINDS["llama70b"].items() if key != "whole"}
+    for plan, what in (("fsdp", "fully sharded"), ("auto", "automatic sharding on 8x8")):
+        found = step(planned_models.blocks(layers=2, batch=4 * 64, **sizes), plan, (8, 8), "tpu-v4", folder)
+        assert found is not None
+        overlapped = max(found["computing"], found["seconds"] - found["computing"])
+        for how, seconds in (("", found["seconds"]), (", transfers beside computing", overlapped)):
+            say(f"MaxText, Llama-2-70B, 64 TPU v4: use of arithmetic; {what}{how}", "MaxText, Run_Llama2.md", 0.57, found["flops"] / 2.75e14 / seconds)
+    return rows
+
+
+def main(devices: list[int], machine: str, kinds: list[str]) -> list[dict[str, Any]]:
+    """All tables. `machine`: a known name or a file."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    path = os.path.join(root, "passes", "autosharding", "machines", f"{machine}.json")
+    with open(path if os.path.exists(path) else machine) as file:
+        description = json.load(file)
+    rate = description.get("narrow_flops_per_second", description["flops_per_second"])
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in kinds:
+            rows += table(kind, devices, machine, rate, description["memory_bytes"], folder)
+        rows += published(folder)
+    return rows
