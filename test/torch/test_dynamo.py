@@ -419,3 +419,28 @@ def test_lists_of_copies_in_a_graph():
         given.add_(1)
         for compiled, eager, expected in zip(made, alone, function(x), strict=True):
             assert torch.equal(compiled.cpu(), expected) and torch.equal(eager.cpu(), expected)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.eps, self.scale = torch.nn.Linear(4, 4), 1e-6, 0.3
+
+    def forward(self, x):
+        y = self.inner(x)
+        return y * torch.rsqrt(y.square().mean(-1, keepdim=True) + self.eps) * self.scale
+
+
+def test_numbers_of_a_module_and_open_sizes_are_one_program():
+    torch.manual_seed(0)
+    model = Scaled()
+    inputs = [torch.randn(rows, 4) for rows in (5, 1, 12, 2, 40, 3, 7, 99, 17, 26)]
+    with torch.no_grad():
+        wants = [model(x) for x in inputs]
+        compiled = torch.compile(model.to("xla"), backend="openxla", dynamic=True)
+        before = torch_xla._XLAC._compilations()
+        for x, want in zip(inputs, wants):
+            torch.testing.assert_close(compiled(x.to("xla")).cpu(), want, rtol=1e-4, atol=1e-5)
+        assert torch_xla._XLAC._compilations() - before <= 2  # Dynamo takes size 1 for a case of its own
+        model.scale = 2.0
+        torch.testing.assert_close(compiled(inputs[0].to("xla")).cpu(), wants[0] / 0.3 * 2, rtol=1e-4, atol=1e-5)

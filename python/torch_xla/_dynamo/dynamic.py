@@ -51,7 +51,9 @@ class DynamicProgram:
             raise NotDynamic("a size is not that of an argument")
         self.symbols = found
         tensors = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor)]
-        if any(values[i].device.type != "xla" for i in tensors):
+        # With dynamic=True Dynamo makes a tensor without dims, on the CPU, of each float that the code reads (an eps, a scale): they are taken
+        # to the device, where any value of them is a parameter.
+        if any(values[i].device.type != "xla" and values[i].dim() for i in tensors):
             raise NotDynamic("an argument is on the CPU")
         count = 5 if len(found) > 1 else 4
         samples = [[_PRIMES[(k * len(found) + s) % len(_PRIMES)] for s in range(len(found))] for k in range(count)]
@@ -89,7 +91,7 @@ class DynamicProgram:
         return tuple(args[i].shape[dim] for i, dim, *_ in self.symbols.values())
 
     def __call__(self, *args):
-        tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+        tensors = [arg if arg.device.type == "xla" else arg.to("xla") for arg in args if isinstance(arg, torch.Tensor)]
         computed = iter(_XLAC._run_program(self.program, [tensors[position] for position in self.order]))
         symbols = None
         made = []
