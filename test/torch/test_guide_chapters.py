@@ -19,8 +19,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
     ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Integers to negative integer powers are not allowed.\nZeroDivisionError\n"
                                  r"index 5 is out of bounds for dimension 0 with size 3\ntensor\(\[1.\], device='xla:0'\)\n" "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
-    ("profiling.md", r"3 \[2, 3, 4\]\nTrue\nTrue True\n"),
     ("kernels.md", r"True\nTrue\nTrue\nTrue\n\(1, 4, 512, 64\)\nexpects the shape \(8, 128\) for output 0 of wrong, but got \(128,\)\n"),
+    ("language-models.md", "same tokens: True programs so far: 2\n" * 2 + "same tokens: True\nprograms: at most 4\nclose: True\n"
+                           "programs for six sizes: 2\n"),
+    ("profiling.md", r"3 \[2, 3, 4\]\nTrue\nTrue True\n"),
     ("torch-custom-operations.md", r"\[\[5.0, 5.0\]\]\nTrue\n6.0\n4.0\n"),
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
                       r"\[\[0.0, 1.0, 2.0\], \[3.0, 4.0, 5.0\], \[6.0, 7.0, 8.0\], \[9.0\]\]\n"
