@@ -11,8 +11,10 @@ Tokens are chosen on the CPU, with the CPU's random numbers: torch.manual_seed()
 import contextlib
 import dataclasses
 import functools
+import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -48,6 +50,7 @@ class _Calls(threading.local):
     def __init__(self) -> None:
         self.of: dict[int, _Call] = {}  # id of a model -> the innermost generate() that it is in
         self.forwards = 0  # how many forward() of such models run
+        self.has_warned = False
 
 
 _calls = _Calls()
@@ -369,6 +372,42 @@ class _Tokens:
         self._eos_token_tensor = None if eos is None else torch.tensor(eos if isinstance(eos, list) else [eos])
 
 
+_GROWN = 4  # so many single tokens at the end of one layer on the device: a loop that is compiled anew for each
+
+
+def _user_line() -> tuple[str, int]:
+    """The innermost line of the user's code, outside of libraries."""
+    frame = sys._getframe(1)
+    folders = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (__file__, torch.__file__, sys.modules["transformers"].__file__))
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(folders):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _use_caches(module: Any) -> None:
+    """`module`: transformers.cache_utils. A DynamicCache that a loop of the user fills on the device, token by token, is warned of, once."""
+    for layer in (module.DynamicLayer, module.DynamicSlidingWindowLayer):
+        _watch(layer)
+
+
+def _watch(layer: Any) -> None:
+    original = layer.update
+
+    @functools.wraps(original)
+    def update(self: Any, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if key_states.device.type == "xla" and key_states.shape[-2] == 1:
+            self._grown_by_one = getattr(self, "_grown_by_one", 0) + 1
+            if self._grown_by_one == _GROWN and not _calls.has_warned and not torch.compiler.is_compiling():
+                _calls.has_warned = True
+                name, line = _user_line()
+                warnings.warn_explicit(
+                    "a DynamicCache on device xla grows by one token in each step, and every length of it is compiled as a program of its own. "
+                    "Use model.generate(), or give the model transformers.StaticCache(config=model.config, max_cache_len=…) and keep the ids on "
+                    "the CPU (docs/guide/language-models.md).", UserWarning, name, line)
+        return original(self, key_states, value_states, *args, **kwargs)
+    layer.update = update
+
+
 def _use_model(module: Any) -> None:
     """`module`: transformers.modeling_utils."""
     _read_no_values(module)
@@ -457,7 +496,8 @@ def _use(module: Any) -> None:
 
 def install() -> None:
     """Also where transformers is imported already."""
-    for name, use, attribute in ((_MODULE, _use, "GenerationMixin"), ("transformers.modeling_utils", _use_model, "PreTrainedModel")):
+    for name, use, attribute in ((_MODULE, _use, "GenerationMixin"), ("transformers.modeling_utils", _use_model, "PreTrainedModel"),
+                                 ("transformers.cache_utils", _use_caches, "DynamicLayer")):
         if hasattr(sys.modules.get(name), attribute):
             use(sys.modules[name])
         else:

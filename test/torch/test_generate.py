@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """transformers' generate() on the device: the tokens of PyTorch's CPU, one program for a size class of prompts and one for all later tokens."""
 import os
+import warnings
 
 import pytest
 import torch
@@ -161,6 +162,31 @@ def test_the_model_is_where_it_was():
         model.generate(**prompt(), max_new_tokens=-1)
     assert model.device.type == "xla" and "forward" not in vars(model)
     assert model(**on("xla", prompt())).logits.device.type == "xla"
+
+
+def test_a_loop_that_compiles_for_each_token_is_warned_of_once():
+    from torch_xla import _generate
+    _generate._calls.has_warned = False
+    model = make("Llama").to("xla")
+
+    def loop(tokens):
+        cache = transformers.DynamicCache(config=model.config)
+        given = prompt(batch=1)["input_ids"].to("xla")
+        with torch.no_grad():
+            for _ in range(tokens):
+                given = model(given, past_key_values=cache).logits[:, -1:].argmax(-1)  # here
+        return given.cpu()
+    with pytest.warns(UserWarning, match="grows by one token in each step") as caught:
+        loop(7)
+    warned = [one for one in caught if "grows by one token" in str(one.message)]
+    assert len(warned) == 1 and warned[0].filename == __file__
+    with open(__file__) as file:
+        assert file.readlines()[warned[0].lineno - 1].endswith("# here\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loop(6)
+        _generate._calls.has_warned = False
+        model.generate(**prompt(), max_new_tokens=8, do_sample=False)  # its caches do not grow
 
 
 def test_size_classes():
