@@ -365,7 +365,10 @@ def _masked(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
     """(source, its transforms), (destination, its transforms), (semaphore, ...), (remote semaphore, ...), remote device."""
-    parts = mosaic._dma_unflatten(equation.params["tree"], [plain(value) for value in values])
+    now = [plain(value) for value in values]
+    parts = mosaic._dma_unflatten(equation.params["tree"], now)
+    if len(parts) == 9:  # JAX before 0.9 keeps references and their transforms apart
+        return [parts[place:place + 2] for place in range(0, 8, 2)] + [parts[8]]
     return [mosaic._get_ref_and_transforms(part) for part in parts[:4]] + [parts[4]]
 
 
@@ -524,6 +527,34 @@ def _scan(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     return [*results, *made]
 
 
+def _broadcast(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [jnp.broadcast_to(plain(values[0]), equation.params["shape"])]  # JAX's primitive of indices has no rule for jax.vmap
+
+
+def _same(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [values[0]]
+
+
+def _reciprocal(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [1 / plain(values[0])]  # exact where an approximation is allowed
+
+
+def _repeat(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    value, counts = plain(values[0]), [1] * len(equation.invars[0].aval.shape)
+    counts[equation.params["axis"]] = equation.params["repeats"]
+    return [jnp.tile(value, counts)]
+
+
+def _roll(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """pltpu.roll: with a stride, each slice along the stride's axis is moved by so much more than the one before it."""
+    value, shift, axis = plain(values[0]), plain(values[1]), equation.params["axis"]
+    if equation.params["stride"] is None:
+        return [jnp.roll(value, shift, axis)]
+    shape, other = equation.invars[0].aval.shape, equation.params["stride_axis"]
+    from_where = lax.broadcasted_iota(jnp.int32, shape, axis) - shift - equation.params["stride"] * lax.broadcasted_iota(jnp.int32, shape, other)
+    return [jnp.take_along_axis(value, jnp.mod(from_where, shape[axis]), axis)]
+
+
 def _nothing(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     return []
 
@@ -532,14 +563,15 @@ def _jaxpr_call(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     raise body.refuse(equation, "a call between kernels (jaxpr_call) has no meaning on CPUs")
 
 
-_RULES: dict[Any, Callable[[Body, Any, list[Any]], list[Any]]] = {
-    state_primitives.get_p: _get, state_primitives.swap_p: _put, state_primitives.addupdate_p: _add,
-    lax.dynamic_slice_p: _slice, lax.dynamic_update_slice_p: _update,
-    primitives.load_p: _masked, primitives.swap_p: _masked,
-    mosaic.dma_start_p: _start_copy, mosaic.dma_wait_p: _wait_for_copy,
-    primitives.semaphore_read_p: _semaphore, primitives.semaphore_signal_p: _semaphore, primitives.semaphore_wait_p: _semaphore,
-    primitives.run_scoped_p: _scoped, primitives.program_id_p: _axis, primitives.num_programs_p: _axis,
-    primitives.delay_p: _nothing,
-    lax.cond_p: _branch, lax.while_p: _while, lax.scan_p: _scan,
-}
-_RULES.update({getattr(primitives, name): _jaxpr_call for name in ("jaxpr_call_p",) if hasattr(primitives, name)})
+# By module and name: not every version of JAX has them all.
+_BY_NAME: list[tuple[Any, str, Callable[[Body, Any, list[Any]], list[Any]]]] = [
+    (state_primitives, "get_p", _get), (state_primitives, "swap_p", _put), (state_primitives, "addupdate_p", _add),
+    (state_primitives, "broadcast_to_p", _broadcast), (lax, "dynamic_slice_p", _slice), (lax, "dynamic_update_slice_p", _update),
+    (primitives, "load_p", _masked), (primitives, "swap_p", _masked), (mosaic, "dma_start_p", _start_copy),
+    (mosaic, "dma_wait_p", _wait_for_copy), (primitives, "semaphore_read_p", _semaphore), (primitives, "semaphore_signal_p", _semaphore),
+    (primitives, "semaphore_wait_p", _semaphore), (primitives, "run_scoped_p", _scoped), (primitives, "program_id_p", _axis),
+    (primitives, "num_programs_p", _axis), (primitives, "delay_p", _nothing), (mosaic, "delay_p", _nothing),
+    (primitives, "multiple_of_p", _same), (primitives, "max_contiguous_p", _same), (primitives, "reciprocal_p", _reciprocal),
+    (mosaic, "repeat_p", _repeat), (mosaic, "roll_p", _roll), (primitives, "jaxpr_call_p", _jaxpr_call), (lax, "cond_p", _branch), (lax, "while_p", _while), (lax, "scan_p", _scan),
+]
+_RULES = {getattr(module, name): rule for module, name, rule in _BY_NAME if hasattr(module, name)}

@@ -197,6 +197,8 @@ def test_run_scoped():
 
 def test_pipelines_in_a_kernel():
     """pltpu.emit_pipeline chooses its buffers by pltpu.get_tpu_info(), which no other CPU has."""
+    pytest.importorskip("jax._src.pallas.mosaic.tpu_info", reason="before JAX 0.9 it wants a TPU")
+
     def kernel(x, out):
         def inside(x, out):
             out[...] = x[...] * 2
@@ -223,6 +225,24 @@ def test_elements_and_strides():
         out[...] = x[pl.ds(0, 4, stride=2), :]
 
     np.testing.assert_array_equal(jax.jit(pl.pallas_call(strided, out_shape=shape(4, 128)))(x[:8]), x[:8:2])
+
+
+def test_operations_of_tpus_in_parallel_cells():
+    def kernel(x, plain, strided, inverse, rows):
+        i = pl.multiple_of(pl.program_id(0) * 8, 8)
+        plain[...] = pltpu.roll(x[...], 3, 1)
+        strided[...] = pltpu.roll(x[...], 5, 1, stride=2, stride_axis=0)
+        inverse[...] = pl.reciprocal(x[...]) if hasattr(pl, "reciprocal") else 1 / x[...]
+        rows[...] = x[...][i + jnp.arange(2)[:, None] - i, jnp.arange(4)]
+
+    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    x = some(24, 128)
+    plain, strided, inverse, rows = both(kernel, x, grid=(3,), in_specs=[spec], out_specs=[spec] * 3 + [pl.BlockSpec((2, 4), lambda i: (i, 0))],
+                                         out_shape=[shape(24, 128)] * 3 + [shape(6, 4)])
+    np.testing.assert_array_equal(plain, np.roll(x, 3, 1))
+    np.testing.assert_array_equal(strided, np.stack([np.roll(row, 5 + 2 * (i % 8)) for i, row in enumerate(np.asarray(x))]))
+    np.testing.assert_allclose(inverse, 1 / x, 1e-6)
+    np.testing.assert_array_equal(rows, np.asarray(x).reshape(3, 8, 128)[:, :2, :4].reshape(6, 4))
 
 
 def test_prints_and_what_only_a_tpu_has(capfd):
