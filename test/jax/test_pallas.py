@@ -300,6 +300,20 @@ def test_shard_map():
     np.testing.assert_allclose(result, jax.nn.softmax(x, -1), 1e-6, 1e-6)
 
 
+def test_sharded_arrays():
+    """Nothing but ordinary operations is left of a kernel: the partitioner cuts them."""
+    mesh = jax.make_mesh((4,), ("x",), devices=jax.devices()[:4], axis_types=(jax.sharding.AxisType.Auto,))
+    x, y = some(64, 32), some(32, 96)
+    sharded = jax.device_put(x, NamedSharding(mesh, PartitionSpec("x")))
+    call = pl.pallas_call(product_kernel, grid=(4, 3, 4), out_shape=shape(64, 96), **{
+        name: PRODUCT[name] for name in ("in_specs", "out_specs", "scratch_shapes")})
+    result = jax.jit(call)(sharded, y)
+    np.testing.assert_allclose(result, x @ y, 1e-4, 1e-4)
+    result = jax.jit(softmax)(sharded)
+    assert result.sharding.spec == PartitionSpec("x")
+    np.testing.assert_allclose(result, jax.nn.softmax(x, -1), 1e-6, 1e-6)
+
+
 def test_remote_copies_are_refused_with_the_users_line():
     def kernel(x, out, send, receive):
         pltpu.make_async_remote_copy(x, out, send, receive, device_id=1, device_id_type=pl.DeviceIdType.LOGICAL).start()  # the line

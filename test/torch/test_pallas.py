@@ -110,6 +110,15 @@ def test_operators():
         assert hasattr(torch.ops.xla, name)
 
 
+def test_constants_of_flash_attention():
+    attention = custom_kernel.FlashAttention
+    assert (attention.MIN_BLOCK_SIZE, attention.NUM_LANES, attention.NUM_SUBLANES) == (128, 128, 8)
+    assert len(attention.DEFAULT_BLOCK_SIZES) == 11 and attention.DEFAULT_MASK_VALUE == -0.7 * torch.finfo(torch.float32).max
+    rows, columns = attention.prepare_segment_ids(torch.zeros(2, 3, device="xla"), torch.ones(2, 5, device="xla"))
+    assert rows.shape == (2, 3, 128) and columns.shape == (2, 8, 5)
+    assert attention.prepare_segment_ids(None, None) == (None, None)
+
+
 def test_jax_of_its_own_keeps_its_rule():
     """Where JAX stays on XLA:CPU, kernels on tensors are compiled all the same, and JAX's own calls are refused as ever."""
     program = """

@@ -50,6 +50,19 @@ def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=No
 
 class FlashAttention:
     """flash_attention() as FlashAttention.apply(q, k, v, causal, q_segment_ids, kv_segment_ids, sm_scale, ab, partition_spec, mesh)."""
+    MIN_BLOCK_SIZE, NUM_LANES, NUM_SUBLANES, DEFAULT_MASK_VALUE = 128, 128, 8, _MASK
+    # Sizes that the TPU's kernel is cut by, for programs that read or change them: no effect here.
+    DEFAULT_BLOCK_SIZES = {"block_q": 512, "block_k_major": 512, "block_k": 512, "block_b": 2, "block_q_major_dkv": 512,
+                           "block_k_major_dkv": 512, "block_q_dkv": 512, "block_k_dkv": 512, "block_q_dq": 1024, "block_k_dq": 256,
+                           "block_k_major_dq": 512}
+
+    @staticmethod
+    def prepare_segment_ids(q_segment_ids, kv_segment_ids):
+        """Both ids as the TPU's kernel wants them: (batch, queries, lanes) and (batch, sublanes, keys), repeated; None without ids."""
+        if q_segment_ids is None or kv_segment_ids is None:
+            return None, None
+        return (q_segment_ids.unsqueeze(-1).expand(-1, -1, FlashAttention.NUM_LANES),
+                kv_segment_ids.unsqueeze(1).expand(-1, FlashAttention.NUM_SUBLANES, -1))
 
     @staticmethod
     def apply(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=None, sm_scale=1.0, ab=None, partition_spec=None, mesh=None,
