@@ -44,6 +44,14 @@ def test_unet(flags, compilations):
     assert float(re.search(r"largest difference to the CPU: (\S+)", text).group(1)) < 1e-2, text
 
 
+def test_kernels():
+    ran = subprocess.run([sys.executable, "-m", "examples.kernels", "--rows=64", "--size=64", "--length=64", "--block=32", "--repeat=2"], cwd=ROOT,
+                         text=True, capture_output=True, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    differences = [float(difference) for difference in re.findall(r"ratio \d+\.\d+, difference (\S+)$", ran.stdout, re.M)]
+    assert len(differences) == 6 and max(differences) < 1e-3, ran.stdout
+
+
 def test_llama_generates():
     pytest.importorskip("transformers")
     text = command("llama.py", "--generate=6")
