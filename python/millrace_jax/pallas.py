@@ -424,7 +424,8 @@ class _Run:
         else:
             axes = [(number, np.int32(size) if isinstance(size, int) else size) for dimension, (number, size) in
                     enumerate(zip(numbers_in_order, self.grid, strict=True)) if dimension not in mapping.vmapped_dims]
-        body = Body(axes, self.call.name)
+        names, own = mapping.grid_names or (), [number for dimension, number in enumerate(numbers_in_order) if dimension not in mapping.vmapped_dims]
+        body = Body(axes, dict(zip(names, own if len(names) == len(own) else numbers_in_order, strict=False)), self.call.name)
         scalars = [Ref(variable.aval, scalar) for variable, scalar in zip(jaxpr.invars, self.scalars)]
         blocks, places = [], []
         for index, operand in enumerate(self.operands):

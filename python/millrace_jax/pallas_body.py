@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 from jax._src import core, source_info_util, state
 from jax._src.interpreters import mlir
+from jax._src.lax import parallel
 from jax._src.pallas import primitives
 from jax._src.pallas.mosaic import primitives as mosaic
 from jax._src.state import discharge, indexing
@@ -167,10 +168,11 @@ def _effect_inputs(jaxpr: core.Jaxpr) -> list[bool]:
 
 
 class Body:
-    """Evaluates a kernel's equations. `axes`: what pl.program_id and pl.num_programs say, by axis: (number, size)."""
+    """Evaluates a kernel's equations. `axes`: what pl.program_id and pl.num_programs say, by axis: (number, size). `names`: the numbers of
+    axes that have names."""
 
-    def __init__(self, axes: Sequence[tuple[Any, Any]], name: str):
-        self.axes, self.name, self._used = axes, name, True
+    def __init__(self, axes: Sequence[tuple[Any, Any]], names: dict[Any, Any], name: str):
+        self.axes, self.names, self.name, self._used = axes, names, name, True
 
     def run(self, jaxpr: core.Jaxpr, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
         """The results of a body; Refs among `arguments` are changed."""
@@ -424,6 +426,12 @@ def _axis(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     return [body.axes[equation.params["axis"]][which]]
 
 
+def _named_axis(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """lax.axis_index: of the grid, or of what is around the kernel."""
+    name = equation.params["axis_name"]
+    return [body.names[name] if name in body.names else lax.axis_index(name)]
+
+
 class _Region:
     """A loop or a branch: references that it writes are values that it takes and yields, others stay what they are."""
 
@@ -570,7 +578,7 @@ _BY_NAME: list[tuple[Any, str, Callable[[Body, Any, list[Any]], list[Any]]]] = [
     (primitives, "load_p", _masked), (primitives, "swap_p", _masked), (mosaic, "dma_start_p", _start_copy),
     (mosaic, "dma_wait_p", _wait_for_copy), (primitives, "semaphore_read_p", _semaphore), (primitives, "semaphore_signal_p", _semaphore),
     (primitives, "semaphore_wait_p", _semaphore), (primitives, "run_scoped_p", _scoped), (primitives, "program_id_p", _axis),
-    (primitives, "num_programs_p", _axis), (primitives, "delay_p", _nothing), (mosaic, "delay_p", _nothing),
+    (primitives, "num_programs_p", _axis), (lax, "axis_index_p", _named_axis), (parallel, "axis_index_p", _named_axis), (primitives, "delay_p", _nothing), (mosaic, "delay_p", _nothing),
     (primitives, "multiple_of_p", _same), (primitives, "max_contiguous_p", _same), (primitives, "reciprocal_p", _reciprocal),
     (mosaic, "repeat_p", _repeat), (mosaic, "roll_p", _roll), (primitives, "jaxpr_call_p", _jaxpr_call), (lax, "cond_p", _branch), (lax, "while_p", _while), (lax, "scan_p", _scan),
 ]

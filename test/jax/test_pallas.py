@@ -245,6 +245,41 @@ def test_operations_of_tpus_in_parallel_cells():
     np.testing.assert_array_equal(rows, np.asarray(x).reshape(3, 8, 128)[:, :2, :4].reshape(6, 4))
 
 
+def test_named_axes_and_loops_that_ask_for_the_cell():
+    """Neither works in JAX's interpreter."""
+    if not hasattr(pl, "loop"):
+        pytest.skip("this JAX has no pl.loop")
+
+    def kernel(x, out):
+        out[...] = x[...] + (10 * jax.lax.axis_index("rows") + pl.program_id(1))
+
+        @pl.loop(0, 2)
+        def _(row):
+            out[row, 0] = pl.program_id(0) + 0.5
+
+    spec = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+    call = pl.pallas_call(kernel, grid=(("rows", 2), ("columns", 3)), in_specs=[spec], out_specs=spec, out_shape=shape(16, 384))
+    x = some(2, 16, 384)
+    expected = np.array(x) + 10 * (np.arange(16) // 8)[:, None] + np.arange(384) // 128
+    for row in (0, 1, 8, 9):
+        expected[:, row, ::128] = row // 8 + 0.5
+    np.testing.assert_allclose(jax.jit(jax.vmap(call))(x), expected, 1e-6)
+    np.testing.assert_allclose(jax.jit(call)(x[0]), expected[0], 1e-6)
+
+
+def test_grid_size_known_when_it_runs_under_vmap():
+    """JAX's interpreter says 3, the number of arrays, for pl.num_programs(0)."""
+    def kernel(x, out):
+        out[...] = x[...] + pl.num_programs(0)
+
+    def function(count, x):
+        spec = pl.BlockSpec((8,), lambda i: (i,))
+        return pl.pallas_call(kernel, grid=(count,), in_specs=[spec], out_specs=spec, out_shape=shape(16))(x)
+
+    x = some(3, 16)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(function, in_axes=(None, 0)))(2, x), x + 2)
+
+
 def test_prints_and_what_only_a_tpu_has(capfd):
     def kernel(x, out):
         pl.debug_print("cell {}", pl.program_id(0))
