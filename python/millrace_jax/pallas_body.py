@@ -224,6 +224,11 @@ class Body:
             return self._discharged(equation, values)
         if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings["cpu"]:
             raise self.refuse(equation, f"{primitive.name} has no meaning on CPUs")
+        if primitive.name == "threefry2x32":
+            # Its rules want operands of one shape, with or without the cells, which it does not say itself: a zero of them all is added.
+            given = [plain(value) for value in values]
+            zero = sum(value ^ value for value in given)
+            values = [value + zero for value in given]
         bound = primitive.get_bind_params(parameters)
         subfunctions, bound = bound if isinstance(bound, tuple) else ((), bound)
         results = primitive.bind(*subfunctions, *(plain(value) for value in values), **bound)

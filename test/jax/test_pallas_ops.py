@@ -145,6 +145,22 @@ def test_tpu_ragged_paged_attention():
     close(result, ragged.ref_ragged_paged_attention(q, kv, lengths, table, starts, count), 1e-3)
 
 
+def test_tpu_threefry():
+    pytest.importorskip("jax.experimental.pallas.ops.tpu.random.threefry")
+    bits = jax.random.bits(jax.random.key(7, impl="pallas_threefry2x32"), (300, 257))
+    np.testing.assert_array_equal(bits, jax.random.bits(jax.random.key(7, impl="threefry2x32"), (300, 257)))
+
+
+def test_tpu_philox():
+    philox = pytest.importorskip("jax.experimental.pallas.ops.tpu.random.philox")
+    key = jax.random.key_data(jax.random.key(7))
+    bits = philox.philox_4x32_count(key, (300, 257))
+    counts = jnp.arange(300 * 257, dtype=jnp.uint32).reshape(300, 257)
+    zeros = jnp.zeros_like(counts)
+    expected = philox.philox_4x32(zeros, counts, zeros, zeros, key[0], key[1])
+    np.testing.assert_array_equal(bits, expected[0] ^ expected[1])
+
+
 def test_tpu_example_kernel():
     x = some(8, 128)
     close(example_kernel.double(x), 2 * x, 0)
