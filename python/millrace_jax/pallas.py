@@ -492,8 +492,10 @@ def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any
     info = parameters["jaxpr"].debug_info
     if parameters["jaxpr"].constvars:
         raise ValueError(f"the Pallas kernel {info.func_src_info} uses arrays from outside: hand them to it as inputs")
-    if parameters.get("mesh") is not None:
-        raise NotImplementedError(f"the Pallas kernel {info.func_src_info} is for a mesh of TPU or GPU cores, which a CPU does not have: use "
-                                  "pl.pallas_call with a grid")
+    mesh = parameters.get("mesh")
+    # The cores of a TPU follow each other; a GPU's mesh has threads that work together.
+    if mesh is not None and type(mesh).__name__ != "TensorCoreMesh":
+        raise NotImplementedError(f"the Pallas kernel {info.func_src_info} is for a mesh of the kind {type(mesh).__name__}, which a CPU does not "
+                                  "have: use pl.pallas_call with a grid")
     call = _Grid(parameters["jaxpr"], parameters["grid_mapping"], parameters["input_output_aliases"], parameters["compiler_params"])
     return mlir.lower_fun(call.run, multiple_results=True)(context, *nodes)

@@ -48,7 +48,11 @@ def _register(module: Any) -> None:
 
     from jax._src.interpreters import mlir
 
-    mlir.register_lowering(module.pallas_call_p, partial(_lowered, module._pallas_call_lowering), platform="cpu")
+    original = module._pallas_call_lowering
+    if not isinstance(original, partial):
+        # pl.kernel makes a call of this function on a CPU; for other platforms it stays what it is.
+        module._pallas_call_lowering = partial(_lowered, original)
+    mlir.register_lowering(module.pallas_call_p, module._pallas_call_lowering, platform="cpu")
 
 
 def _describe(module: Any) -> None:
@@ -62,7 +66,7 @@ _CHANGES = {_MODULE: _register, _INFO: _describe}
 
 
 def _lowered(original: Any, context: Any, *nodes: Any, **parameters: Any) -> Any:
-    if parameters["interpret"]:
+    if parameters["interpret"] or tuple(context.platforms or context.module_context.platforms) != ("cpu",):
         return original(context, *nodes, **parameters)
     from millrace_jax import pallas
 
@@ -85,11 +89,12 @@ def registered() -> Iterator[None]:
     from jax._src.pallas import pallas_call
 
     rules, primitive = mlir._platform_specific_lowerings["cpu"], pallas_call.pallas_call_p
-    before = rules.get(primitive)
+    before, function = rules.get(primitive), pallas_call._pallas_call_lowering
     _register(pallas_call)
     try:
         yield
     finally:
+        pallas_call._pallas_call_lowering = function
         if before is None:
             del rules[primitive]
         else:

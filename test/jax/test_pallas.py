@@ -280,6 +280,24 @@ def test_grid_size_known_when_it_runs_under_vmap():
     np.testing.assert_array_equal(jax.jit(jax.vmap(function, in_axes=(None, 0)))(2, x), x + 2)
 
 
+def test_kernels_on_a_mesh_of_cores():
+    if not hasattr(pl, "kernel") or not hasattr(pltpu, "create_tensorcore_mesh"):
+        pytest.skip("this JAX has no pl.kernel")
+
+    def kernel(x, out):
+        def inside(memory):
+            part = pl.ds(jax.lax.axis_index("core") * 8, 8)
+            pltpu.sync_copy(x.at[part], memory)
+            memory[...] = memory[...] * 2
+            pltpu.sync_copy(memory, out.at[part])
+
+        pl.run_scoped(inside, pltpu.VMEM((8, 128), F32))
+
+    x = some(16, 128)
+    call = pl.kernel(kernel, out_type=shape(16, 128), mesh=pltpu.create_tensorcore_mesh("core", num_cores=2))
+    np.testing.assert_array_equal(jax.jit(call)(x), x * 2)
+
+
 def test_prints_and_what_only_a_tpu_has(capfd):
     def kernel(x, out):
         pl.debug_print("cell {}", pl.program_id(0))
