@@ -3,6 +3,7 @@
 #include "tools/support/ProfileFiles.h"
 
 #include "runtime/base/File.h"
+#include "runtime/profile/Align.h"
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/MemoryPeak.h"
 #include "runtime/profile/Page.h"
@@ -81,6 +82,7 @@ int profileFiles(const ProfileFilesOptions &given) {
     labels.push_back(labelOf(file));
   }
   const std::string title = labels.size() == 1 ? labels[0] : std::to_string(labels.size()) + " processes of " + options.path;
+  profile::alignClocks(spaces);
   profile::XSpace space = profile::merge(std::move(spaces), labels);
   std::string text;
   if (options.out.empty()) {
