@@ -5,6 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/CompileForClient.h"
 #include "lowering/CompilerSession.h"
+#include "lowering/ModuleDump.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "runtime/cache/CachedProgram.h"
 #include "runtime/embedding/Objects.h"
@@ -53,13 +54,24 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   runtime::CacheKey key;
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);
-  auto found = runtime::cachedProgram(**cache, key, [&]() -> runtime::StatusOr<runtime::Program> {
+  const std::unique_ptr<ModuleDump> dump = ModuleDump::next(module->getName().value_or("module"));
+  auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
+    if (dump)
+      dump->follow(*module, options);
     llvm::Expected<runtime::Program> program = compileForClient(*module, options, module->getName().value_or("a program"));
     if (program)
       return std::move(*program);
     std::string summary = llvm::toString(program.takeError());
     return runtime::invalidArgument(errors.empty() ? summary : errors + "\n" + summary);
-  });
+  };
+  if (dump) { // what is to be seen happens in the compiler
+    runtime::StatusOr<runtime::Program> program = compileNow();
+    if (!program)
+      return program.status();
+    *result = new millrace_program{std::make_shared<const runtime::Program>(std::move(*program))};
+    return {};
+  }
+  auto found = runtime::cachedProgram(**cache, key, compileNow);
   if (!found)
     return found.status();
   *result = new millrace_program{found->program};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RecordedPasses.h - Passes as records of the profiler ----------------===//
+//===- RecordedPasses.h - Passes as records of the profiler, and dumps ------===//
 #pragma once
+#include "lowering/ModuleDump.h"
 #include "runtime/profile/Recorder.h"
 
 #include "mlir/Pass/Pass.h"
@@ -10,11 +11,15 @@
 
 namespace millrace::lowering {
 
-/// Records each pass that has a name, where somebody records. Passes of one thread nest.
+/// Records each pass that has a name, where somebody records, and writes what it leaves where a dump asks for it. Passes of one thread nest.
 class RecordedPasses : public mlir::PassInstrumentation {
 public:
   void runBeforePass(mlir::Pass *, mlir::Operation *) override { begins().push_back(runtime::profile::isOn() ? runtime::profile::ticks() : 0); }
-  void runAfterPass(mlir::Pass *pass, mlir::Operation *) override { end(pass); }
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
+    end(pass);
+    if (!pass->getArgument().empty())
+      ModuleDump::afterPass(pass->getArgument(), op);
+  }
   void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *) override { end(pass); }
 
 private:

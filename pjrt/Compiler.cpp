@@ -10,6 +10,7 @@
 #include "lowering/CompileForClient.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
+#include "lowering/ModuleDump.h"
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/CustomPartitioner.h"
 #include "pjrt/EntryLayouts.h"
@@ -29,9 +30,14 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 
@@ -271,6 +277,46 @@ std::string fingerprintOf(ModuleOp module, const rt::CacheKey &key, const Compil
   return rt::Sha256::hex(text);
 }
 
+/// MILLRACE_DEBUG=1: what PT_XLA_DEBUG is for PyTorch.
+bool isDebugWished() {
+  const char *wish = std::getenv("MILLRACE_DEBUG");
+  return wish && *wish && StringRef(wish) != "0";
+}
+
+/// One program was asked for, and made or found: a line on standard error, and one more per thing that costs time in every run.
+void explain(const rt::CachedProgram &found, const CompileReport &report, double seconds) {
+  const rt::Program &program = *found.program;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "Compilation Analysis: " << program.name << ": " << llvm::format("%.3f", seconds) << " s, ";
+  if (found.hit)
+    out << "found in the cache\n";
+  else
+    out << "compiled (" << (found.whyNot.empty() ? "the cache is off" : found.whyNot) << "); "
+        << report.kernelsFromMemory + report.kernelsFromDisk << " of " << report.kernels.size() << " kernels were compiled before\n";
+  if (!program.locations.empty())
+    out << "Compilation Analysis:   begins at " << program.locations.front() << "\n";
+  std::map<std::string, unsigned> calls;
+  auto visit = [&](auto &&self, const rt::Steps &steps) -> void {
+    for (const rt::Step &step : steps) {
+      if (auto *call = std::get_if<rt::CustomCallStep>(&step.body)) {
+        ++calls[call->target];
+      } else if (auto *loop = std::get_if<rt::LoopStep>(&step.body)) {
+        self(self, loop->cond);
+        self(self, loop->body);
+      } else if (auto *cond = std::get_if<rt::CondStep>(&step.body)) {
+        for (const rt::Steps &branch : cond->branches)
+          self(self, branch);
+      }
+    }
+  };
+  for (const rt::Function &function : program.functions)
+    visit(visit, function.steps);
+  for (const auto &[target, count] : calls)
+    out << "Compilation Analysis:   leaves compiled code for " << target << " at " << count << (count == 1 ? " place\n" : " places\n");
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 } // namespace
 
 rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &code, std::string_view optionBytes) {
@@ -327,16 +373,32 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   key.add(std::string(kLayoutsKey), layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
                                         llvm::join(shardings.results, ";"));
   compiled->fingerprint = fingerprintOf(*module, key, compiled->options);
-  auto found = rt::cachedProgram(**cache, key, [&]() -> rt::StatusOr<rt::Program> {
-    llvm::Expected<rt::Program> program = compileForClient(*module, options, module->getName().value_or("a program"));
+  const std::unique_ptr<ModuleDump> dump = ModuleDump::next(module->getName().value_or("module"));
+  CompileReport report;
+  const bool isExplained = isDebugWished();
+  const auto start = std::chrono::steady_clock::now();
+  auto compileNow = [&]() -> rt::StatusOr<rt::Program> {
+    if (dump)
+      dump->follow(*module, options);
+    llvm::Expected<rt::Program> program = compileForClient(*module, options, module->getName().value_or("a program"), &report);
     if (!program)
       return session.error(llvm::toString(program.takeError()));
     shardings.restore(*program);
     program->metadata.emplace_back(kLayoutsKey, layoutsToText(*layouts));
     return std::move(*program);
-  });
+  };
+  rt::StatusOr<rt::CachedProgram> found = rt::CachedProgram();
+  if (dump) { // what is to be seen happens in the compiler
+    rt::StatusOr<rt::Program> program = compileNow();
+    found = program ? rt::StatusOr<rt::CachedProgram>(rt::CachedProgram{std::make_shared<const rt::Program>(std::move(*program)), false, "a dump was asked for"})
+                    : rt::StatusOr<rt::CachedProgram>(program.status());
+  } else {
+    found = rt::cachedProgram(**cache, key, compileNow, isExplained);
+  }
   if (!found)
     return found.status();
+  if (isExplained)
+    explain(*found, report, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   compiled->program = std::move(found->program);
   MILLRACE_TRY(compiled->finish());
   return std::shared_ptr<const Compiled>(std::move(compiled));

@@ -5,18 +5,17 @@
 #include "lowering/CacheKey.h"
 #include "lowering/CompileForClient.h"
 #include "lowering/CompilerSession.h"
-#include "lowering/hlo/HloText.h"
+#include "lowering/ModuleDump.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Placement.h"
-#include "passes/chlo/Passes.h"
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Progress.h"
+#include "runtime/base/XlaFlags.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
-#include "tracing/XlaFlags.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Diagnostics.h"
@@ -304,23 +303,16 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   CompileOptions options;
   options.prepared = &session.passes();
   options.xlaSemantics = true;
-  options.relaxed = xlaFlag("xla_cpu_enable_fast_math") == "true";
+  options.relaxed = runtime::xlaFlag("xla_cpu_enable_fast_math") == "true";
   options.kernelStore = runtime::kernelStore(**cache);
-  std::optional<ProgramDump> dump = ProgramDump::next();
-  if (dump) {
-    dump->write("before_optimizations.mlir", text);
-    if (runtime::StatusOr<std::string> hlo = hloText(text))
-      dump->write("before_optimizations.txt", *hlo);
-    options.onStop = [&](llvm::StringRef stop, llvm::StringRef, llvm::StringRef program) {
-      if (stop == "fused")
-        dump->write("after_optimizations.mlir", program.str());
-    };
-  }
+  const std::unique_ptr<ModuleDump> dump = ModuleDump::next("SyncTensorsGraph", dumpPrefix());
   runtime::CacheKey key;
   for (auto &[name, value] : cacheKeyParts(*withoutPlaces(*module), options))
     key.add(name, value);
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
     CompileReport report;
+    if (dump)
+      dump->follow(*module, options);
     llvm::Expected<runtime::Program> program = compileForClient(*module, options, "a step", &report);
     if (program) {
       size_t found = report.kernelsFromMemory + report.kernelsFromDisk;
@@ -351,21 +343,10 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
   CompilerSession session(text.size());
   mlir::MLIRContext &context = session.context();
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  std::string made;
-  llvm::raw_string_ostream stream(made);
   if (module && text.find("loc(") == std::string::npos)
     module = withoutPlaces(*module); // not those of the text
-  auto written = [&](bool isLast) {
-    mlir::ScopedDiagnosticHandler quiet(&context, [&](mlir::Diagnostic &) { return isLast ? mlir::failure() : mlir::success(); });
-    made.clear();
-    return succeeded(hlo::exportHloText(*module, stream));
-  };
-  auto legalized = [&] { // operations of CHLO that HLO has no form for
-    mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
-    pm.addNestedPass<mlir::func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
-    return succeeded(pm.run(*module));
-  };
-  if (!module || !(written(false) || (legalized() && written(true))))
+  std::string made = module ? hloTextOf(*module) : std::string();
+  if (made.empty())
     return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");
   return made;
 }

@@ -5,12 +5,9 @@
 #include "tracing/Compile.h"
 #include "tracing/IrText.h"
 #include "tracing/Session.h"
-#include "tracing/XlaFlags.h"
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 namespace millrace::tracing {
@@ -96,26 +93,9 @@ void saveShardings(const std::vector<Value> &roots) {
   appendSaved(text + "\n#OUTPUT_SHARDING_END\n\n");
 }
 
-std::optional<ProgramDump> ProgramDump::next() {
-  static const std::string folder = xlaFlag("xla_dump_to");
-  if (folder.empty())
-    return std::nullopt;
-  static std::atomic<unsigned> count{0};
-  std::error_code ignored; // write() says what is wrong
-  std::filesystem::create_directories(folder, ignored);
-  char number[16];
-  std::snprintf(number, sizeof number, "%04u", ++count);
-  ProgramDump made;
+std::string dumpPrefix() {
   runtime::StatusOr<World> world = Session::world();
-  made.prefix = folder + "/" + (world && world->size > 1 ? "process_" + std::to_string(world->rank) + "." : "") + "module_" + number + ".SyncTensorsGraph.";
-  return made;
-}
-
-void ProgramDump::write(const std::string &suffix, const std::string &text) const {
-  std::ofstream out(prefix + suffix);
-  out << text;
-  if (!out.flush())
-    std::fprintf(stderr, "torch_xla: cannot write %s%s (XLA_FLAGS=--xla_dump_to)\n", prefix.c_str(), suffix.c_str());
+  return world && world->size > 1 ? "process_" + std::to_string(world->rank) + "." : "";
 }
 
 } // namespace millrace::tracing

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Dump.h - Graphs and programs for people, as the environment asks ----===//
 // XLA_SAVE_TENSORS_FILE=FILE appends every graph that is run to FILE.0 (the rank of the process), as XLA_SAVE_TENSORS_FMT says: text (default),
-// dot, hlo, stablehlo. XLA_FLAGS=--xla_dump_to=FOLDER writes every program that is compiled, before and after the passes.
+// dot, hlo, stablehlo.
 // XLA_SAVE_HLO_FILE=FILE appends every program that cannot be compiled to FILE, XLA_DUMP_HLO_GRAPH=1 adds it to the error.
 // Of several processes each has files of its own, whose names have its rank.
 // XLA_IR_DEBUG=1 puts the user's lines into texts of graphs, XLA_HLO_DEBUG=1 into texts of programs.
 #pragma once
 #include "tracing/Graph.h"
 
-#include <optional>
+#include <string>
 
 namespace millrace::tracing {
 
@@ -24,17 +24,8 @@ void saveShardings(const std::vector<Value> &roots);
 /// Appends the graph of `roots` if the environment asks for it.
 inline void saveGraph(const std::vector<Value> &roots) { appendSaved(savedForm(roots)); }
 
-/// The files of one program.
-class ProgramDump {
-public:
-  /// Nothing, unless XLA_FLAGS has --xla_dump_to. Every call is another program.
-  static std::optional<ProgramDump> next();
-  /// Writes FOLDER/module_NNNN.SyncTensorsGraph.SUFFIX, or FOLDER/process_R.module_NNNN…; says so on standard error if it cannot.
-  void write(const std::string &suffix, const std::string &text) const;
-
-private:
-  std::string prefix;
-};
+/// What stands before the names of files of --xla_dump_to (lowering/ModuleDump.h): "process_1.", or "" in a world of one.
+std::string dumpPrefix();
 
 /// An environment variable that says 1, on, yes or true.
 bool isSwitchedOn(const char *variable);

@@ -86,4 +86,7 @@ def initialize() -> None:
     custom_partitioning.install()
     pallas_hook.install()
     annotations.install(library)
+    if os.environ.get("MILLRACE_DEBUG", "0") not in ("", "0"):
+        # The plug-in says what it compiles and why the cache had nothing (pjrt/Compiler.cpp); JAX, which argument asked for another program.
+        jax.config.update("jax_explain_cache_misses", True)
     _active = True

@@ -258,6 +258,7 @@ def test_custom_calls_and_dumps(tmp_path):
     saved = open(tmp_path / "saved.0").read()
     assert saved.count("## BEGIN_GRAPH") == 1 and "sine(" in saved
     files = sorted(os.listdir(tmp_path / "dump"))
-    assert files == [f"module_0001.SyncTensorsGraph.{s}" for s in ("after_optimizations.mlir", "before_optimizations.mlir",
-                                                                   "before_optimizations.txt")]
+    assert files == [f"module_0001.SyncTensorsGraph.{s}" for s in ("after_optimizations.mlir", "after_optimizations.txt", "before_optimizations.mlir",
+                                                                   "before_optimizations.txt", "ir-with-opt.ll", "s")]
+    assert "XLA_FLAGS: --xla_other=1 has no effect here" in ran.stderr and "--xla_more=2" in ran.stderr
     assert "millrace.kernel" in open(tmp_path / "dump" / files[0]).read()

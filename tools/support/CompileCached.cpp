@@ -4,6 +4,7 @@
 
 #include "lowering/CacheKey.h"
 #include "lowering/CompileForClient.h"
+#include "lowering/ModuleDump.h"
 #include "runtime/cache/CachedProgram.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -33,7 +34,10 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
                                                                       const CacheSettings &cache,
                                                                       CompileReport &report) {
   CompileOptions chosen = options;
+  const std::unique_ptr<ModuleDump> dump = ModuleDump::next(module.getName().value_or("module"));
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
+    if (dump)
+      dump->follow(module, chosen);
     auto program = cache.tiered ? compileTiered(module, chosen, &report) : compile(module, chosen, &report);
     if (!program)
       return runtime::invalidArgument(llvm::toString(program.takeError()));
@@ -42,7 +46,7 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
   llvm::Expected<runtime::Cache *> store = openCache(cache);
   if (!store)
     return store.takeError();
-  if (!*store) {
+  if (dump || !*store) {
     auto program = compileNow();
     if (!program)
       return llvm::createStringError(std::string(program.status().message()));
