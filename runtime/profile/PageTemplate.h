@@ -411,7 +411,7 @@ function drawGraph() {
     c.strokeStyle = k === chosen ? ink : rule; if (scale > .1) c.strokeRect(px, py, w, h);
     if (scale > .45) {
       c.save(); c.beginPath(); c.rect(px, py, w, h); c.clip(); c.fillStyle = ink; c.font = `${Math.min(12, 12 * scale)}px system-ui, sans-serif`;
-      c.fillText(node[0], px + 4, py + h * .32); c.fillStyle = rule; c.fillText(node[3].replace(/^.*\//, "") || node[1], px + 4, py + h * .72); c.restore();
+      c.fillText(node[0], px + 4, py + h * .32); c.fillStyle = share > .4 ? ink : rule; c.fillText(node[3].replace(/^.*\//, "") || node[1], px + 4, py + h * .72); c.restore();
     }
     c.globalAlpha = 1;
   }

@@ -138,9 +138,57 @@ def test_the_script_of_a_page_draws_what_the_page_has(recording, tmp_path):
     assert seen["first"]["bezierCurveTo"] == 4 and seen["first"]["fillRect"] > lines
     assert seen["zoomed"]["setTransform"] == 1, "changes between two frames are drawn once"
     texts = data["timeline"]["texts"]
+    html = seen["html"]
+    assert html["roofline"].count("<circle") == len([row for row in data["summary"]["steps"] if row["flops"] and row["bytes"] and row["category"] not in ("step", "collective")])
+    assert html["memorychart"].count("<svg") == 2 and html["compilestrip"].count("<rect") == 2 and html["which"].count("<option") == 2
+    assert seen["graph"]["strokeRect"] == len(data["views"]["programs"][0]["graph"]["nodes"]) and seen["box"]
     products = sum("dot" in (texts[name] + texts[detail]).lower() for line in data["timeline"]["lines"]
                    for name, detail in zip(line["events"][2::4], line["events"][3::4]))
     assert products >= 4 * 8 and re.fullmatch(rf"{products} events, [\d.]+ (ms|µs|s)", seen["found"])
+
+
+def test_the_views_of_a_page_show_the_recording(recording, tmp_path):
+    run(tools.tool("xla-prof"), str(recording), f"--out={tmp_path}/page.html")
+    data = data_of_page((tmp_path / "page.html").read_text())
+    views, summary = data["views"], data["summary"]
+    assert abs(sum(part["ns"] for part in views["split"]) - summary["wall_ns"]) < 0.01 * summary["wall_ns"]
+    # Two processes: each has its device, its memory and its program; the first one compiled it, the second one found it.
+    assert sorted(each["cache"] == "hit" for each in views["compilations"]) == [False, True]
+    assert {each["device"] for each in views["memory"]} == {each["name"] for each in summary["devices"]}
+    for each in views["memory"]:
+        peak, = (device["peak_bytes"] for device in summary["devices"] if device["name"] == each["device"])
+        assert max(sum(point[1:]) for point in each["points"]) == peak == sum(o["bytes"] for o in views["owners"] if o["device"] == each["device"])
+    for program in views["programs"]:
+        graph = program["graph"]
+        names = [node[0] for node in graph["nodes"]]
+        assert names[:3] == ["argument 0", "argument 1", "argument 2"] and names[-2:] == ["result 0", "result 1"] and "while" in names
+        product, = (k for k, node in enumerate(graph["nodes"]) if node[3].startswith("model.py:12"))
+        edges = list(zip(*[iter(graph["edges"])] * 3))
+        assert {(0, product, 128 * 128 * 4), (1, product, 128 * 128 * 4)} <= set(edges)
+        assert (product, names.index("result 0"), 128 * 128 * 4) in edges or names.index("result 0") in [to for _, to, _ in edges]
+        turn, = (node for node in graph["nodes"] if node[3].startswith("model.py:21"))
+        assert turn[4] == 1, "inside of the loop"
+    assert len(views["programs"]) == 2
+    product, = (row for row in summary["steps"] if row["source"] == "model.py:12")
+    assert product["pieces"] >= 1
+    roofs = data["roofs"]
+    assert roofs["threads"] >= 1 and len(roofs["levels"]) == 4 and all(level["gbps"] > 0.1 for level in roofs["levels"])
+    found = json.loads(run(tools.tool("xla-prof"), str(recording), "--findings", "--roofs=false").stdout)
+    assert {key: found[key] for key in ("split", "owners", "compilations")} == {key: views[key] for key in ("split", "owners", "compilations")}
+
+
+def test_pages_are_written_beside_the_recording_and_opened(recording, tmp_path):
+    shutil.copytree(recording, tmp_path / "recorded")
+    page = tmp_path / "recorded" / "page.html"
+    assert run(tools.tool("xla-prof"), "pages", str(tmp_path / "recorded")).stdout == f"{page}\n"
+    data_of_page(page.read_text())
+    page.unlink()
+    (tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/shown\n')
+    (tmp_path / "browser").chmod(0o755)
+    run(tools.tool("xla-prof"), "open", str(tmp_path / "recorded"), BROWSER=str(tmp_path / "browser"))
+    assert (tmp_path / "shown").read_text() == f"file://{page}\n" and page.exists()
+    ran = run(tools.tool("xla-prof"), "open", str(tmp_path / "recorded"), BROWSER="/none/browser")
+    assert "/none/browser does not show it: open the file in a browser" in ran.stderr
 
 
 def test_unusable_files_and_folders_are_errors(recording, tmp_path):
