@@ -199,7 +199,7 @@ std::string syncCause(const std::vector<Place> &stack) {
 
 std::string userPlace(const std::vector<Place> &stack) {
   for (const Place &place : stack)
-    if (!isOurs(place) && place.file.find("/torch/") == std::string::npos && place.file.find("contextlib") == std::string::npos)
+    if (!isOurs(place) && place.file.find("-packages/torch/") == std::string::npos && place.file.find("contextlib") == std::string::npos)
       return place.toString();
   return "";
 }
