@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs with one thing wrong in each, and what the dashboard says of them: the kind, and the line that is marked "planted"."""
+import inspect
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch_xla
+import torch_xla.debug.metrics as met
+import torch_xla.debug.profiler as xp
+from millrace.recordings import Recording
+from test_processes import environment, start
+
+
+def findings_of(folder, run):
+    """What the dashboard says of a recording of run(), by kind, the most valuable first; and "file:line" of what is planted in it."""
+    torch_xla.sync()
+    xp.start_trace(str(folder))
+    try:
+        run()
+    finally:
+        xp.stop_trace()
+    lines, first = inspect.getsourcelines(run)
+    planted, = (first + k for k, text in enumerate(lines) if "# planted" in text)
+    found = {}
+    for each in met.dashboard().findings:
+        found.setdefault(each["kind"], each)
+    return found, f"{__file__}:{planted}"
+
+
+def test_a_recompilation_per_step(tmp_path):
+    def run():
+        for n in range(5):
+            x = torch.ones(8 + n, 4, device="xla") * 3  # planted
+            x.sum()
+            torch_xla.sync()
+    found, line = findings_of(tmp_path, run)
+    assert found["recompile"]["source"] == line
+    assert found["recompile"]["title"].startswith("5 graphs are compiled")
+    assert found["recompile"]["ns"] > 0 and "now:" in found["recompile"]["evidence"]
+    assert next(iter(found)) == "recompile", "it is what costs most"
+
+
+def test_a_read_of_the_host_per_step(tmp_path):
+    x = torch.ones(64, 64, device="xla")
+    (x * 2).sum().item()
+
+    def run():
+        for _ in range(6):
+            loss = (x * 2).sum()
+            loss.item()  # planted
+    found, line = findings_of(tmp_path, run)
+    assert found["read"]["source"] == line
+    assert "6 times" in found["read"]["title"]
+    assert "recompile" not in found
+
+
+def test_one_read_at_the_end_is_nothing_to_change(tmp_path):
+    x = torch.ones(64, 64, device="xla")
+    (x * 2).sum().item()
+
+    def run():
+        for _ in range(6):
+            y = (x * 2).sum()
+            torch_xla.sync()
+        y.item()  # planted
+    found, _ = findings_of(tmp_path, run)
+    assert not set(found) & {"read", "recompile", "fallback", "imbalance", "leak", "cache"}, found
+
+
+def test_an_operator_on_the_cpu(tmp_path):
+    x = torch.ones(2, dtype=torch.int32, device="xla")
+
+    def run():
+        for _ in range(3):
+            torch.ops.aten._test_optional_intlist(x, [3, 4])  # planted
+    found, line = findings_of(tmp_path, run)
+    assert found["fallback"]["source"] == line
+    assert found["fallback"]["title"].startswith("aten::_test_optional_intlist runs on the CPU 3 times")
+
+
+def test_a_leak(tmp_path):
+    kept = []
+    x = torch.ones(64, 64, device="xla")
+
+    def run():
+        for _ in range(12):
+            kept.append(x @ x)  # planted
+            torch_xla.sync()
+    found, line = findings_of(tmp_path, run)
+    assert found["leak"]["source"] == line
+    assert found["leak"]["cost"].endswith("kB") and "16.4 kB with each execution" in found["leak"]["title"]
+
+
+def test_the_dashboard_is_a_page_and_a_text(tmp_path):
+    x = torch.ones(16, device="xla")
+
+    def run():
+        for _ in range(4):
+            (x + 1).sum().item()  # planted
+    _, line = findings_of(tmp_path, run)
+    dashboard = met.dashboard()
+    assert line in str(dashboard) and str(dashboard).startswith("1. ")
+    assert dashboard._repr_html_().startswith("<iframe srcdoc=") and "What to change" in dashboard._repr_html_()
+    dashboard.save(tmp_path / "page.html")
+    assert line in (tmp_path / "page.html").read_text()
+    with pytest.raises(FileNotFoundError, match="no recording at"):
+        met.dashboard(tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RuntimeError, match="has no recording"):
+        met.dashboard(tmp_path / "empty").views()
+
+
+CACHE = """
+import torch, torch_xla
+for n in range(4):
+    y = torch.ones(4 + n, 8, device="xla").cumsum(0)
+    torch_xla.sync()  # planted
+"""
+
+
+def line_of(file):
+    return f"{file}:{1 + [('# planted' in text) for text in file.read_text().splitlines()].index(True)}"
+
+
+def test_a_cache_that_misses(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(CACHE)
+    ran = subprocess.run([sys.executable, program], env=environment(MILLRACE_CACHE="off", MILLRACE_PROFILE=str(tmp_path / "recorded")),
+                         capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    found = {each["kind"]: each for each in Recording(tmp_path / "recorded").findings}
+    assert "the cache is off" in found["cache"]["title"] and found["cache"]["source"] == line_of(program)
+
+
+UNEVEN = """
+import json, os
+import torch, torch_xla
+import torch_xla.core.xla_model as xm
+rank = int(os.environ["RANK"])
+x = torch.full((768, 768), 0.001).to("xla")
+for _ in range(6):
+    y = x
+    for _ in range(6 if rank else 1):
+        y = y @ x  # planted
+    total = xm.all_reduce(xm.REDUCE_SUM, y.sum())
+    torch_xla.sync()
+xm.wait_device_ops()
+print(json.dumps(rank))
+"""
+
+
+def test_an_uneven_shard(tmp_path):
+    from test_processes import results_of
+    program = tmp_path / "program.py"
+    program.write_text(UNEVEN)
+    assert results_of(start("uneven", 2, program, MILLRACE_PROFILE=str(tmp_path / "recorded"))) == [0, 1]
+    found = {each["kind"]: each for each in Recording(tmp_path / "recorded").findings}
+    assert found["imbalance"]["source"] == line_of(program), found
+    assert "wait for" in found["imbalance"]["title"] and "rank1" in found["imbalance"]["title"]
+    assert os.path.basename(Recording(tmp_path / "recorded").path) == "recorded"
+
+
+def test_a_serial_kernel(tmp_path):
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("one processor: every kernel runs on one thread")
+    base, index, x = torch.zeros(400000).to("xla"), torch.randint(0, 400000, (400000,)).to("xla"), torch.rand(400000).to("xla")
+    base.scatter(0, index, x).sum().item()
+
+    def run():
+        for _ in range(4):
+            y = base.scatter(0, index, x)  # planted
+            torch_xla.sync()
+        return y
+    found, line = findings_of(tmp_path, run)
+    assert found["serial"]["source"] == line, found
+    assert "runs on one thread of" in found["serial"]["title"]
