@@ -7,6 +7,7 @@
 #include "tools/support/DeviceFlags.h"
 #include "tools/support/Flags.h"
 #include "tools/support/MeshFlag.h"
+#include "tools/support/PassesPage.h"
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
 #include "tools/support/TargetFlags.h"
@@ -18,12 +19,12 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   std::string input, output, emit = "object", entry, cacheDir;
   bool showTime = false, showMemory = false, noFusion = false, noFold = false, printTarget = false;
   lowering::CpuTargetOverrides target;
-  CompileOptions options;
   tools::DeviceFlags devices;
+  CompileOptions options;
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU, or for another one");
   flags.positional(&input, "FILE.mlir", &printTarget);
   flags.add("o", &output, "write the program (or the stop) to this file");
-  flags.add("emit", &emit, "stop: stablehlo sharded partitioned simplified fused linalg vector llvm asm object program");
+  flags.add("emit", &emit, "stop: stablehlo sharded partitioned simplified fused linalg vector llvm asm object program; or passes: a page of all");
   tools::addTargetFlags(flags, target);
   flags.add("print-target", &printTarget, "print what is known of the machine that code is generated for, and end; no FILE");
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
@@ -44,7 +45,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   if (printTarget)
     return tools::writeText("xla-compile", output, options.target.describe());
   static const std::vector<llvm::StringRef> stops = {"stablehlo", "sharded", "partitioned", "simplified", "fused", "linalg", "vector", "llvm", "asm",
-                                                     "object", "program"};
+                                                     "object", "program", "passes"};
   if (!llvm::is_contained(stops, emit))
     return tools::fail("xla-compile", "--emit expects one of " + llvm::join(stops, " ") + ", but got '" + emit + "'");
   tools::Session session;
@@ -60,13 +61,14 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
     return tools::fail("xla-compile", llvm::toString(planned.takeError()));
   if (std::optional<int> reported = devices.report(*module, *planned, input, output))
     return *reported;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
+  std::string text; llvm::raw_string_ostream stream(text);
+  runtime::Progress progress;
   if (emit == "stablehlo")
     stream << *module << "\n";
-  runtime::Progress progress;
   options.entry = entry.empty() ? findEntry(*module) : entry, options.fuse = !noFusion, options.fold = !noFold; // as xla-run, for the same cache entries
   options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
+  if (emit == "passes")
+    return tools::writePassesPage(*module, options, input, output);
   if (emit != "object" && emit != "stablehlo")
     options.onStop = [&](llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef content) {
       if (stop != emit)
@@ -89,9 +91,8 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
     if (emit == "object" && !output.empty()) {
       if (runtime::Status written = runtime::writeFile(program, output); !written.ok())
         return tools::fail("xla-compile", written.message());
-    } else if (emit == "object" && !showTime && !showMemory) {
+    } else if (emit == "object" && !showTime && !showMemory)
       stream << runtime::toText(program); // nothing else was asked for: show what was made
-    }
   }
   if (showTime)
     tools::printCompileTimes(report, llvm::outs());
