@@ -29,7 +29,9 @@ const data = JSON.parse(byId("data").textContent), stops = data.stops;
 byId("title").textContent = data.title;
 const kernels = [...new Set(stops.map(each => each[1]))].sort(); // the program, which has no name, first
 byId("what").innerHTML = kernels.map((name, k) => `<option value="${k}">${inHtml(name || "the whole program")}</option>`).join("");
-const chosen = () => stops.filter(each => each[1] === kernels[byId("what").value || 0]);
+for (const each of stops) each[2] = each[2].trimEnd();
+// Stops that changed nothing are left out.
+const chosen = () => stops.filter(each => each[1] === kernels[byId("what").value || 0]).filter((each, k, all) => !k || each[2] !== all[k - 1][2]);
 
 // The shortest list of lines to take away and to add (Myers); beyond kMost edits the rest counts as changed as a whole.
 function difference(a, b) {
