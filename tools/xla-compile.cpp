@@ -10,6 +10,7 @@
 #include "tools/support/PassesPage.h"
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
+#include "tools/support/Stops.h"
 #include "tools/support/TargetFlags.h"
 #include "tools/support/TextOutput.h"
 #include "llvm/ADT/StringExtras.h"
@@ -44,10 +45,8 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
     return tools::fail("xla-compile", "--" + llvm::toString(std::move(error)));
   if (printTarget)
     return tools::writeText("xla-compile", output, options.target.describe());
-  static const std::vector<llvm::StringRef> stops = {"stablehlo", "sharded", "partitioned", "simplified", "fused", "linalg", "vector", "llvm", "asm",
-                                                     "object", "program", "passes"};
-  if (!llvm::is_contained(stops, emit))
-    return tools::fail("xla-compile", "--emit expects one of " + llvm::join(stops, " ") + ", but got '" + emit + "'");
+  if (llvm::Error error = tools::checkStop(emit))
+    return tools::fail("xla-compile", llvm::toString(std::move(error)));
   tools::Session session;
   auto module = session.load(input);
   if (!module)
