@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Automatic sharding beside the plans that people write, on modelled machines.
 
-  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8] [--machine=FILE] [--measure] [--json=FILE]
+  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8,16x32] [--machine=FILE] [--measure] [--json=FILE]
   python -m benchmarks.auto_sharding --scaling [gpt3 llama70b] [--devices=8,64,512,4096] [--machine=h100]
 
 Each model's training step is lowered once without annotations, for `xla-compile --auto-sharding`, and once for each hand-written plan (data
@@ -115,7 +115,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.auto_sharding", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=[])
-    parser.add_argument("--meshes", default="2x2,2x4,4x4,8x8")
+    parser.add_argument("--meshes", default="2x2,2x4,4x4,8x8,16x32")
     parser.add_argument("--machine", help="file that describes devices and links (default: virtual devices of one process)")
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--scaling", action="store_true", help="blocks of GPT-3 175B and Llama-2-70B on many devices, and published numbers")

@@ -80,9 +80,9 @@ def published(folder: str) -> list[dict[str, Any]]:
 
     def say(what: str, source: str, measured: float, modelled: float) -> None:
         rows.append({"what": what, "source": source, "measured": measured, "modelled": modelled})
-        print(f"{what:<88}{100 * measured:>8.1f} %{100 * modelled:>8.1f} %{100 * (modelled / measured - 1):>+8.1f} %", flush=True)
+        print(f"{what:<100}{100 * measured:>8.1f} %{100 * modelled:>8.1f} %{100 * (modelled / measured - 1):>+8.1f} %", flush=True)
 
-    print(f"{'':<88}{'measured':>10}{'modelled':>10}{'error':>10}")
+    print(f"{'':<100}{'measured':>10}{'modelled':>10}{'error':>10}")
     machine = os.path.join(folder, "v100.json")
     with open(machine, "w") as file:
         json.dump(V100, file)

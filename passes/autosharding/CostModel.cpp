@@ -75,7 +75,7 @@ Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool ca
     double bytes = localBytes(result, summed), moved = bytes * double(devices - 1) / double(devices);
     bool isScattered = !(summed == kept);
     link.seconds = canWait && !isScattered ? latency * std::min(1.0, bytes / double(spmd::kMostReduceBytes)) : latency;
-    transfer.seconds += isScattered ? secondsOfTransfer(link, devices - 1, moved) : secondsOfAllReduce(link, devices, bytes);
+    transfer.seconds += secondsOfTransfer(link, (isScattered ? 1 : 2) * messagesOf(description, devices), (isScattered ? 1 : 2) * moved);
     transfer.bytes += isScattered ? moved : 2 * moved;
   }
   return transfer;
@@ -111,7 +111,7 @@ Transfer CostModel::reshard(Type type, const TensorSharding &from, const TensorS
         tilesAfter *= now.count;
       }
       // A gather hears of everybody whose tiles become its own, an exchange of those whose cut goes elsewhere, the rest of a neighbour or two.
-      int64_t partners = move.kind == spmd::Move::Kind::Gather ? tilesBefore / std::max<int64_t>(1, tilesAfter) - 1
+      int64_t partners = move.kind == spmd::Move::Kind::Gather ? messagesOf(description, tilesBefore / std::max<int64_t>(1, tilesAfter))
                          : move.kind == spmd::Move::Kind::Exchange
                              ? before[move.from].count / std::max<int64_t>(1, move.result[move.from].count) - 1
                              : 1;

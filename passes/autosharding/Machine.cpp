@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace millrace::autosharding {
@@ -45,8 +46,8 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
   const llvm::json::Object *object = parsed->getAsObject();
   if (!object)
     return problem("expects an object");
-  static constexpr llvm::StringLiteral known[] = {"name",         "source",           "flops_per_second", "narrow_flops_per_second",
-                                                  "bytes_per_second", "memory_bytes", "links"};
+  static constexpr llvm::StringLiteral known[] = {"name",         "source",   "flops_per_second", "narrow_flops_per_second", "bytes_per_second",
+                                                  "memory_bytes", "switched", "links"};
   for (const auto &entry : *object)
     if (!llvm::is_contained(known, llvm::StringRef(entry.first)))
       return problem("'" + llvm::StringRef(entry.first) + "' is unknown; known are " + llvm::join(llvm::ArrayRef<llvm::StringLiteral>(known), ", "));
@@ -66,6 +67,12 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
   if (memory > 1e18)
     return problem("expects at most 1e18 'memory_bytes', but got " + llvm::formatv("{0}", memory).str());
   machine.memoryBytes = int64_t(memory);
+  if (const llvm::json::Value *switched = object->get("switched")) {
+    std::optional<bool> isSwitched = switched->getAsBoolean();
+    if (!isSwitched)
+      return problem("expects true or false as 'switched', but got " + llvm::formatv("{0}", *switched).str());
+    machine.isSwitched = *isSwitched;
+  }
   const llvm::json::Array *links = object->getArray("links");
   if (!links || links->empty())
     return problem("expects a list of levels as 'links'");
@@ -123,9 +130,8 @@ const Link &Machine::linkOf(sharding::AxesRef axes, llvm::ArrayRef<int64_t> mesh
   return links.back();
 }
 
-double secondsOfAllReduce(const Link &link, int64_t devices, double bytes) {
-  // Each part goes around once to be summed and once to be told.
-  return devices < 2 ? 0 : secondsOfTransfer(link, 2 * (devices - 1), 2 * bytes * double(devices - 1) / double(devices));
+int64_t messagesOf(const Machine &machine, int64_t devices) {
+  return devices < 2 ? 0 : machine.isSwitched ? int64_t(llvm::Log2_64_Ceil(uint64_t(devices))) : devices - 1;
 }
 
 double secondsOfTransfer(const Link &link, int64_t messages, double bytes) {

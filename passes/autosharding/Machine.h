@@ -25,6 +25,9 @@ struct Machine {
   double narrowFlopsPerSecond = 0; ///< the same with elements of at most 2 bytes
   double bytesPerSecond = 0;       ///< between a device and its memory
   int64_t memoryBytes = 0;         ///< of one device
+  /// Any two devices of a level exchange at its speed (a switch, not a ring or torus): sums and gathers are made by halves, in as many steps as the
+  /// devices' logarithm, with the bytes of a ring.
+  bool isSwitched = false;
   std::vector<Link> links;         ///< not empty; groups grow from one level to the next
 
   /// The virtual devices of one process on a CPU: what a program is planned for if nothing else is said.
@@ -39,8 +42,9 @@ struct Machine {
   const Link &linkOf(sharding::AxesRef axes, llvm::ArrayRef<int64_t> mesh) const;
 };
 
-/// Seconds of a collective among the devices along some axes, as rings do it. `bytes` are those of one device's operand.
-double secondsOfAllReduce(const Link &link, int64_t devices, double bytes);
+/// Messages after one another in which each of so many devices hears of all others (a gather, or a sum of which each keeps a part); twice as many
+/// for a sum that all keep.
+int64_t messagesOf(const Machine &machine, int64_t devices);
 /// Seconds until `bytes` have come to a device in `messages` messages.
 double secondsOfTransfer(const Link &link, int64_t messages, double bytes);
 

@@ -114,11 +114,22 @@ const TensorSharding *ProgramProblem::annotation(int tensor) const {
   return sharding ? &*sharding : nullptr;
 }
 
-/// What an operation makes is resharded at once if the user said how it is to be.
+/// Whether several operations with choices of their own read it: they share what is resharded for them.
+bool ProgramProblem::isShared(int tensor) const {
+  int readers = 0;
+  for (int node : graph.tensors[tensor].touched) {
+    Operation *op = module.operation(node);
+    bool isReader = llvm::any_of(graph.nodes[node].operands, [&](const View &view) { return view.tensor == tensor; });
+    readers += op && isReader && !isElementwise(op) && !isa<sdy::DataFlowEdgeOp>(op);
+  }
+  return readers > 1;
+}
+
+/// What an operation makes is resharded at once if the user said how it is to be, and may be for several readers.
 void ProgramProblem::define(int tensor, Table table, double times) {
-  natural[tensor] = kept[tensor] = table;
+  natural[tensor] = kept[tensor] = made[tensor] = table;
   const TensorSharding *wanted = annotation(tensor);
-  if (!wanted || table.variable < 0)
+  if (table.variable < 0 || (!wanted && !isShared(tensor)))
     return;
   kept[tensor] = shardingVariable(typeOf(tensor), wanted);
   addReader(table, kept[tensor], typeOf(tensor), times);
@@ -248,14 +259,14 @@ void ProgramProblem::addNode(int node) {
   for (size_t i = 0; i < each.results.size(); ++i) {
     if (each.results[i].tensor < 0 || shapeOf(op->getResult(i)).empty())
       continue;
-    Table made{table.variable, {}}, left{table.variable, {}};
+    Table results{table.variable, {}}, left{table.variable, {}};
     for (const Strategy &strategy : strategies) {
-      made.shardings.push_back(number(strategy.results[i]));
+      results.shardings.push_back(number(strategy.results[i]));
       left.shardings.push_back(number(strategy.kept[i]));
     }
     int tensor = each.results[i].tensor;
     define(tensor, left, times);
-    natural[tensor] = made;
+    natural[tensor] = results;
   }
 }
 
@@ -321,6 +332,7 @@ void ProgramProblem::findReaders() {
 
 void ProgramProblem::build(int64_t limit) {
   natural.resize(graph.tensors.size());
+  made.resize(graph.tensors.size());
   kept.resize(graph.tensors.size());
   wanted.resize(graph.nodes.size());
   findReaders();
@@ -507,12 +519,18 @@ void ProgramProblem::apply(ArrayRef<uint32_t> choices) {
     if (!value || kept[tensor].variable < 0)
       continue;
     setSharding(value, attrOf(chosen(natural[tensor])));
-    if (chosen(natural[tensor]) == chosen(kept[tensor]))
-      continue;
-    OpBuilder builder(value.getContext());
-    builder.setInsertionPointAfterValue(value);
-    auto reshard = sdy::ReshardOp::create(builder, value.getLoc(), value, attrOf(chosen(kept[tensor])));
-    value.replaceAllUsesExcept(reshard, reshard);
+    // First as the operation leaves it (an all_reduce becomes a reduce_scatter), then as its readers find it.
+    int now = chosen(natural[tensor]);
+    for (const Table *next : {&made[tensor], &kept[tensor]}) {
+      if (next->variable < 0 || chosen(*next) == now)
+        continue;
+      now = chosen(*next);
+      OpBuilder builder(value.getContext());
+      builder.setInsertionPointAfterValue(value);
+      auto reshard = sdy::ReshardOp::create(builder, value.getLoc(), value, attrOf(now));
+      value.replaceAllUsesExcept(reshard, reshard);
+      value = reshard;
+    }
   }
 }
 

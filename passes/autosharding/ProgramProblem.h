@@ -67,6 +67,7 @@ private:
   void addReader(const Table &has, const Table &wants, mlir::Type type, double times);
   void hold(const Table &table, mlir::Type type, int64_t begin, int64_t end);
   void define(int tensor, Table natural, double times);
+  bool isShared(int tensor) const;
   const sharding::TensorSharding *annotation(int tensor) const;
   mlir::Type typeOf(int tensor) const;
 
@@ -89,7 +90,8 @@ private:
   std::vector<sharding::TensorSharding> known;
   std::map<std::string, int> numbers;
   std::vector<Variable> variables;
-  std::vector<Table> natural, kept;          ///< by tensor: as its operation makes it, as its readers find it
+  /// By tensor: as its operation makes it, as that leaves it (sums may be scattered), as its readers find it.
+  std::vector<Table> natural, made, kept;
   std::vector<llvm::SmallVector<Table, 3>> wanted; ///< by node and operand
   std::vector<Table> returned;               ///< by boundary
   std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations that nothing is known of

@@ -76,8 +76,12 @@ struct Simulator {
       kind.count += 1;
       kind.bytes += times * double(cost->received);
       const Link &link = linkOf(&op, machine);
-      kind.seconds += times * secondsOfTransfer(link, cost->messages, double(cost->received));
-      double waits = cost->received > 0 ? times * double(cost->messages) * link.seconds : 0;
+      // What is exchanged with everybody takes a message each.
+      int64_t messages = isa<AllReduceOp>(op)                       ? 2 * messagesOf(machine, cost->devices)
+                         : isa<ReduceScatterOp, AllGatherOp>(op) ? messagesOf(machine, cost->devices)
+                                                                 : cost->messages;
+      kind.seconds += times * secondsOfTransfer(link, messages, double(cost->received));
+      double waits = cost->received > 0 ? times * double(messages) * link.seconds : 0;
       kind.waiting += waits;
       waited += waits;
       received += times * double(cost->received);

@@ -53,9 +53,9 @@ def test_not_behind_hand_written_plans(programs, name):
     assert ours["seconds"] <= 1.05 * min(others.values()), others
 
 
-@pytest.mark.parametrize("name", ["gpt2", "bert", "unet"])
+@pytest.mark.parametrize("name", SIZES)
 def test_the_plan_counts_the_bytes_of_the_program(programs, name):
-    """Where values have one reader each: several readers of a value in the same parts share what the plan counts for each of them."""
+    """Also where several readers share what is resharded for them."""
     found = planned(programs / f"{name}-auto.mlir", "--machine=h100")
     moved = sum(kind["bytes"] for kind in found["collectives"].values())
     assert moved == pytest.approx(found["planned"]["bytes"], rel=0.02)
