@@ -98,8 +98,7 @@ function draw() {
   g.scale(scale, scale);
   g.fillStyle = style("--lane"); g.fillRect(0, lanes.top, width, lanes.height); g.fillRect(0, lanes.memory, width, lanes.bottom - lanes.memory);
   const x = at => (at - from) / span * width, colors = [style("--compute"), style("--move")], wait = style("--wait");
-  let rightmost = 0;
-  g.beginPath(); g.moveTo(0, lanes.bottom);
+  const memory = []; // left, right and height of each step
   for (let k = first(from); k < steps.length && steps[k][0] <= from + span; ++k) {
     const [begin, seconds, kind, name, , alive, , waiting] = steps[k];
     const left = Math.max(x(begin), 0), right = Math.min(x(begin + seconds), width);
@@ -110,9 +109,11 @@ function draw() {
       g.fillStyle = style("--back"); g.font = "12px system-ui, sans-serif"; g.fillText(data.names[name], left + 4, lanes.top + 30); g.restore();
     }
     const y = lanes.bottom - alive / most * (lanes.bottom - lanes.memory - 8);
-    g.lineTo(left, y); g.lineTo(right, y); rightmost = right;
+    memory.push([left, right, y]);
   }
-  g.lineTo(rightmost, lanes.bottom); g.closePath(); g.globalAlpha = .55; g.fillStyle = style("--memory"); g.fill(); g.globalAlpha = 1;
+  g.globalAlpha = .55; g.fillStyle = style("--memory");
+  for (const [left, right, y] of memory) g.fillRect(left, y, Math.max(right - left, .3), lanes.bottom - y);
+  g.globalAlpha = 1;
   g.fillStyle = style("--faint"); g.font = "12px system-ui, sans-serif";
   g.fillText(amount(most), 4, lanes.memory - 6); g.fillText(duration(from), 4, 252);
   const end = duration(from + span); g.fillText(end, width - g.measureText(end).width - 4, 252);
