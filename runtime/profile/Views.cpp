@@ -313,7 +313,11 @@ private:
           group.ns += event.ns() + idleAfter(event.end);
         } else if (event.name() == "SyncTensorsGraph" && event.text("cause").find("trying to access tensor value") != std::string::npos &&
                    !isInside(events, event, {"OperatorOnCpu", "ReadByHost"})) {
-          groups[event.text("source")].ns += event.ns();
+          double compiled = 0; // which the read only happens to wait for
+          for (size_t k = i + 1; k < events.size() && events[k].begin < event.end; ++k)
+            if (events[k].name() == "new graph" && events[k].parent == int(i))
+              compiled += events[k].ns();
+          groups[event.text("source")].ns += std::max(0.0, event.ns() - compiled);
         } else if (!hasPlaces && (event.name().ends_with("TransferFromDevice") || event.name() == kJaxRead) && !isInside(events, event, {kJaxRead})) {
           auto after = std::upper_bound(ends.begin(), ends.end(), event.end, [](double at, const auto &end) { return at < end.first; });
           if (after == ends.begin())
