@@ -2,6 +2,7 @@
 //===- Stops.cpp - What --emit names --------------------------------------===//
 #include "tools/support/Stops.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -12,7 +13,7 @@ llvm::Error checkStop(llvm::StringRef emit) {
                                                    "vector",    "llvm",    "asm",         "object",     "program", "passes"};
   if (llvm::is_contained(kStops, emit))
     return llvm::Error::success();
-  return llvm::createStringError("--emit expects one of " + llvm::join(kStops, " ") + ", but got '" + emit.str() + "'");
+  return llvm::createStringError("--emit expects one of " + llvm::join(llvm::ArrayRef(kStops), " ") + ", but got '" + emit.str() + "'");
 }
 
 } // namespace millrace::tools
