@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
     ("kernels.md", r"True\nTrue\nTrue\nTrue\n\(1, 4, 512, 64\)\nexpects the shape \(8, 128\) for output 0 of wrong, but got \(128,\)\n"),
     ("language-models.md", "same tokens: True programs so far: 2\n" * 2 + "same tokens: True\nprograms: at most 4\nclose: True\n"
                            "programs for six sizes: 2\n"),
-    ("profiling.md", r"3 \[2, 3, 4\]\nTrue\nTrue True\n"),
+    ("profiling.md", r"read\n3 \[2, 3, 4\]\nTrue\nTrue True\n"),
     ("torch-custom-operations.md", r"\[\[5.0, 5.0\]\]\nTrue\n6.0\n4.0\n"),
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
                       r"\[\[0.0, 1.0, 2.0\], \[3.0, 4.0, 5.0\], \[6.0, 7.0, 8.0\], \[9.0\]\]\n"
