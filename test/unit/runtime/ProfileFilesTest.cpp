@@ -66,8 +66,11 @@ std::string textOf(const Plane &plane, const Plane::Line &line, const Plane::Eve
 }
 
 void expectSample(const XSpace &space) {
-  ASSERT_EQ(space.planes.size(), 3u);
-  const Plane &device = space.planes[0], &host = space.planes[1], &environment = space.planes[2];
+  ASSERT_EQ(space.planes.size(), 4u);
+  const Plane &device = space.planes[0], &host = space.planes[1], &programs = space.planes[2], &environment = space.planes[3];
+  EXPECT_EQ(programs.name, kProgramsPlane);
+  ASSERT_EQ(programs.stats.size(), 1u);
+  EXPECT_NE(programs.texts[programs.stats[0].text].find("all_reduce"), std::string::npos) << programs.texts[programs.stats[0].text];
   EXPECT_EQ(device.name, "/device:CUSTOM:Millrace CPU:2");
   EXPECT_EQ(host.name, "/host:CPU");
   EXPECT_EQ(environment.name, "Task Environment");
