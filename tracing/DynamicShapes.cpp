@@ -288,12 +288,86 @@ private:
     if (name == "stablehlo.gather" && !isSame)
       return replace("stablehlo.dynamic_gather", {op->getOperand(0), op->getOperand(1), vectorOf(lists("slice_sizes"), "a slice")},
                      {"dimension_numbers", "indices_are_sorted"});
+    if (std::optional<int64_t> dim = name == "stablehlo.reduce_window" && !isSame ? runningDimension(ops, results) : std::nullopt)
+      return rewriteRunning(op, *dim);
     if (!isSame)
       return fail("an attribute of " + name.str() + " depends on sizes");
     if (name == "stablehlo.custom_call" || name == "stablehlo.rng_bit_generator" || name == "stablehlo.rng" ||
         name == "stablehlo.fft")
       fail(name.str() + " has a size that is not known");
     // Every other operation has the types that its operands give it.
+  }
+
+  /// The dimension of a running sum, product or extremum (emit/Cumulative.cpp), whose window reaches from the first element to each one.
+  static std::optional<int64_t> runningDimension(const std::vector<Operation *> &ops, const std::vector<SmallVector<int64_t>> &results) {
+    std::optional<int64_t> found;
+    for (auto [op, shape] : llvm::zip_equal(ops, results)) {
+      auto window = op->getAttrOfType<DenseI64ArrayAttr>("window_dimensions");
+      auto padding = op->getAttrOfType<DenseIntElementsAttr>("padding");
+      if (op->getNumOperands() != 2 || op->getAttrDictionary().size() != 2 || !window || !padding || op->getRegion(0).front().getOperations().size() != 2)
+        return std::nullopt;
+      SmallVector<int64_t> expected(shape.size() * 2, 0);
+      for (auto [i, size] : llvm::enumerate(window.asArrayRef())) {
+        if (size == 1)
+          continue;
+        if (size != shape[i] || (found && *found != int64_t(i)))
+          return std::nullopt;
+        found = i;
+        expected[2 * i] = size - 1;
+      }
+      if (!llvm::equal(padding.getValues<int64_t>(), expected))
+        return std::nullopt;
+    }
+    return found;
+  }
+
+  /// Combines every element with those that lie 1, 2, 4, ... before it, in a loop of as many iterations as the size has bits.
+  void rewriteRunning(Operation *op, int64_t dim) {
+    Value x = op->getOperand(0), init = op->getOperand(1);
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    Location loc = op->getLoc();
+    OperationState state(loc, "stablehlo.while");
+    state.addOperands({number(1), x, init});
+    state.addTypes({scalar(), x.getType(), init.getType()});
+    Block *blocks[2];
+    for (Block *&block : blocks) {
+      block = new Block;
+      block->addArguments(state.types, SmallVector<Location>(3, loc));
+      state.addRegion()->push_back(block);
+    }
+    Operation *loop = builder.create(state);
+
+    builder.setInsertionPointToEnd(blocks[0]);
+    Value size = make("stablehlo.get_dimension_size", blocks[0]->getArgument(1), scalar(),
+                      builder.getNamedAttr("dimension", builder.getI64IntegerAttr(dim)));
+    Value isInside = make("stablehlo.compare", {blocks[0]->getArgument(0), size}, RankedTensorType::get({}, builder.getI1Type()),
+                          builder.getNamedAttr("comparison_direction", parseAttribute("#stablehlo<comparison_direction LT>", &context)));
+    makeReturn(isInside);
+
+    builder.setInsertionPointToEnd(blocks[1]);
+    Value step = blocks[1]->getArgument(0), here = blocks[1]->getArgument(1), neutral = blocks[1]->getArgument(2);
+    auto vector = RankedTensorType::get({type.getRank()}, builder.getI32Type());
+    auto numbers = [&](ArrayRef<int32_t> values) {
+      return make("stablehlo.constant", {}, vector, builder.getNamedAttr("value", DenseElementsAttr::get(vector, values)));
+    };
+    SmallVector<int32_t> unit(type.getRank(), 0);
+    Value none = numbers(unit);
+    unit[dim] = 1;
+    Value steps = make("stablehlo.broadcast_in_dim", step, vector, builder.getNamedAttr("broadcast_dimensions", builder.getDenseI64ArrayAttr({})));
+    Value low = make("stablehlo.multiply", {steps, numbers(unit)}, vector);
+    Value high = make("stablehlo.negate", low, vector);
+    Value before = make("stablehlo.dynamic_pad", {here, neutral, low, high, none}, here.getType());
+    Value combined = make(op->getRegion(0).front().front().getName().getStringRef(), {before, here}, here.getType());
+    makeReturn({make("stablehlo.add", {step, step}, scalar()), combined, neutral});
+
+    op->getResult(0).replaceAllUsesWith(loop->getResult(1));
+    op->erase();
+  }
+
+  void makeReturn(ValueRange values) {
+    OperationState state(UnknownLoc::get(&context), "stablehlo.return");
+    state.addOperands(values);
+    builder.create(state);
   }
 
   void rewriteConstant(const std::vector<Operation *> &ops, const std::vector<SmallVector<int64_t>> &results) {

@@ -137,6 +137,21 @@ def test_dimensions_without_bounds():
         torch.testing.assert_close(module(other).cpu(), model(other).detach(), rtol=1e-4, atol=1e-5)
 
 
+def test_running_sums_over_dimensions_of_any_size():
+    class Running(torch.nn.Module):
+        def forward(self, x):
+            greatest, places = x.cummax(1)
+            return x.cumsum(0), (x > 0).cumsum(1), x[:, :4].cumsum(1), x.cumprod(1), greatest, places
+    model, sizes = Running(), {0: Dim("rows"), 1: Dim("columns", min=5)}
+    module = stablehlo.exported_program_to_stablehlo(export(model, (torch.randn(3, 6),), dynamic_shapes=(sizes,)))
+    before = _XLAC._compilations()
+    for shape in ((3, 6), (2, 5), (33, 64), (4, 1000)):
+        other = torch.randn(shape)
+        for got, want in zip(module(other), model(other), strict=True):
+            torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-4)
+    assert _XLAC._compilations() == before + 1, "one program for all sizes"
+
+
 def test_operators_that_become_custom_calls():
     library = torch.library.Library("millrace_test_export", "DEF")
     library.define("pair(Tensor x, Tensor y) -> (Tensor, Tensor)")
