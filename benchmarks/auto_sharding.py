@@ -163,10 +163,12 @@ def main() -> int:
                     print(f"{name:<10}{'model':>6}" + "".join(f"{modelled[kind] * 1e3:>11.2f}" if kind in modelled else f"{'-':>11}"
                                                               for kind in (*COLUMNS, "auto")))
                 seconds = {kind: found["measured" if options.measure else "seconds"] for kind, found in each["plans"].items()}
-                best = min(value for kind, value in seconds.items() if kind != "auto")
-                each["ratio"] = seconds["auto"] / best
+                others = [value for kind, value in seconds.items() if kind != "auto"]
+                each["ratio"] = seconds["auto"] / min(others) if others else None  # a batch may be too small for all of them
+                ratio = f"{each['ratio']:.3f}" if others else "-"
                 cells = "".join(f"{seconds[kind] * 1e3:>11.2f}" if kind in seconds else f"{'-':>11}" for kind in (*COLUMNS, "auto"))
-                print(f"{name:<10}{each['mesh']:>6}{cells}{each['ratio']:>8.3f}{each['planning']:>12.1f}", flush=True)
+                print(f"{name:<10}{each['mesh']:>6}{cells}{ratio:>8}{each['planning']:>12.1f}", flush=True)
+    rows = [each for each in rows if each["ratio"] is not None]
     kept = sum(each["ratio"] <= 1 for each in rows)
     if options.measure:
         agreed = [(one["seconds"] < other["seconds"]) == (one["measured"] < other["measured"])
