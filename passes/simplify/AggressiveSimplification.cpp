@@ -25,6 +25,12 @@ void populateSimplifications(RewritePatternSet &patterns) {
   populateDataMovementSimplifications(patterns);
 }
 
+void simplifyGreedily(Operation *root, const FrozenRewritePatternSet &patterns) {
+  GreedyRewriteConfig config;
+  config.setUseTopDownTraversal(true);
+  (void)applyPatternsGreedily(root, patterns, config);
+}
+
 namespace {
 struct AggressiveSimplification : impl::StablehloAggressiveSimplificationPassBase<AggressiveSimplification> {
   LogicalResult initialize(MLIRContext *context) override {
@@ -33,13 +39,7 @@ struct AggressiveSimplification : impl::StablehloAggressiveSimplificationPassBas
     patterns = std::move(owned);
     return success();
   }
-  void runOnOperation() override {
-    GreedyRewriteConfig config;
-    // Producers first: most rewrites look at the producer of an operand.
-    config.setUseTopDownTraversal(true);
-    // Not reaching a fixed point only leaves something to simplify.
-    (void)applyPatternsGreedily(getOperation(), patterns, config);
-  }
+  void runOnOperation() override { simplifyGreedily(getOperation(), patterns); }
   FrozenRewritePatternSet patterns;
 };
 } // namespace

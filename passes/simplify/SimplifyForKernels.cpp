@@ -6,7 +6,6 @@
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/simplify/SimplifyPatterns.h"
 
 using namespace mlir;
@@ -41,13 +40,7 @@ struct SimplifyForKernels : impl::SimplifyForKernelsPassBase<SimplifyForKernels>
     patterns = std::move(owned);
     return success();
   }
-  void runOnOperation() override {
-    GreedyRewriteConfig config;
-    // Producers first: most rewrites look at the producer of an operand.
-    config.setUseTopDownTraversal(true);
-    // Not reaching a fixed point only leaves something to simplify.
-    (void)applyPatternsGreedily(getOperation(), patterns, config);
-  }
+  void runOnOperation() override { simplifyGreedily(getOperation(), patterns); }
   FrozenRewritePatternSet patterns;
 };
 

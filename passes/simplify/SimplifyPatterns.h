@@ -5,6 +5,7 @@
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 #include <optional>
 
@@ -18,6 +19,10 @@ void populateElementwiseSimplifications(mlir::RewritePatternSet &patterns);
 void populateDataMovementSimplifications(mlir::RewritePatternSet &patterns);
 /// All of the above and the canonical forms of the dialect: what stablehlo-aggressive-simplification does.
 void populateSimplifications(mlir::RewritePatternSet &patterns);
+
+/// Applies the patterns until nothing changes, producers first: most rewrites look at the producer of an operand. Not reaching a fixed point is no
+/// failure: it only leaves something to simplify.
+void simplifyGreedily(mlir::Operation *root, const mlir::FrozenRewritePatternSet &patterns);
 
 //===-- Further groups of xla-simplify-for-kernels -------------------------===//
 

@@ -5,58 +5,12 @@ import inspect
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_xla.experimental.kernel import Block, Memory, kernel, num_programs, program_id
+from examples import kernels
+from torch_xla.experimental.kernel import Block, Memory, kernel, program_id
 
 
-def softmax(x, rows=16):
-    def body(x, out):
-        e = torch.exp(x[...] - x[...].amax(-1, keepdim=True))
-        out[...] = e / e.sum(-1, keepdim=True)
-
-    block = Block((rows, x.shape[1]), lambda i: (i, 0))
-    return kernel(body, grid=(x.shape[0] // rows,), in_specs=[block], out_specs=block, out_shape=(x.shape, x.dtype))(x)
-
-
-def matmul(x, y, size=32):
-    (m, k), n = x.shape, y.shape[1]
-
-    def body(x, y, out, total):
-        product = x[...] @ y[...]
-        total[...] = product if program_id(2) == 0 else total[...] + product
-        if program_id(2) == num_programs(2) - 1:
-            out[...] = total[...]
-
-    return kernel(body, grid=(m // size, n // size, k // size),
-                  in_specs=[Block((size, size), lambda i, j, k: (i, k)), Block((size, size), lambda i, j, k: (k, j))],
-                  out_specs=Block((size, size), lambda i, j, k: (i, j)), out_shape=((m, n), x.dtype), scratch=[Memory((size, size))])(x, y)
-
-
-def flash_attention(q, k, v, causal, size=32):
-    batch, heads, length, dim = q.shape
-    groups = heads // k.shape[1]
-
-    def body(q, k, v, out, best, total, result):
-        i, j = program_id(2), program_id(3)
-        if not causal or j <= i:
-            scores = q[...] @ k[...].T
-            if causal and i == j:
-                scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -1e30)
-            high = scores.amax(-1, keepdim=True)
-            new = high if j == 0 else torch.maximum(best[...], high)
-            p = torch.exp(scores - new)
-            if j == 0:
-                total[...], result[...] = p.sum(-1, keepdim=True), p @ v[...]
-            else:
-                old = torch.exp(best[...] - new)
-                total[...], result[...] = total[...] * old + p.sum(-1, keepdim=True), result[...] * old + p @ v[...]
-            best[...] = new
-        if j == num_programs(3) - 1:
-            out[...] = result[...] / total[...]
-
-    rows = Block((None, None, size, dim), lambda b, h, i, j: (b, h, i, 0))
-    keys = Block((None, None, size, dim), lambda b, h, i, j: (b, h // groups, j, 0))
-    return kernel(body, grid=(batch, heads, length // size, k.shape[2] // size), in_specs=[rows, keys, keys], out_specs=rows,
-                  out_shape=(q.shape, q.dtype), scratch=[Memory((size, 1)), Memory((size, 1)), Memory((size, dim))])(q, k, v)
+# The examples' kernels, without what spares calls of them from being recorded again.
+softmax, matmul, flash_attention = (inspect.unwrap(function) for function in (kernels.softmax, kernels.matmul, kernels.flash_attention))
 
 
 @pytest.mark.parametrize("function", [softmax, matmul, flash_attention])
@@ -73,7 +27,7 @@ def test_softmax(device, no_fallback):
 @pytest.mark.parametrize("device", ["cpu", "xla"])
 def test_matmul(device, no_fallback):
     x, y = torch.randn(64, 96), torch.randn(96, 128)
-    torch.testing.assert_close(matmul(x.to(device), y.to(device)).cpu(), x @ y, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(matmul(x.to(device), y.to(device), size=32).cpu(), x @ y, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -81,7 +35,7 @@ def test_matmul(device, no_fallback):
 def test_flash_attention_and_its_gradients(causal, kv_heads, no_fallback):
     q, k, v = torch.randn(2, 4, 96, 16) / 2, torch.randn(2, kv_heads, 96, 16), torch.randn(2, kv_heads, 96, 16)
     device, host = ([t.clone().to(where).requires_grad_() for t in (q, k, v)] for where in ("xla", "cpu"))
-    result = flash_attention(*device, causal)
+    result = flash_attention(*device, causal, size=32)
     expected = F.scaled_dot_product_attention(*host, is_causal=causal, scale=1.0, enable_gqa=True)
     torch.testing.assert_close(result.cpu(), expected, rtol=1e-4, atol=1e-4)
     result.square().sum().backward()
