@@ -115,6 +115,12 @@ static unsigned clockFromCpuid() {
   return 0;
 }
 
+int64_t Machine::cacheBytes(unsigned level) const {
+  // Fact: the least that the cores of x86-64 and Armv8 servers of the last ten years have.
+  constexpr int64_t kTypicalBytes[] = {32 << 10, 512 << 10};
+  return level <= caches.size() && caches[level - 1].bytes > 0 ? caches[level - 1].bytes : kTypicalBytes[std::min(level, 2u) - 1];
+}
+
 Machine readMachine(const std::string &folder) {
   Machine machine;
   std::string cpus = folder + "/cpu/";

@@ -26,6 +26,9 @@ struct Machine {
   unsigned nodes = 1;             ///< of memory (NUMA)
   double gigahertz = 0;           ///< highest clock; 0 if it is not known
 
+  /// Bytes of the data cache of this level (1 or 2); those of a typical core where the machine does not tell.
+  int64_t cacheBytes(unsigned level) const;
+
   /// This machine, asked once. Thread-safe.
   static const Machine &host();
 };

@@ -6,6 +6,7 @@
 
 #include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
+#include "runtime/base/Machine.h"
 
 #include <algorithm>
 #include <atomic>
@@ -340,16 +341,15 @@ static int32_t runPieces(const KernelStep &s, const KernelRange &range, int64_t 
 /// Kernels that stream through more than a core's cache holds take turns: each begins where the one before ended, which the caches still have.
 /// 0: from the first iteration to the last one; else so many at a time, the last ones first.
 int64_t Executor::backwardStep(const KernelStep &s, int64_t end) {
-  // Kernels that stream through more than a core's cache holds take turns in their direction, in parts of so many. Unit: bytes. Source: judgement,
-  // not measured alone; commit e293187 has the figures of the whole change.
-  constexpr double kBytesOfPart = 256 << 10;
+  // A part is a quarter of the level 2 cache: the parts that the kernel before has left there are read before they are displaced.
+  static const double bytesOfPart = double(Machine::host().cacheBytes(2)) / 4;
   const Kernel &kernel = program.kernels[s.kernel];
   if (!streams(kernel))
     return 0;
   goesBackward = !goesBackward;
   if (goesBackward)
     return 0;
-  int64_t iterations = int64_t(kBytesOfPart * double(end) / kernel.bytesAccessed), granularity = std::max<int64_t>(1, int64_t(s.granularity));
+  int64_t iterations = int64_t(bytesOfPart * double(end) / kernel.bytesAccessed), granularity = std::max<int64_t>(1, int64_t(s.granularity));
   return std::max<int64_t>(1, iterations / granularity) * granularity;
 }
 

@@ -2,6 +2,7 @@
 //===- SmallLoop.cpp - Which loops are a list of calls --------------------===//
 #include "runtime/client/SmallLoop.h"
 
+#include "runtime/base/Machine.h"
 #include "runtime/base/ThreadPool.h"
 
 #include <algorithm>
@@ -81,13 +82,12 @@ private:
 } // namespace
 
 bool streams(const Kernel &kernel) {
-  // What is more than a core's cache holds: the end of it is there when the next kernel begins. Unit: bytes that a kernel reads and writes. Source:
-  // judgement, not measured alone; commit e293187 has the figures of the whole change.
-  constexpr double kMinStreamedBytes = 1 << 20;
+  // A kernel streams when its operands and results exceed the core's level 2 cache, which still holds the end of them when the next kernel begins.
+  static const double minStreamedBytes = double(Machine::host().cacheBytes(2));
   // A kernel that computes more does not wait for memory. Unit: operations per byte. Source: judgement, not measured alone; commit e293187 has the
   // figures of the whole change.
   constexpr double kMaxStreamedWork = 16;
-  return kernel.bytesAccessed >= kMinStreamedBytes && kernel.flops <= kMaxStreamedWork * kernel.bytesAccessed;
+  return kernel.bytesAccessed >= minStreamedBytes && kernel.flops <= kMaxStreamedWork * kernel.bytesAccessed;
 }
 
 std::optional<SmallLoop> planSmallLoop(const Program &program, const LoadedCode &code, const Function &function, const LoopStep &loop,

@@ -7,6 +7,7 @@
 // are few of them, of one line after the other by rows and columns.
 #include "runtime/fft/Fft.h"
 #include "runtime/base/FftPlan.h"
+#include "runtime/base/Machine.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/fft/Lines.h"
 
@@ -45,23 +46,15 @@ const Implementation<T> &implementation() {
   return best;
 }
 
-/// Lines of so many stay in the first-level cache twice, or less: one thread does the whole line. Unit: bytes. Source: judgement, not measured alone;
-/// commit 50ba445 has the figures of the whole change.
-constexpr int64_t kMaxBytesOfOneThread = 32 << 10;
 /// Lines of one tensor that are worth handing out as they are. Unit: lines. Source: judgement, not measured alone; commit 50ba445 has the figures of
 /// the whole change.
 constexpr int64_t kMinLinesSideBySide = 4;
 /// With more of them whole lines side by side are faster. Unit: lanes, empty ones among them, of rows and columns for each point. Source: commit
 /// 50ba445, two threads: rfft 64x16000 0.65 to 0.54 ms; where empty lanes cost more than an eighth, whole lines run side by side.
 constexpr double kMaxLanesPerPoint = 1.12;
-/// Lines whose points lie apart come by groups as neighbours; longer ones would leave the second-level cache with all their lanes. Unit: points.
-/// Source: judgement, not measured alone; commit 50ba445 has the figures of the whole change.
-constexpr int64_t kMaxColumnPoints = 8192;
-/// Images of several axes up to so many are transformed one by one. Unit: bytes. Source: commit acae143: 8x256x256 2-D 0.489 to 0.419 ms.
-constexpr int64_t kMaxImageBytes = 1 << 20;
-/// Tiny images are transformed as many at a time as have so many together. Unit: bytes. Source: commit 3b92ee0, xla-run --repeat=60, two threads:
-/// fft2 of 20000x4x4 2.29 to 0.64 ms, 300x32x32 the same.
-constexpr int64_t kBytesOfImagesTogether = 128 << 10;
+/// Tiny images are transformed together: so many groups of them fill the level 2 cache. Unit: groups. Source: commit 3b92ee0, xla-run --repeat=60, two
+/// threads, groups of 128 KB: fft2 of 20000x4x4 2.29 to 0.64 ms, 300x32x32 the same.
+constexpr int64_t kImageGroupsInCache = 8;
 /// Longer contiguous lines are faster as rows and columns. Unit: points. Source: commit 37a43bc, two threads, against MKL: 64x2048 1.06 to 1.26,
 /// 1024x1000 0.71 to 0.90.
 constexpr int64_t kMaxRunPoints = 4096;
@@ -99,12 +92,12 @@ public:
       int64_t together = lanes() / whole.run;
       return runGroups(lines, implementation<T>().transformRuns, together, (lines.lines + together - 1) / together, whole.runScratch(lanes()));
     }
-    if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kMaxColumnPoints && all >= kMinLinesSideBySide)) {
+    if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= maxColumnPoints() && all >= kMinLinesSideBySide)) {
       lines.plan = &whole;
       return runInLanes(lines);
     }
     makeTurns();
-    if (all >= kMinLinesSideBySide || 2 * points * int64_t(sizeof(T)) <= kMaxBytesOfOneThread)
+    if (all >= kMinLinesSideBySide || 2 * points * int64_t(sizeof(T)) <= Machine::host().cacheBytes(1))
       return runLines(lines);
     std::unique_ptr<T[]> between(new T[size_t(2 * points)]), joined(lines.ends == Ends::RealOut ? new T[size_t(2 * points)] : nullptr);
     for (int64_t line = 0; line < lines.lines; ++line)
@@ -119,6 +112,8 @@ public:
 
 private:
   static int64_t lanes() { return implementation<T>().lanes; }
+  /// Lines whose points lie apart are transformed as neighbours, one in each lane, as long as the level 2 cache holds all of them.
+  static int64_t maxColumnPoints() { return Machine::host().cacheBytes(2) / (2 * int64_t(sizeof(T)) * lanes()); }
 
   /// The number of rows for which the fewest lanes stay empty, rather near the square root; 0 if lines are too short for rows and columns
   /// that fill vectors.
@@ -346,8 +341,9 @@ public:
     // All axes of images that stay in the second-level cache, one image after the other, rather than one axis of all images. Tiny ones go
     // together: a single one would leave lanes empty.
     ThreadPool &pool = ThreadPool::global();
-    bool isOneByOne = axes.size() > 1 && images.count >= pool.size() && images.bytes() <= kMaxImageBytes;
-    int64_t together = std::clamp<int64_t>(kBytesOfImagesTogether / images.bytes(), 1, std::max<int64_t>(1, images.count / (4 * pool.size())));
+    const int64_t levelTwoBytes = Machine::host().cacheBytes(2);
+    bool isOneByOne = axes.size() > 1 && images.count >= pool.size() && images.bytes() <= levelTwoBytes;
+    int64_t together = std::clamp<int64_t>(levelTwoBytes / kImageGroupsInCache / images.bytes(), 1, std::max<int64_t>(1, images.count / (4 * pool.size())));
     int32_t code = isOneByOne ? pool.run(images.count, together, piece, &images) : images.run(0, images.count);
     return code == 0 ? Status() : resourceExhausted("no memory for the transform");
   }

@@ -53,6 +53,11 @@ struct KernelTarget {
   /// Rows that lie at multiples of so many bytes share few sets of the level 1 cache: half of what lies in one of its ways. 2048 with 32 KB in 8
   /// ways and with 48 KB in 12; where the ways are not known, 8 are assumed.
   int64_t crowdedBytes() const { return std::max<int64_t>(l1Bytes / (l1Ways ? l1Ways : 8) / 2, lineBytes); }
+  /// Bytes of one stream that stay in the level 1 cache while another stream of the same size passes through it: half of the cache.
+  int64_t residentBytes() const { return l1Bytes / 2; }
+  /// Data of fewer bytes is read from the level 1 and 2 caches so fast that an order of accesses for the memory system gains nothing: a few times the
+  /// level 1 cache, a part of the level 2 cache.
+  int64_t nearBytes() const { return 4 * l1Bytes; }
 };
 
 struct EmittedKernel {

@@ -34,20 +34,9 @@ constexpr int64_t kMaxRows = 16;
 /// Where b comes by column: rows whose sums are in registers at a time. Unit: rows of a. Source: judgement, not measured alone; commit ffd4955 has
 /// the figures of the whole change.
 constexpr int64_t kRowsAtOnce = 4;
-/// Elements that the level 1 cache keeps while rows take turns. Unit: elements of a. Source: judgement, not measured alone: 32 KB of f32; commit
-/// ffd4955.
-constexpr int64_t kElementsNear = 8192;
 /// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often. Unit: strips per thread.
 /// Source: commit 73c0369: gemm_1x4096x4096 1.21 to 1.16 ms on two threads with one strip each.
 constexpr int64_t kStripsPerThread = 1;
-/// A wider strip's sums do not stay in the level 1 cache: 16 KB of f32. Unit: columns. Source: judgement, not measured alone; chosen in commit
-/// f7caa64.
-constexpr int64_t kMaxStripColumns = 4096;
-/// Smaller matrices come from near caches, where nothing is gained: for one row. Unit: bytes of b. Source: judgement, not measured alone; commit
-/// 7dcb786 has the figures of the whole change.
-constexpr int64_t kMinBytesOfOneRow = 128 << 10;
-/// The same for several rows. Unit: bytes of b. Source: judgement, not measured alone; commit 7dcb786 has the figures of the whole change.
-constexpr int64_t kMinBytesOfRows = 2 << 20;
 /// Sums whose lanes are added up at the end have no fewer products. Unit: products per sum. Source: judgement, not measured alone; chosen in commit
 /// f7caa64.
 constexpr int64_t kMinK = 256;
@@ -166,14 +155,14 @@ LogicalResult FewRowsEmitter::match() {
   if (model.atomSizes[lane] % (vectors * lanes))
     vectors = 1;
   int64_t bytes = allK * model.atomSizes[lane] * numbers.elementType.getIntOrFloatBitWidth() / 8;
-  if (alongK && (allK < kMinK || allK % lanes || bytes < kMinBytesOfRows))
+  if (alongK && (allK < kMinK || allK % lanes || bytes < target.l2Bytes))
     return failure();
   // Sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
   rowGroups = llvm::divideCeil(rows, kRowsAtOnce);
   rowsAtOnce = llvm::divideCeil(rows, rowGroups);
   columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rowsAtOnce + 1), 1, lanes);
-  kBlock = rowGroups == 1 ? allK : std::min(allK, kElementsNear / rows / lanes * lanes);
-  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < (rows == 1 ? kMinBytesOfOneRow : kMinBytesOfRows))
+  kBlock = rowGroups == 1 ? allK : std::min(allK, target.l1Bytes / int64_t(sizeof(float)) / rows / lanes * lanes);
+  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < (rows == 1 ? target.nearBytes() : target.l2Bytes))
     return failure();
   return success();
 }
@@ -181,7 +170,7 @@ LogicalResult FewRowsEmitter::match() {
 void FewRowsEmitter::chooseStrips() {
   int64_t columns = model.atomSizes[lane], step = vectors * lanes;
   int64_t wanted = llvm::divideCeil((copies ? 1 : kStripsPerThread) * target.threads, model.product(batch));
-  strip = std::clamp<int64_t>(llvm::divideCeil(columns, wanted), step, kMaxStripColumns);
+  strip = std::clamp<int64_t>(llvm::divideCeil(columns, wanted), step, std::max<int64_t>(target.residentBytes() / int64_t(sizeof(float)) / step * step, step));
   strip = llvm::alignTo(strip, step);
   strips = llvm::divideCeil(columns, strip);
 }

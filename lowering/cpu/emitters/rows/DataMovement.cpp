@@ -30,9 +30,6 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// What stays in the first caches needs no tiles. Unit: bytes that are transposed. Source: judgement, not measured alone; commit e27ca1c has the
-/// figures of the whole change.
-constexpr int64_t kMinStagedBytes = 128 << 10;
 /// Fact: bytes of a page of memory (x86-64; the usual one elsewhere).
 constexpr int64_t kPageBytes = 4096;
 /// Up to so many short rows are transposed in registers and written in turns. Unit: vectors. Source: judgement, not measured alone; commit 1c52e2a
@@ -251,7 +248,7 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   }
   for (const Output &output : model.outputs)
     isCrowded |= output.store.address.coefficient(u) * bytesOf(output.store) % target.crowdedBytes() == 0;
-  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= kMinStagedBytes;
+  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= target.nearBytes();
   isStreamed = mayStage && maySkipCaches();
   isStaged = isStreamed || (mayStage && isCrowded);
   // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads. Tiles that go through caches are

@@ -236,15 +236,15 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
 /// Asks for what the group wants ahead of `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last element it asks in
 /// vain.
 void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore) {
-  // What is asked for so little ahead goes to the level 1 cache, other data to level 2. Unit: bytes ahead. Source: judgement, not measured alone;
-  // commit 9df81e2 has the figures of the whole change.
-  constexpr int64_t kMaxNearBytes = 8 << 10;
+  // Data that is requested less than a quarter of the level 1 cache ahead goes to that cache, other data to level 2: several streams are requested at
+  // the same time.
+  const int64_t maxNearBytes = target.l1Bytes / 4;
   for (auto [access, elements, isStore] : group.ahead) {
     int64_t bits = storageType(access->elementType).getIntOrFloatBitWidth();
     if (lanesBefore * bits % (target.lineBytes * 8))
       continue;
     Value where = point.addConstant(point.address(*access), elements);
-    bool isNear = elements * bits / 8 <= kMaxNearBytes;
+    bool isNear = elements * bits / 8 <= maxNearBytes;
     OpBuilder b = point.builder();
     memref::PrefetchOp::create(b, point.loc(), point.buffer(access->buffer), ValueRange{where}, isStore, /*localityHint=*/isNear ? 3 : 2,
                                /*isDataCache=*/true);

@@ -22,9 +22,6 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Longer rows are computed in pieces: they stay in the level 1 cache, and several threads have work. Unit: elements of a row. Source: judgement, not
-/// measured alone: 16 KB of f32; commit e3a723d.
-constexpr int64_t kMaxRowElements = 4096;
 /// Vectors that are computed at a time. Unit: vectors. Source: judgement, not measured alone; commit e3a723d has the figures of the whole change.
 constexpr int64_t kVectorsInFlight = 4;
 /// Wider windows are a loop instead of as many written-out steps. Unit: elements of a window along a row. Source: judgement, not measured alone;
@@ -130,11 +127,13 @@ LogicalResult WindowReduceEmitter::match() {
   int64_t stride = what.strides[last], count = resultShape[last];
   int64_t rowsOfWindow = llvm::product_of(ArrayRef(what.window).drop_back()), reach = (what.window[last] - 1) * what.dilation[last] + 1;
   inOrder = what.kind == WindowReduce::Sum && (element.isF32() || element.isF64()) && rowsOfWindow > 1 && what.window[last] > 1;
+  // Longer rows are computed in pieces: a piece stays in the level 1 cache, and several threads have work.
+  const int64_t maxRowElements = target.residentBytes() / int64_t(sizeof(float));
   inPlace = inOrder && what.low[last] <= 0 && (count - 1) * stride - what.low[last] + reach <= shape[last] && count >= lanes &&
-            shape[last] <= kMaxRowElements;
+            shape[last] <= maxRowElements;
   if (inOrder && !inPlace)
     keptRows = rowsOfWindow;
-  const int64_t longRow = std::max<int64_t>(kMaxRowElements / keptRows, 1);
+  const int64_t longRow = std::max<int64_t>(maxRowElements / keptRows, 1);
   piece = shape[last] <= longRow && count <= longRow
               ? count
               : std::min<int64_t>(count, llvm::alignTo(std::max<int64_t>(longRow / 2 / stride, 8 * lanes), lanes));

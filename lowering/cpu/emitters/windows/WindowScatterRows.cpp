@@ -19,9 +19,6 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Longer rows would not stay in the level 1 cache. Unit: elements of a row. Source: judgement, not measured alone: 16 KB of f32; commit e3a723d.
-constexpr int64_t kMaxRowElements = 4096;
-
 class WindowScatterRowsEmitter : WindowScatterBase {
 public:
   using WindowScatterBase::WindowScatterBase;
@@ -72,7 +69,9 @@ LogicalResult WindowScatterRowsEmitter::match() {
     why = "wide steps";
     return failure();
   }
-  if (shape[last] > kMaxRowElements || sourceShape[last] > kMaxRowElements) {
+  // Longer rows do not stay in the level 1 cache.
+  const int64_t maxRowElements = target.residentBytes() / int64_t(sizeof(float));
+  if (shape[last] > maxRowElements || sourceShape[last] > maxRowElements) {
     why = "long rows";
     return failure();
   }
