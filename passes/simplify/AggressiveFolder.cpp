@@ -21,8 +21,8 @@ namespace millrace::simplify {
 
 namespace {
 
-/// What takes more is not folded: some tenths of a second of the compilation. Unit: steps of the evaluator for each element of the largest tensor
-/// that is folded. Source: judgement, not measured alone.
+/// An operation that takes more evaluator steps is not folded, because folding would take some tenths of a second of the compilation. Unit: steps of
+/// the evaluator for each element of the largest tensor that is folded. Source: judgement, not measured alone.
 constexpr int64_t kStepsPerElement = 64;
 
 /// Number of elements, or nothing if `type` is no static tensor that a constant can hold.
@@ -38,7 +38,7 @@ bool isFloat(Type type) {
   return isa<FloatType, ComplexType>(element);
 }
 
-/// How many elements the evaluator combines to make the results: windows and sums of products look at each operand many times.
+/// Returns the number of elements that the evaluator combines to compute the results: windows and contractions read each operand element many times.
 int64_t stepsOf(Operation *op, int64_t largest) {
   auto product = [](ArrayRef<int64_t> sizes) {
     int64_t count = 1;
@@ -64,7 +64,7 @@ struct EvaluateOp : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!isa_and_present<StablehloDialect>(op->getDialect()) || op->getNumResults() == 0)
       return rewriter.notifyMatchFailure(op, "not of StableHLO");
-    // A barrier is there to stop this; ids and random numbers are not known here.
+    // A barrier exists to prevent folding; the values of ids and random numbers are not known at compile time.
     if (isa<ConstantOp, OptimizationBarrierOp, CustomCallOp, CompositeOp, RngOp, ReplicaIdOp, PartitionIdOp, WhileOp>(op))
       return rewriter.notifyMatchFailure(op, "no value at compile time");
     if (!isMemoryEffectFree(op) && !(limits.ignoreUndeclaredEffects && op->getNumRegions() == 0 &&
@@ -84,7 +84,7 @@ struct EvaluateOp : RewritePattern {
       DenseElementsAttr value;
       if (!staticElements(operand.getType()) || !matchPattern(operand, m_Constant(&value)))
         return rewriter.notifyMatchFailure(op, "an operand is no constant");
-      // A splat is small however many elements it has, but the evaluator unpacks it.
+      // A splat attribute stores one element, but the evaluator expands it to all of them.
       largest = std::max(largest, value.getNumElements());
       constantOperands.push_back(value);
     }
@@ -101,7 +101,7 @@ struct EvaluateOp : RewritePattern {
       });
     if (capturing)
       return rewriter.notifyMatchFailure(op, "the body reads values from outside");
-    // Not before all else is known: unpacking the numbers takes longer than every question above.
+    // The operands are unpacked last, because unpacking takes longer than all checks above.
     SmallVector<eval::Value> operands;
     for (DenseElementsAttr value : constantOperands) {
       llvm::Expected<eval::Tensor> tensor = eval::Tensor::fromAttr(value);

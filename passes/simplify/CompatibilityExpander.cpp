@@ -86,7 +86,7 @@ struct ExpandGather : OpRewritePattern<GatherOp> {
     auto expanded = GatherDimensionNumbersAttr::get(
         op.getContext(), dims.getOffsetDims(), merged(dims.getOperandBatchingDims(), dims.getCollapsedSliceDims()), {}, {},
         joined(dims.getOperandBatchingDims(), dims.getStartIndexMap()), dims.getIndexVectorDim());
-    // Positions in front change the order of the indices: sorted is not claimed any more.
+    // The positions in front of the index vectors change their order, so the indices are no longer claimed to be sorted.
     rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), op.getOperand(), indices, expanded, op.getSliceSizesAttr(),
                                           rewriter.getBoolAttr(false));
     return success();
@@ -163,7 +163,7 @@ MeshAttr meshCarriedBy(Operation *op, FlatSymbolRefAttr name) {
   return MeshAttr::get(context, ArrayAttr::get(context, converted), mesh.getAs<DenseIntElementsAttr>("device_ids"));
 }
 
-/// Groups said as axes of a mesh as lists of ids.
+/// Replaces replica groups that are given as axes of a mesh by lists of device ids.
 LogicalResult expandMeshGroups(Operation *op) {
   auto axes = op->getAttrOfType<ReplicaGroupMeshAxesAttr>("replica_groups");
   if (!axes)
@@ -187,7 +187,7 @@ LogicalResult expandMeshGroups(Operation *op) {
   return success();
 }
 
-/// Ranges of a file as their first place.
+/// Returns `loc` with every range of a file replaced by the start of the range.
 Location withoutRanges(Location loc) {
   AttrTypeReplacer replacer;
   replacer.addReplacement([](FileLineColRange range) -> Attribute {

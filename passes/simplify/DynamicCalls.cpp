@@ -144,7 +144,7 @@ private:
         DenseIntElementsAttr::get(paddingType, windows->padding));
     IRMapping mapping;
     body.getBody().cloneInto(&op.getBody(), mapping);
-    // JAX ends the function as a body, other writers as a function.
+    // JAX ends the function with the terminator of a body, other producers with the terminator of a function.
     Operation *end = op.getBody().front().getTerminator();
     if (!isa<stablehlo::ReturnOp>(end)) {
       OpBuilder::InsertionGuard guard(rewriter);

@@ -173,7 +173,7 @@ struct ConvertTypes : ConversionPattern {
     if (!isa_and_present<StablehloDialect>(op->getDialect()))
       return rewriter.notifyMatchFailure(op, "not of StableHLO");
     if (computesOnExpressedValues(op))
-      return rewriter.notifyMatchFailure(op, "computes: its storage has no meaning of its own");
+      return rewriter.notifyMatchFailure(op, "the operation computes with values, so storage integers cannot replace them");
     FailureOr<Operation *> converted = convertTypes(op, operands, *getTypeConverter(), rewriter);
     if (failed(converted))
       return failure();

@@ -105,7 +105,7 @@ private:
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
     if (!type || !isa<IntegerType>(type.getElementType()))
       return false;
-    // Sizes are integers all the way; numbers with fractions are data.
+    // Shapes are computed in integers only; a conversion from a float type computes data.
     if (auto convert = dyn_cast<ConvertOp>(op); convert && !isa<IntegerType>(getElementTypeOrSelf(convert.getOperand().getType())))
       return false;
     OpBuilder builder(&op);
@@ -186,7 +186,7 @@ private:
       return inference.inferReturnTypes(op.getContext(), loc, op.getOperands(), op.getAttrDictionary(),
                                         op.getPropertiesStorage(), op.getRegions(), types);
     };
-    // What the operation's own checks object to says more than inference does.
+    // The verifier of the operation gives a more specific diagnostic than type inference.
     if (failed(infer(std::nullopt)) && (failed(mlir::verify(&op)) || failed(infer(op.getLoc()))))
       return failure();
     for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
@@ -294,7 +294,7 @@ private:
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!callee || callee.isExternal())
       return success();
-    // What the callee may rely on: types, and the integers that are constants here.
+    // The key of a copy consists of the callee, the argument types and the integer arguments that are constants at this call.
     std::string key = call.getCallee().str();
     llvm::raw_string_ostream os(key);
     bool differs = false;
@@ -316,7 +316,7 @@ private:
     auto [entry, isNew] = specialized.try_emplace(key);
     if (isNew) {
       func::FuncOp copy = callee;
-      // Other callers may pass other types: the function itself stays as it is.
+      // Other calls may pass other types, so this call gets a copy and the function itself is not changed.
       if (differs) {
         copy = callee.clone();
         copy.setPrivate();
@@ -354,7 +354,7 @@ struct RefineShapes : impl::StablehloRefineShapesPassBase<RefineShapes> {
     if (!function && llvm::hasSingleElement(module.getOps<func::FuncOp>()))
       function = *module.getOps<func::FuncOp>().begin();
     if (!function) {
-      // Nothing says which argument types are the program's.
+      // The module does not say which function's argument types are those of the program.
       module.emitError("must have no more than one function or a `main` function to clearly identify which function "
                        "will be refined");
       return signalPassFailure();

@@ -29,7 +29,7 @@ struct RemoveEmptyTensors : impl::RemoveEmptyTensorsPassBase<RemoveEmptyTensors>
       if (op->getNumResults() == 0 || isa<stablehlo::ConstantOp>(op) || !isMemoryEffectFree(op) || !llvm::all_of(op->getResultTypes(), isEmpty))
         return WalkResult::advance();
       empty.push_back(op);
-      return WalkResult::skip(); // its branches go with it
+      return WalkResult::skip(); // the erased operation's regions are not visited
     });
     for (Operation *op : empty) {
       OpBuilder builder(op);

@@ -79,7 +79,7 @@ private:
     if (op.getRngDistribution() == RngDistribution::UNIFORM) {
       Value span = SubtractOp::create(b, loc, high, low);
       Value drawn = AddOp::create(b, loc, low, MulOp::create(b, loc, first, span));
-      // Rounding may reach the upper end, which the interval excludes.
+      // Rounding may yield the upper bound, which the half-open interval excludes.
       Value rounded = convertTo(b, loc, convertTo(b, loc, drawn, element), work);
       Value inside = CompareOp::create(b, loc, rounded, high, ComparisonDirection::LT);
       return convertTo(b, loc, SelectOp::create(b, loc, inside, rounded, low), element);

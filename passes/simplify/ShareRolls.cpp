@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ShareRolls.cpp - Rolls of one value are parts of it with its borders repeated ===//
+//===- ShareRolls.cpp - Replace rolls of one value by slices of a padded copy ===//
 // Input:   %a = concatenate(slice(%x, 1:n), slice(%x, 0:1)) ; %b = concatenate(slice(%x, n-1:n), slice(%x, 0:n-1))
 // Output:  %w = concatenate(slice(%x, n-1:n), %x, slice(%x, 0:1)) ; %a = slice(%w, 2:n+2) ; %b = slice(%w, 0:n)
-//          One copy instead of one per roll, and slices are read where they lie. Rolls of rolls are parts of what has borders on both sides.
-// Leaves alone a roll that has no other one beside it, and rolls so far that the borders would be half of the value.
+//          One copy replaces one per roll, and the slices are read in place. Rolls of rolls become slices of a value that is padded on all sides.
+// Leaves alone a value with a single roll, and rolls by so many elements that the padding would be half of the value.
 //===----------------------------------------------------------------------===//
 #include "passes/simplify/Passes.h"
 
@@ -53,7 +53,7 @@ std::optional<Roll> matchRoll(ConcatenateOp op) {
   return Roll{op, source, dim, 2 * from > size ? from - size : from};
 }
 
-/// The part of `base` that begins at `start`.
+/// The slice of `base` that begins at `start`.
 struct Window {
   Value base;
   SmallVector<int64_t> start;
@@ -72,14 +72,14 @@ public:
       }
     while (rolls.size() > 1 && step()) {
     }
-    // What rolls rolls first, so that nothing is left that reads its parts.
+    // Rolls of rolls are replaced first, so that no user is left that reads slices of an erased roll.
     for (Roll &roll : llvm::reverse(rolls))
       if (!pending.contains(roll.op.getResult()))
         replace(roll);
   }
 
 private:
-  /// Gives one value borders along one dimension; false if there is none that is worth it.
+  /// Pads one value along one dimension; returns false if no value is left for which that pays.
   bool step() {
     llvm::MapVector<std::pair<Value, int64_t>, SmallVector<Roll *>> groups;
     for (Roll &roll : rolls) {
@@ -89,7 +89,7 @@ private:
       if (typeOf(base).getDimSize(roll.dim) == typeOf(roll.source).getDimSize(roll.dim))
         groups[{base, roll.dim}].push_back(&roll);
     }
-    // First those that others roll again: both find their parts in one value then.
+    // Values whose rolls are rolled again come first: both levels of rolls become slices of one padded value.
     SmallVector<Roll *> *chosen = nullptr;
     bool isRolledAgain = false;
     for (auto &[key, group] : groups) {
@@ -107,7 +107,7 @@ private:
     return true;
   }
 
-  /// How many elements before the first and after the last the rolls read.
+  /// Returns the numbers of elements before the first and after the last one that the rolls read.
   static std::pair<int64_t, int64_t> bordersOf(ArrayRef<Roll *> group) {
     int64_t low = 0, high = 0;
     for (Roll *roll : group) {
@@ -132,7 +132,7 @@ private:
     if (high)
       parts.push_back(part(builder, loc, base, dim, 0, high));
     Value grown = ConcatenateOp::create(builder, loc, parts, dim);
-    // Where everything that lies in `base` lies now.
+    // Every window of `base` becomes a window of the padded value.
     for (Roll *roll : group) {
       Window window = resolve(roll->source);
       window.base = grown;
@@ -145,7 +145,7 @@ private:
     windows[base] = whole;
   }
 
-  /// The largest value that `value` is a part of.
+  /// Returns the window of the largest value that contains `value`.
   Window resolve(Value value) {
     Window window{value, SmallVector<int64_t>(typeOf(value).getRank(), 0)};
     for (auto it = windows.find(value); it != windows.end(); it = windows.find(window.base)) {
@@ -187,8 +187,8 @@ private:
 
   Block &block;
   SmallVector<Roll> rolls;
-  DenseSet<Value> rolled;  ///< what rolls read
-  DenseSet<Value> pending; ///< results of rolls that are not parts yet
+  DenseSet<Value> rolled;  ///< operands of rolls
+  DenseSet<Value> pending; ///< results of rolls that are not windows yet
   DenseMap<Value, Window> windows;
 };
 

@@ -55,9 +55,9 @@ private:
   }
 };
 
-/// Input:  dot_general(a, broadcast_in_dim(b)), where all batching dimensions of the second operand are only repetitions
-/// Output: dot_general(a, b) without batching dimensions: one product with all rows of a, and no copies of b
-/// Leaves alone what would transpose the result, and products of which some batching dimension is real.
+/// Input:  dot_general(a, broadcast_in_dim(b)), where all batching dimensions of the second operand are broadcast dimensions
+/// Output: dot_general(a, b) without batching dimensions: one contraction with all rows of a, and no copies of b
+/// Leaves alone contractions whose result would be transposed, and those with a batching dimension that the second operand has itself.
 struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
@@ -68,8 +68,8 @@ struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
     if (rhsBatch.empty() || !repeated || !type || !type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
       return rewriter.notifyMatchFailure(op, "no batching dimension, no broadcast, dynamic or quantized");
     if (llvm::any_of(rhsBatch, [&](int64_t dim) { return llvm::is_contained(repeated.getBroadcastDimensions(), dim); }))
-      return rewriter.notifyMatchFailure(op, "a batching dimension that is not only repeated");
-    // The result has the batching dimensions first, then those that the first operand keeps.
+      return rewriter.notifyMatchFailure(op, "a batching dimension that is not a broadcast dimension");
+    // The dimensions of the result are the batching dimensions, then those that the first operand keeps.
     SmallVector<int64_t> kept(lhsBatch);
     for (int64_t dim = 0, e = cast<ShapedType>(op.getLhs().getType()).getRank(); dim != e; ++dim)
       if (!llvm::is_contained(lhsBatch, dim) && !llvm::is_contained(numbers.getLhsContractingDimensions(), dim))
@@ -97,10 +97,10 @@ struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
   }
 };
 
-/// Input:  dot_general(q : 12x1x64, multiply(transpose(reshape(broadcast_in_dim(k : 4x1000x64) : 4x3x1000x64) : 12x1000x64), number))
-/// Output: reshape(dot_general(reshape(q) : 4x3x64, transpose(multiply(k, number)))): heads that share keys are rows of one product, and the
-///         keys, or values, are neither repeated nor turned
-/// Leaves alone several rows per head, which attention finds as they are, and one group only: that product has no batching dimension.
+/// Input:  dot_general(q : 12x1x64, multiply(transpose(reshape(broadcast_in_dim(k : 4x1000x64) : 4x3x1000x64) : 12x1000x64), scalar))
+/// Output: reshape(dot_general(reshape(q) : 4x3x64, transpose(multiply(k, scalar)))): heads that share keys become rows of one contraction, and the
+///         keys, or values, are neither repeated nor transposed in memory
+/// Leaves alone several rows per head, which the attention emitter recognizes, and a single group, whose contraction has no batching dimension.
 struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
@@ -112,7 +112,7 @@ struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
     if (numbers.getLhsBatchingDimensions() != ArrayRef<int64_t>{0} || numbers.getRhsBatchingDimensions() != ArrayRef<int64_t>{0} ||
         numbers.getLhsContractingDimensions() != ArrayRef<int64_t>{2} || isa<quant::QuantizedType>(rhs.getElementType()))
       return rewriter.notifyMatchFailure(op, "heads are not the first dimension, or quantized");
-    // From the factor back to what is repeated: transposes within a head and products with a number change places with repeating.
+    // The search goes from the operand back to the broadcast: transposes within a head and multiplications by a scalar commute with the broadcast.
     SmallVector<Operation *> between;
     Value value = op.getRhs();
     SplatElementsAttr number;
@@ -126,9 +126,9 @@ struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
     auto reshape = value.getDefiningOp<ReshapeOp>();
     auto repeated = reshape ? reshape.getOperand().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
     if (!repeated || !reshape->hasOneUse())
-      return rewriter.notifyMatchFailure(op, "nothing repeated");
+      return rewriter.notifyMatchFailure(op, "no broadcast");
     auto merged = cast<RankedTensorType>(reshape.getType()), whole = cast<RankedTensorType>(repeated.getType()), once = cast<RankedTensorType>(repeated.getOperand().getType());
-    // Dimensions of size one do not count: sequences and groups of heads, the heads of a group, two dimensions within a head.
+    // Unit dimensions are ignored; what is left are the groups of heads, the heads of a group, and two dimensions within a head.
     SmallVector<int64_t> sizes, places;
     for (auto [dim, size] : llvm::enumerate(whole.getShape()))
       if (size != 1)
@@ -143,11 +143,11 @@ struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
     int64_t groups = merged.getDimSize(0) / heads;
     places.erase(places.begin() + inner - 1);
     if (kept != places)
-      return rewriter.notifyMatchFailure(op, "something else is repeated than heads");
+      return rewriter.notifyMatchFailure(op, "a dimension other than the heads is broadcast");
 
     Location loc = op.getLoc();
     Value factor = ReshapeOp::create(rewriter, loc, merged.clone({groups, sizes[inner], sizes[inner + 1]}), repeated.getOperand());
-    // Numbers first, so that the product's kernel reads what is turned as it lies.
+    // Multiplications by scalars come first, so that the contraction's kernel reads the transposed operand in place.
     for (Operation *step : llvm::reverse(between))
       if (auto product = dyn_cast<MulOp>(step); product && matchPattern(product->getOperand(1), m_Constant(&number)))
         factor = MulOp::create(rewriter, loc, factor, ConstantOp::create(rewriter, loc, number.resizeSplat(cast<ShapedType>(factor.getType()))));
@@ -163,21 +163,21 @@ struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
 };
 
 /// Input:  dot_general(a, b) that contracts nothing, and perhaps a transpose behind it
-/// Output: multiply(broadcast_in_dim(a), broadcast_in_dim(b)), in the transpose's order: fused as what stands element by element is
-/// Leaves alone what converts its operands, algorithms, numbers of one bit.
+/// Output: multiply(broadcast_in_dim(a), broadcast_in_dim(b)), in the order of the transpose: it is fused as elementwise operations are
+/// Leaves alone contractions that convert their operands, that name an algorithm, and those of i1.
 struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
     DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
     auto type = dyn_cast<RankedTensorType>(op.getType());
     if (!numbers.getLhsContractingDimensions().empty() || op.getAlgorithm() || !type || !type.hasStaticShape())
-      return rewriter.notifyMatchFailure(op, "sums, an algorithm, or dynamic");
+      return rewriter.notifyMatchFailure(op, "a contracted dimension, an algorithm, or a dynamic shape");
     Type element = type.getElementType();
     bool isNumber = isa<FloatType>(element) || (isa<IntegerType>(element) && element.getIntOrFloatBitWidth() > 1);
     auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(op.getRhs().getType());
     if (!isNumber || !lhs || !rhs || !lhs.hasStaticShape() || !rhs.hasStaticShape() || lhs.getElementType() != element || rhs.getElementType() != element)
       return rewriter.notifyMatchFailure(op, "other types than the result's, or dynamic");
-    // The result has the batching dimensions first, then the rest of the first operand, then the rest of the second one.
+    // The dimensions of the result are the batching dimensions, the rest of the first operand's, then the rest of the second operand's.
     int64_t next = numbers.getLhsBatchingDimensions().size();
     auto places = [&](RankedTensorType operand, ArrayRef<int64_t> batch) {
       SmallVector<int64_t> found(operand.getRank());
@@ -220,7 +220,7 @@ struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
   }
 };
 
-/// The one number that `value` repeats, as a tensor of rank 0; null if it is not made so.
+/// Returns the scalar, as a tensor of rank 0, whose broadcast `value` is; null if `value` is not a broadcast of a scalar.
 Value repeatedNumber(OpBuilder &b, Value value) {
   if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
     return cast<ShapedType>(broadcast.getOperand().getType()).getRank() == 0 ? broadcast.getOperand() : Value();
@@ -231,28 +231,28 @@ Value repeatedNumber(OpBuilder &b, Value value) {
   return ConstantOp::create(b, value.getLoc(), number.resizeSplat(RankedTensorType::get({}, type.getElementType())));
 }
 
-/// Input:  dot_general(a, b), where a repeats one number   // ones: the gradient of a loss that adds up everything
-/// Output: broadcast_in_dim(sum of multiply(a's number, b) along the contracted dimensions); a and b change places where b repeats one
-/// Sums of bf16 and f16 are made in f32, as a product makes them.
-/// Leaves alone products that contract nothing, algorithms, run-time shapes, results whose dimensions would come in another order.
+/// Input:  dot_general(a, b), where a is a broadcast of a scalar   // ones: the gradient of a loss that is a sum
+/// Output: broadcast_in_dim(reduce of multiply(a's scalar, b) along the contracted dimensions); likewise where b is the broadcast
+/// Sums of bf16 and f16 are computed in f32, as a contraction computes them.
+/// Leaves alone contractions without contracted dimensions, algorithms, dynamic shapes, results whose dimensions would be transposed.
 struct DotOfOneNumber : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
     DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
     auto type = dyn_cast<RankedTensorType>(op.getType()), lhs = dyn_cast<RankedTensorType>(op.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(op.getRhs().getType());
     if (numbers.getLhsContractingDimensions().empty() || op.getAlgorithm() || !type || !lhs || !rhs || !type.hasStaticShape() || !lhs.hasStaticShape() || !rhs.hasStaticShape())
-      return rewriter.notifyMatchFailure(op, "no sums, an algorithm, or dynamic");
+      return rewriter.notifyMatchFailure(op, "no contracted dimension, an algorithm, or a dynamic shape");
     Type element = type.getElementType(), factors = lhs.getElementType(), sums = element.isBF16() || element.isF16() ? rewriter.getF32Type() : element;
     bool isFloat = (sums.isF32() || sums.isF64()) && (factors == sums || factors.isBF16() || factors.isF16());
     bool isInteger = isa<IntegerType>(sums) && isa<IntegerType>(factors) && factors.getIntOrFloatBitWidth() > 1 && factors.getIntOrFloatBitWidth() <= sums.getIntOrFloatBitWidth();
     if (!(isFloat || isInteger) || rhs.getElementType() != factors || type.getEncoding() || lhs.getEncoding() || rhs.getEncoding())
-      return rewriter.notifyMatchFailure(op, "types that neither factors nor sums are made of here");
+      return rewriter.notifyMatchFailure(op, "element types that are not supported for operands or sums");
     int64_t batches = numbers.getLhsBatchingDimensions().size(), lhsKept = lhs.getRank() - batches - numbers.getLhsContractingDimensions().size();
     for (bool isLeft : {true, false}) {
       Value other = isLeft ? op.getRhs() : op.getLhs();
       ArrayRef<int64_t> batch = isLeft ? numbers.getRhsBatchingDimensions() : numbers.getLhsBatchingDimensions();
       ArrayRef<int64_t> contract = isLeft ? numbers.getRhsContractingDimensions() : numbers.getLhsContractingDimensions();
-      // Where the dimensions that `other` keeps stand in the result: a broadcast does not change their order.
+      // `dims` are the dimensions of the result that belong to those that `other` keeps: a broadcast does not change their order.
       SmallVector<int64_t> dims;
       int64_t next = isLeft ? batches + lhsKept : batches;
       for (int64_t dim = 0, rank = cast<RankedTensorType>(other.getType()).getRank(); dim != rank; ++dim)
@@ -273,20 +273,20 @@ struct DotOfOneNumber : OpRewritePattern<DotGeneralOp> {
       rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, type, sum, dims);
       return success();
     }
-    return rewriter.notifyMatchFailure(op, "no operand that repeats one number, or the result would be transposed");
+    return rewriter.notifyMatchFailure(op, "no operand that is a broadcast of a scalar, or the result would be transposed");
   }
 };
 
-/// Input:  transpose(dot_general(g, x))   // 128x64, 128x512 by their rows, as jax.grad writes a weight's gradient: 64x512 -> 512x64
+/// Input:  transpose(dot_general(g, x))   // 128x64, 128x512 contracted along their rows, as jax.grad writes a weight's gradient: 64x512 -> 512x64
 /// Output: dot_general(x, g)
-/// Leaves alone a product that others read as it is, and one whose second factor would have to be packed along its rows instead of across:
-/// turning the factor costs as much as turning the result.
+/// Leaves alone a contraction with other users, and one whose second operand would have to be packed along its rows instead of its columns:
+/// transposing the operand costs as much as transposing the result.
 struct TransposeOfDot : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
     auto dot = op.getOperand().getDefiningOp<DotGeneralOp>();
     if (!dot || !dot->hasOneUse())
-      return rewriter.notifyMatchFailure(op, "no product, or one that others read");
+      return rewriter.notifyMatchFailure(op, "no contraction, or one with other users");
     auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(dot.getRhs().getType());
     if (!lhs || !rhs || isa<quant::QuantizedType>(lhs.getElementType()) || isa<quant::QuantizedType>(rhs.getElementType()) || dot.getAlgorithmAttr())
       return rewriter.notifyMatchFailure(op, "unranked, quantized, or an algorithm that names its sides");
@@ -299,7 +299,7 @@ struct TransposeOfDot : OpRewritePattern<TransposeOp> {
     SmallVector<int64_t> lhsOrder, rhsOrder, turned;
     for (int64_t dim : op.getPermutation().take_front(batches)) {
       if (dim >= batches)
-        return rewriter.notifyMatchFailure(op, "a batching dimension does not stay in front");
+        return rewriter.notifyMatchFailure(op, "a batching dimension would not be among the first dimensions");
       lhsOrder.push_back(lhsBatch[dim]);
       rhsOrder.push_back(rhsBatch[dim]);
     }
@@ -308,10 +308,10 @@ struct TransposeOfDot : OpRewritePattern<TransposeOp> {
     for (int64_t dim = 0; dim != lhsKept; ++dim)
       turned.push_back(batches + dim);
     if (lhsKept == 0 || rhsKept == 0 || op.getPermutation().drop_front(batches) != ArrayRef(turned))
-      return rewriter.notifyMatchFailure(op, "the two factors' dimensions do not change places as they are");
+      return rewriter.notifyMatchFailure(op, "the dimensions of the two operands do not swap as two blocks");
     auto alongRows = [](RankedTensorType type, ArrayRef<int64_t> contract) { return llvm::is_contained(contract, type.getRank() - 1); };
     if (alongRows(lhs, lhsContract) && !alongRows(rhs, rhsContract))
-      return rewriter.notifyMatchFailure(op, "the second factor would be packed along its rows");
+      return rewriter.notifyMatchFailure(op, "the second operand would be packed along its rows");
     auto swapped = DotDimensionNumbersAttr::get(rewriter.getContext(), rhsOrder, lhsOrder, rhsContract, lhsContract);
     ArrayAttr precision = dot.getPrecisionConfigAttr();
     if (precision && precision.size() == 2)
@@ -404,15 +404,15 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
   }
 };
 
-/// Operations followed from a value to a product: an expanded erf has 60, most of them near to it through some operand. Unit: operations. Source:
-/// judgement, not measured alone.
+/// Operations that are visited from a value back to a contraction: an expanded erf has 60, most of them near the contraction through some operand.
+/// Unit: operations. Source: judgement, not measured alone.
 constexpr unsigned kMaxStepsToProduct = 128;
 
-/// Whether `value` is a product without batching dimensions, or elementwise operations on one and on what their shapes repeat.
+/// Returns true if `value` is a contraction without batching dimensions, or elementwise operations on one and on broadcasts of smaller values.
 bool isOfProduct(Value value) {
   SmallVector<Operation *> open{value.getDefiningOp()};
   SmallPtrSet<Operation *, 16> seen;
-  // The nearest ones first: what was flattened before has an operand that is nearly the product.
+  // The search is breadth first, because a value that was flattened before has an operand that is close to the contraction.
   for (unsigned next = 0; next != open.size() && next != kMaxStepsToProduct; ++next) {
     Operation *op = open[next];
     if (!op || !seen.insert(op).second)
@@ -429,8 +429,8 @@ bool isOfProduct(Value value) {
 }
 
 /// Input:  add(reshape(dot_general(a, b) : 1024x96) : 64x16x96, broadcast_in_dim(bias : 96))
-/// Output: reshape(add(dot_general(a, b), broadcast_in_dim(bias : 96) : 1024x96)): the product's kernel adds the bias
-/// Leaves alone reshapes that change more than how rows are counted, and other operands than those, numbers and rows that are repeated.
+/// Output: reshape(add(dot_general(a, b), broadcast_in_dim(bias : 96) : 1024x96)): the addition becomes an epilogue of the contraction's kernel
+/// Leaves alone reshapes that divide more than the rows, and operands other than those, scalars and broadcasts of one row.
 struct ElementwiseOfReshapedProduct : RewritePattern {
   ElementwiseOfReshapedProduct(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -454,22 +454,22 @@ struct ElementwiseOfReshapedProduct : RewritePattern {
         return rewriter.notifyMatchFailure(op, "an operand of another shape");
       if (auto reshape = operand.getDefiningOp<ReshapeOp>()) {
         if (cast<RankedTensorType>(reshape.getOperand().getType()).getShape() != ArrayRef(shape) || !isOfProduct(reshape.getOperand()))
-          return rewriter.notifyMatchFailure(op, "a reshape of something else than rows of a product");
+          return rewriter.notifyMatchFailure(op, "a reshape that does not divide the rows of a contraction");
         hasProduct = true;
         operands.push_back(reshape.getOperand());
       } else if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>()) {
         ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
         if (!dims.empty() && dims != ArrayRef<int64_t>{type.getRank() - 1})
-          return rewriter.notifyMatchFailure(op, "a broadcast of more than columns");
+          return rewriter.notifyMatchFailure(op, "a broadcast of more than one row");
         operands.push_back(operand);
       } else if (matchPattern(operand, m_Constant(&number)) && number.isSplat()) {
         operands.push_back(operand);
       } else {
-        return rewriter.notifyMatchFailure(op, "an operand that is neither of a product nor the same for all rows");
+        return rewriter.notifyMatchFailure(op, "an operand that is neither computed from a contraction nor equal for all rows");
       }
     }
     if (!hasProduct)
-      return rewriter.notifyMatchFailure(op, "no product");
+      return rewriter.notifyMatchFailure(op, "no contraction");
     for (Value &operand : operands) {
       auto tensor = cast<RankedTensorType>(operand.getType());
       DenseElementsAttr number;

@@ -156,7 +156,7 @@ struct ReshapeOfBroadcast : OpRewritePattern<ReshapeOp> {
       if (at == kept->end())
         lost.push_back(int64_t(i));
     }
-    // What has one element only may stand for a dimension beside it that is new.
+    // A unit dimension of the operand may become a neighbouring dimension that the broadcast adds.
     for (int64_t i : lost) {
       int64_t behind = llvm::lower_bound(*kept, broadcast.getBroadcastDimensions()[i]) - kept->begin();
       for (int64_t d : {behind, behind - 1})
@@ -182,7 +182,7 @@ struct SliceOfSlice : OpRewritePattern<SliceOp> {
       int64_t stride = inner.getStrides()[i];
       strides.push_back(stride * op.getStrides()[i]);
       start.push_back(inner.getStartIndices()[i] + op.getStartIndices()[i] * stride);
-      // One past the last element that is taken; equal to the start if there is none.
+      // `last` is one past the last element that the slice reads, or the start if it reads none.
       int64_t count = typeOf(op).getDimSize(i);
       limit.push_back(count == 0 ? start.back() : start.back() + (count - 1) * strides.back() + 1);
     }
@@ -220,7 +220,7 @@ struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
 };
 
 /// Input:  slice(broadcast_in_dim(x)) where x is repeated     Output: broadcast_in_dim(x), smaller
-/// Of one position of a short last dimension: broadcast_in_dim(slice(x)). Leaves alone a slice of other dimensions that x has.
+/// Of one position of a short last dimension: broadcast_in_dim(slice(x)). Leaves alone a slice of other dimensions of x.
 struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {

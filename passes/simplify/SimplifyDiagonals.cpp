@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SimplifyDiagonals.cpp - Sums of what stands on a diagonal -----------===//
+//===- SimplifyDiagonals.cpp - Rewrite masked sums of a diagonal as slices -===//
 // Input:   reduce(select(iota 0 == iota 1, %x : tensor<8x8xf32>, 0) init: 0) applies add across dimensions = [0]
-// Output:  slice [0:64:9] of reshape %x : tensor<64xf32>, added to 0 (-0.0 stays no zero of its own)
-//          That is how traces and einsum("ii->i") are written; the matrix itself is not read.
-// Leaves alone matrices that one chain of elementwise operations computes for this sum alone: their kernel would no longer share its loop.
+// Output:  slice [0:64:9] of reshape %x : tensor<64xf32>, added to 0 (so that a sum of -0.0 is still 0)
+//          Traces and einsum("ii->i") are written this way; the elements beside the diagonal are not read any more.
+// Leaves alone matrices that one chain of elementwise operations computes for this sum alone: the sum shares their kernel's loop already.
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -21,7 +21,7 @@ bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat()) ? !matchPattern(value, m_NegZeroFloat()) : false;
 }
 
-/// The two dimensions whose positions `predicate` compares; nothing else decides about an element.
+/// Returns the two dimensions whose indices `predicate` compares, if it depends on nothing else.
 std::optional<std::pair<int64_t, int64_t>> diagonalOf(Value predicate) {
   ArrayRef<int64_t> dims;
   auto broadcast = predicate.getDefiningOp<BroadcastInDimOp>();
@@ -40,7 +40,7 @@ std::optional<std::pair<int64_t, int64_t>> diagonalOf(Value predicate) {
   int64_t p = first.getIotaDimension(), q = second.getIotaDimension();
   auto type = cast<ShapedType>(predicate.getType());
   auto element = dyn_cast<IntegerType>(cast<ShapedType>(first.getType()).getElementType());
-  // Square, and every position has a number of its own.
+  // The matrix must be square, and the index type must represent every index.
   if (p == q || !type.hasStaticShape() || type.getDimSize(p) != type.getDimSize(q) || !element || element.getWidth() < 16 ||
       type.getDimSize(p) > (int64_t(1) << 15))
     return std::nullopt;
@@ -63,20 +63,20 @@ struct SumOfDiagonal : OpRewritePattern<ReduceOp> {
     auto select = op.getInputs()[0].getDefiningOp<SelectOp>();
     auto type = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());
     if (!select || !type || !type.hasStaticShape() || type.getEncoding() || !isZero(select.getOnFalse()) || !isZero(op.getInitValues()[0]))
-      return rewriter.notifyMatchFailure(op, "nothing selected, or something else than zeros around it");
+      return rewriter.notifyMatchFailure(op, "not a select between the matrix and zeros");
     if (cast<ShapedType>(op.getResult(0).getType()).getElementType() != type.getElementType())
-      return rewriter.notifyMatchFailure(op, "added up in another type");
+      return rewriter.notifyMatchFailure(op, "the sum has another element type");
     auto dims = diagonalOf(select.getPred());
     if (!dims || dims->second != dims->first + 1)
       return rewriter.notifyMatchFailure(op, "no diagonal of neighbouring dimensions");
     auto [p, q] = *dims;
     bool hasFirst = llvm::is_contained(op.getDimensions(), p), hasSecond = llvm::is_contained(op.getDimensions(), q);
     if (!hasFirst && !hasSecond)
-      return rewriter.notifyMatchFailure(op, "the diagonal stays where it is");
+      return rewriter.notifyMatchFailure(op, "the reduced dimension is not one of the diagonal's");
     Value x = select.getOnTrue();
     Operation *source = x.getDefiningOp();
     if (source && x.hasOneUse() && source->hasTrait<OpTrait::Elementwise>())
-      return rewriter.notifyMatchFailure(op, "computed for this sum alone");
+      return rewriter.notifyMatchFailure(op, "the matrix is computed for this sum alone");
 
     Location loc = op.getLoc();
     int64_t size = type.getDimSize(p);

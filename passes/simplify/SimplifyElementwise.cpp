@@ -14,7 +14,7 @@ namespace {
 
 Type elementOf(Value value) { return cast<ShapedType>(value.getType()).getElementType(); }
 
-/// The one float that all elements of `value` are.
+/// Returns the value of all elements if `value` is a float splat.
 std::optional<APFloat> floatSplat(Value value) {
   DenseElementsAttr elements;
   if (!isa<FloatType>(elementOf(value)) || !matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
@@ -30,7 +30,7 @@ std::optional<APInt> intSplat(Value value) {
 bool isConstant(Value value) { return matchPattern(value, m_Constant()); }
 
 /// Input:  (x + c1) + c2, c1 and c2 constants     Output: x + (c1 + c2)
-/// Only integers, booleans, and the operations that do not round.
+/// Applies to integers, booleans, and operations that do not round.
 template <typename OpTy>
 struct Reassociate : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -184,7 +184,7 @@ struct CompareConstantLeft : OpRewritePattern<CompareOp> {
 };
 
 /// Input:  not(compare LT, a, b)      Output: compare GE, a, b
-/// Leaves alone the order of floats, where NaN is neither.
+/// Leaves alone LT, LE, GT and GE of floats: with a NaN both the comparison and its inverse are false.
 struct NotOfCompare : OpRewritePattern<NotOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(NotOp op, PatternRewriter &rewriter) const override {
@@ -204,7 +204,7 @@ struct NotOfCompare : OpRewritePattern<NotOp> {
   }
 };
 
-/// Every value of `from` is exactly one of `to`.
+/// Returns true if `to` represents every value of `from` exactly.
 bool widens(Type from, Type to) {
   if (from == to)
     return true;
@@ -238,7 +238,7 @@ struct ConvertOfWidening : OpRewritePattern<ConvertOp> {
   }
 };
 
-/// A broadcast of a scalar: one value everywhere.
+/// Returns the scalar whose broadcast `value` is, or null.
 Value scalarBehind(Value value) {
   if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
     if (cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0)
@@ -273,7 +273,7 @@ struct ElementwiseOfScalars : RewritePattern {
       scalars.push_back(scalar);
     }
     if (!anyBroadcast)
-      return rewriter.notifyMatchFailure(op, "constants are the folder's business");
+      return rewriter.notifyMatchFailure(op, "operands are constants, which the folder combines");
     OperationState state(op->getLoc(), op->getName(), scalars, {RankedTensorType::get({}, type.getElementType())},
                          op->getAttrs());
     Operation *scalar = rewriter.create(state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SimplifyIndices.cpp - Wide integers that hold small numbers --------===//
-// Random bits are computed from positions counted in 64 bits, of which kernels then have half as many in a vector: where only the low
-// half is used the counting is done in it, and a high half that is always zero is a constant.
+//===- SimplifyIndices.cpp - Narrow index arithmetic -----------------------===//
+// Random bits are computed from 64-bit positions, of which a vector register holds half as many as of 32-bit ones. Where only the low 32 bits of a
+// position are used, it is computed in 32 bits, and a high half that is always zero becomes a constant.
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -13,14 +13,14 @@ using namespace millrace::stablehlo;
 namespace millrace::simplify {
 namespace {
 
-/// Operations followed to find how large an index can be: a bound of the search. Unit: operations. Source: judgement, not measured alone; commit
-/// 77dbba3 has the figures of the whole change.
+/// Depth of the search for the largest value of an index. Unit: operations. Source: judgement, not measured alone; commit 77dbba3 has the figures of
+/// the whole change.
 constexpr unsigned kMaxIndexDepth = 4;
 
 unsigned widthOf(Value value) { return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth(); }
 bool isOfIntegers(Value value) { return isa<IntegerType>(getElementTypeOrSelf(value.getType())); }
 
-/// The greatest element of a sum of products of positions and constants, none of which is negative or too large for its type.
+/// Returns the largest value of an expression of iotas and nonnegative constants, or none if it is unknown or may exceed its type.
 std::optional<APInt> greatest(Value value, unsigned depth = kMaxIndexDepth) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() == 0 || !isOfIntegers(value))
@@ -44,7 +44,7 @@ std::optional<APInt> greatest(Value value, unsigned depth = kMaxIndexDepth) {
 }
 
 /// Input:  convert(iota : 64 bits) : 32 bits, convert(x + y)     Output: iota : 32 bits, convert(x) + convert(y)
-/// if the numbers are positions: others may have their results in both widths.
+/// Applies to iotas and expressions of them only: the results of other operations may be needed in both widths.
 struct CountInNarrowIntegers : OpRewritePattern<ConvertOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConvertOp op, PatternRewriter &rewriter) const override {
@@ -53,7 +53,7 @@ struct CountInNarrowIntegers : OpRewritePattern<ConvertOp> {
       return rewriter.notifyMatchFailure(op, "not to fewer bits");
     std::optional<APInt> bound = greatest(from);
     if (!bound || bound->ugt(APInt::getSignedMaxValue(widthOf(op.getResult())).zext(160)))
-      return rewriter.notifyMatchFailure(op, "no positions, or too many");
+      return rewriter.notifyMatchFailure(op, "not an expression of iotas and constants, or its values exceed the narrow type");
     if (auto iota = from.getDefiningOp<IotaOp>()) {
       rewriter.replaceOpWithNewOp<IotaOp>(op, op.getType(), iota.getIotaDimension());
       return success();
@@ -78,18 +78,18 @@ struct DropEmptyHighHalf : OpRewritePattern<ShiftRightLogicalOp> {
   LogicalResult matchAndRewrite(ShiftRightLogicalOp op, PatternRewriter &rewriter) const override {
     DenseElementsAttr by;
     if (!matchPattern(op.getRhs(), m_Constant(&by)) || !by.isSplat() || op.getLhs().getType() != op.getType())
-      return rewriter.notifyMatchFailure(op, "not by one number");
+      return rewriter.notifyMatchFailure(op, "the shift amount is not a splat");
     APInt shift = by.getSplatValue<APInt>();
     std::optional<APInt> bound = greatest(op.getLhs());
     if (!bound || (shift.ult(widthOf(op.getResult())) && bound->getActiveBits() > shift.getZExtValue()))
-      return rewriter.notifyMatchFailure(op, "bits are left");
+      return rewriter.notifyMatchFailure(op, "the result is not known to be zero");
     rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(rewriter.getZeroAttr(op.getType())));
     return success();
   }
 };
 
 /// Input:  compare LT, x, 0 with positions x     Output: false; GE: true
-/// JAX counts from the end where an index is negative.
+/// JAX writes this comparison to let negative indices count from the end.
 struct ComparePositions : OpRewritePattern<CompareOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CompareOp op, PatternRewriter &rewriter) const override {
@@ -103,7 +103,7 @@ struct ComparePositions : OpRewritePattern<CompareOp> {
       return rewriter.notifyMatchFailure(op, "not with zero");
     auto type = dyn_cast<RankedTensorType>(op.getType());
     if (!type || !type.hasStaticShape() || !greatest(op.getLhs()))
-      return rewriter.notifyMatchFailure(op, "no positions");
+      return rewriter.notifyMatchFailure(op, "not an expression of iotas and constants");
     rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(DenseElementsAttr::get(type, !isLess)));
     return success();
   }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SimplifyScatter.cpp - Positions that count become dimensions of a batch ===//
+//===- SimplifyScatter.cpp - Turn scatter indices that are iotas into batching dimensions ===//
 // Input:   scatter(%x : tensor<1000x256xf32>, concatenate(iota 0 : tensor<1000x64x1xi32>, %i : tensor<1000x64x1xi32>), %u), both dimensions inserted
 // Output:  scatter(%x, %i, %u), input_batching_dims = [0], scatter_indices_batching_dims = [0]
-//          x.at[arange(n)[:, None], i].set(u), put_along_axis: every row is written by its own updates only, so that threads can share them.
-// Leaves alone positions that are not those of a dimension as long as the operand's, scatters without another index.
+//          JAX writes x.at[arange(n)[:, None], i].set(u) and PyTorch put_along_axis this way. Every row is updated by its own updates only, so that
+//          threads can share the rows.
+// Leaves alone iotas that are shorter or longer than the operand's dimension, and scatters without another index.
 //
 // Input:   scatter(%x : tensor<200x220xf32>, dense<1> : tensor<2xi32>, %u : tensor<199x219xf32>) { add }
 // Output:  dynamic_update_slice(%x, add(slice(%x) [1:200, 1:220], %u), 1, 1)
-//          x.at[1:, 1:].add(u): one window at a known place. What makes %u is computed where it is added, in vectors, on all threads.
-// Leaves alone windows that are partly outside of %x, combiners of several operations, and of few elements: one kernel updates those.
+//          x.at[1:, 1:].add(u): one window at a constant position. Its updates are computed where they are added, in vectors, by all threads.
+// Leaves alone windows that are partly outside of %x, combiners of several operations, and small windows, which one kernel updates.
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -21,13 +22,13 @@ using namespace millrace::stablehlo;
 namespace millrace::simplify {
 namespace {
 
-/// The one dimension, longer than 1, whose position every element of `value` is; -1 if there is none.
+/// Returns the dimension of size above 1 whose index every element of `value` equals; -1 if there is none.
 int64_t countedDimension(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() == 0 || !isa<IntegerType>(type.getElementType()))
     return -1;
   if (auto iota = value.getDefiningOp<IotaOp>()) {
-    // In too few bits it begins anew.
+    // An iota of too few bits wraps around.
     int64_t bits = type.getElementTypeBitWidth(), last = type.getDimSize(iota.getIotaDimension()) - 1;
     return bits >= 64 || last < int64_t(1) << (bits - 1) ? iota.getIotaDimension() : -1;
   }
@@ -71,7 +72,7 @@ struct BatchOfScatter : OpRewritePattern<ScatterOp> {
     auto join = op.getScatterIndices().getDefiningOp<ConcatenateOp>();
     int64_t vectorDim = numbers.getIndexVectorDim();
     if (!join || int64_t(join.getDimension()) != vectorDim || join->getNumOperands() < 2)
-      return rewriter.notifyMatchFailure(op, "no joined indices");
+      return rewriter.notifyMatchFailure(op, "the indices are not a concatenation");
     auto inputType = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());
     if (!inputType || !inputType.hasStaticShape() || inputType.getEncoding())
       return rewriter.notifyMatchFailure(op, "unknown sizes");
@@ -87,7 +88,7 @@ struct BatchOfScatter : OpRewritePattern<ScatterOp> {
         return drop(op, join, place, component, dim, rewriter);
       component += width;
     }
-    return rewriter.notifyMatchFailure(op, "no index counts");
+    return rewriter.notifyMatchFailure(op, "no index is an iota along a dimension");
   }
 
   static LogicalResult drop(ScatterOp op, ConcatenateOp join, unsigned place, int64_t component, int64_t dim, PatternRewriter &rewriter) {
@@ -112,7 +113,7 @@ struct BatchOfScatter : OpRewritePattern<ScatterOp> {
   }
 };
 
-/// The one operation of `body`, element by element, of both its arguments; `body` may also return the update alone: then null.
+/// Returns the single elementwise operation of `body` that combines both arguments; null if `body` returns the update unchanged.
 FailureOr<Operation *> combinerOfElements(Region &body, Type element) {
   Block &block = body.front();
   Value returned = block.getTerminator()->getOperand(0);
@@ -129,8 +130,8 @@ FailureOr<Operation *> combinerOfElements(Region &body, Type element) {
   return combine;
 }
 
-/// A smaller window that is combined with what it meets stays a scatter: reading, combining and updating a slice would cost more. Unit: elements of
-/// the window. Source: judgement, not measured alone.
+/// A smaller window with a combiner stays a scatter: reading a slice, combining and updating it costs more. Unit: elements of the window. Source:
+/// judgement, not measured alone.
 constexpr int64_t kMinUpdatedWindow = 64;
 
 struct WindowOfScatter : OpRewritePattern<ScatterOp> {
@@ -147,12 +148,12 @@ struct WindowOfScatter : OpRewritePattern<ScatterOp> {
     DenseIntElementsAttr place;
     if (!numbers.getInputBatchingDims().empty() || !matchPattern(op.getScatterIndices(), m_Constant(&place)) ||
         place.getNumElements() != int64_t(numbers.getScatterDimsToOperandDims().size()))
-      return rewriter.notifyMatchFailure(op, "no single window at a known place");
+      return rewriter.notifyMatchFailure(op, "not a single window at a constant position");
     FailureOr<Operation *> combine = combinerOfElements(op.getUpdateComputation(), inputType.getElementType());
     if (failed(combine))
       return rewriter.notifyMatchFailure(op, "combines by several operations");
     if (*combine && updateType.getNumElements() < kMinUpdatedWindow)
-      return rewriter.notifyMatchFailure(op, "few elements are combined");
+      return rewriter.notifyMatchFailure(op, "the window is too small to pay");
 
     SmallVector<int64_t> starts(inputType.getRank(), 0), ends;
     bool isUnsigned = place.getElementType().isUnsignedInteger();

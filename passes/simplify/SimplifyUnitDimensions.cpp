@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SimplifyUnitDimensions.cpp - Shapes in which operations share kernels ===//
-// Fusion compares shapes: operations that only differ by dimensions of size one, by how a dimension is divided, or by a component that is
-// sliced from a short last dimension, get one shape here.
+//===- SimplifyUnitDimensions.cpp - Give operations that can share a kernel one shape ===//
+// Fusion compares shapes. Operations whose shapes differ only by unit dimensions, by a dimension that is divided, or by a component that is sliced
+// from a short last dimension get one shape here.
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Elementwise.h"
@@ -14,8 +14,8 @@ using namespace millrace::stablehlo;
 namespace millrace::simplify {
 namespace {
 
-/// Input:  divide(reshape(x: 512 -> 512x1), c)      Output: reshape(divide(x, c)), for operations of any number of such operands
-/// What keeps reduced dimensions as ones (the mean of a row) so has the shape of the reduction until it is broadcast again.
+/// Input:  divide(reshape(x: 512 -> 512x1), c)      Output: reshape(divide(x, c)), for operations with any number of such operands
+/// Operations on a reduction that keeps its reduced dimensions (the mean of a row) so have the shape of the reduction until it is broadcast.
 struct ElementwiseOfUnitReshapes : RewritePattern {
   ElementwiseOfUnitReshapes(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -38,12 +38,12 @@ struct ElementwiseOfUnitReshapes : RewritePattern {
           return rewriter.notifyMatchFailure(op, "a reshape that does more than add unit dimensions, or others than another operand's");
         shape = SmallVector<int64_t>(from);
       } else if (!matchPattern(operand, m_Constant(&number)) || !number.isSplat()) {
-        return rewriter.notifyMatchFailure(op, "an operand is neither a reshape nor one number everywhere");
+        return rewriter.notifyMatchFailure(op, "an operand is neither a reshape nor a splat");
       }
       operands.push_back(reshape ? reshape.getOperand() : operand);
     }
     if (!shape)
-      return rewriter.notifyMatchFailure(op, "constants are the folder's business");
+      return rewriter.notifyMatchFailure(op, "operands are constants, which the folder combines");
     for (Value &operand : operands)
       if (DenseElementsAttr number; matchPattern(operand, m_Constant(&number)) && typeOf(operand).getShape() != ArrayRef(*shape))
         operand = ConstantOp::create(rewriter, op->getLoc(), number.resizeSplat(typeOf(operand).clone(*shape)));
@@ -81,7 +81,7 @@ struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// Input:  slice(reshape(x: 16x1024 -> 16x1024x1))      Output: reshape(slice(x)): as PyTorch cuts the gates of an LSTM
+/// Input:  slice(reshape(x: 16x1024 -> 16x1024x1))      Output: reshape(slice(x)): PyTorch slices the gates of an LSTM this way
 /// Leaves alone an empty slice of such a dimension of size one.
 struct SliceOfUnitReshape : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -155,8 +155,8 @@ struct DividedSlice : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Input:  slices of op(a, b), nothing else, each one position of a short last dimension (x and y of corners of boxes, say)
-/// Output: op(slice(a), slice(b)): what was computed with x and y in turns is computed with vectors of x, and nothing is written in between
+/// Input:  slices of op(a, b), its only users, each one index of a short last dimension (x and y of the corners of boxes, say)
+/// Output: op(slice(a), slice(b)): vectors hold one component instead of interleaved ones, and op's result is not stored
 struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
@@ -170,11 +170,11 @@ struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
     for (Operation *user : made->getUsers()) {
       auto slice = dyn_cast<SliceOp>(user);
       if (!slice || typeOf(slice).getShape().back() != 1)
-        return rewriter.notifyMatchFailure(op, "somebody needs more than one component");
+        return rewriter.notifyMatchFailure(op, "a user reads more than one component");
       taken += typeOf(slice).getNumElements();
     }
     if (taken > whole.getNumElements())
-      return rewriter.notifyMatchFailure(op, "components would be computed again");
+      return rewriter.notifyMatchFailure(op, "a component would be computed several times");
     SmallVector<Value> operands;
     for (Value operand : made->getOperands()) {
       auto type = dyn_cast<RankedTensorType>(operand.getType());
@@ -193,7 +193,7 @@ struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
   }
 };
 
-/// The dimension along which `value` counts its own position, -1 if it is no such counter.
+/// Returns the dimension whose index every element of `value` equals, or -1.
 int64_t countedDimension(Value value) {
   if (auto iota = value.getDefiningOp<IotaOp>())
     return iota.getIotaDimension();
@@ -205,7 +205,7 @@ int64_t countedDimension(Value value) {
     return typeOf(broadcast.getOperand()).getDimSize(inner) == typeOf(broadcast).getDimSize(dim) ? dim : -1;
   }
   if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
-    // Another dimension of size one at the end.
+    // The reshape appends a unit dimension.
     ArrayRef<int64_t> from = typeOf(reshape.getOperand()).getShape(), to = typeOf(reshape).getShape();
     return to.size() == from.size() + 1 && to.back() == 1 && to.drop_back() == from ? countedDimension(reshape.getOperand()) : -1;
   }
@@ -223,7 +223,7 @@ struct GatherAtPosition : OpRewritePattern<GatherOp> {
     if (!joined || static_cast<int64_t>(joined.getDimension()) != last || numbers.getIndexVectorDim() != last || !from.hasStaticShape() ||
         !indices.hasStaticShape() ||
         llvm::any_of(joined.getInputs(), [&](Value part) { return typeOf(part).getDimSize(last) != 1; }))
-      return rewriter.notifyMatchFailure(op, "indices that are not joined from single ones along their last dimension");
+      return rewriter.notifyMatchFailure(op, "the indices are not a concatenation of single indices along the last dimension");
     SmallVector<std::pair<int64_t, int64_t>> batching;
     for (auto [dim, other] : llvm::zip_equal(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
       batching.push_back({dim, other});
@@ -242,7 +242,7 @@ struct GatherAtPosition : OpRewritePattern<GatherOp> {
       }
     }
     if (left.empty() || left.size() == joined.getInputs().size())
-      return rewriter.notifyMatchFailure(op, "no index, or no other one, is the position");
+      return rewriter.notifyMatchFailure(op, "not one index that is an iota and another one that is not");
     llvm::sort(batching);
     SmallVector<int64_t> dims = llvm::to_vector(llvm::make_first_range(batching)), others = llvm::to_vector(llvm::make_second_range(batching));
     Value start = left.front();
@@ -285,7 +285,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
     RankedTensorType from = typeOf(gather.getOperand()), type = typeOf(gather);
     if (!from.hasStaticShape() || !type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
       return rewriter.notifyMatchFailure(op, "dynamic or quantized");
-    // The operand's dimensions that slices have, in the order of the result's offset dimensions.
+    // `sliced` are the operand's dimensions that slices have, in the order of the result's offset dimensions.
     SmallVector<int64_t> sliced, collapsed(numbers.getCollapsedSliceDims()), offsets, shape;
     for (int64_t dim = 0; dim < from.getRank(); ++dim)
       if (!llvm::is_contained(collapsed, dim) && !llvm::is_contained(numbers.getOperandBatchingDims(), dim))
@@ -302,7 +302,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
       shape.push_back(type.getDimSize(dim));
     }
     if (ArrayRef(shape) == type.getShape() || typeOf(op).getShape() != ArrayRef(shape))
-      return rewriter.notifyMatchFailure(op, "other dimensions than those of slices of size one");
+      return rewriter.notifyMatchFailure(op, "the reshape drops dimensions other than the slices' unit dimensions");
     llvm::sort(collapsed);
     auto changed = GatherDimensionNumbersAttr::get(op.getContext(), offsets, collapsed, numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims(),
                                                    numbers.getStartIndexMap(), numbers.getIndexVectorDim());
