@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AssignLayouts.cpp - Images with their channels last ----------------===//
+//===- AssignLayouts.cpp - Choose channels-last orders for images ----------===//
 // Input:   stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], then relu, then pooling
 // Output:  stablehlo.convolution(transpose(%x), transpose(%k)) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f], relu and
-//          pooling of the moved values, transposes where operations that know row-major order only read them
-//          Groups of few channels get them before the image instead: lanes run along its rows.
-// Leaves alone blocks without a convolution that would gain, values of unknown size, quantized values.
+//          pooling of the transposed values, transposes only where operations that require row-major order read them
+//          Groups of few channels have their channels before the image instead, so that lanes run along its rows.
+// Leaves alone blocks without a convolution that would gain, values of dynamic shape, quantized values.
 #include "passes/layout/LayoutPlan.h"
 #include "passes/layout/Passes.h"
 
@@ -53,7 +53,7 @@ private:
     return {value, identityLayout(cast<RankedTensorType>(value.getType()).getRank())};
   }
 
-  /// `value` in the order `layout`, made where it is defined, once.
+  /// Returns `value` in the order `layout`; the transpose is created once, next to the definition.
   Value in(Value value, const Layout &layout) {
     Moved now = current(value);
     if (now.layout == layout)
@@ -197,7 +197,7 @@ private:
     SmallVector<int64_t> dims(positionsOf(op.getDimensionsAttr(), layout).asArrayRef());
     llvm::sort(dims);
     copy.setDimensions(dims);
-    // Dimension d of the operand is dimension d - (number of reduced ones before it) of the result.
+    // Dimension d of the operand is dimension d - (number of reduced dimensions before it) of the result.
     Layout kept;
     for (int64_t dim : layout)
       if (!llvm::is_contained(op.getDimensions(), dim))

@@ -56,7 +56,7 @@ std::optional<Groups> groupsOf(ArrayRef<int64_t> merged, ArrayRef<int64_t> split
 std::optional<SmallVector<int64_t>> commonRefinement(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
   SmallVector<int64_t> refined;
   size_t nextLeft = 0, nextRight = 0;
-  int64_t ofLeft = 1, ofRight = 1; // what is left of the current dimensions
+  int64_t ofLeft = 1, ofRight = 1; // sizes of the current dimensions that are not matched yet
   while (true) {
     if (ofLeft == 1 && ofRight == 1 && nextLeft < left.size() && nextRight < right.size() && left[nextLeft] == 1 && right[nextRight] == 1) {
       refined.push_back(1);

@@ -10,37 +10,37 @@
 
 namespace millrace::layout {
 
-/// groups[d]: the dimensions of the split shape that dimension d of the merged one became.
+/// groups[d] are the dimensions of the split shape into which dimension d of the merged shape was divided.
 using Groups = llvm::SmallVector<llvm::SmallVector<int64_t, 2>>;
 
-/// Null if `split` is not `merged` with some dimensions split (and 1s added), or if a size is not known.
+/// Returns null if `split` is not `merged` with some dimensions divided (and unit dimensions added), or if a size is dynamic.
 std::optional<Groups> groupsOf(llvm::ArrayRef<int64_t> merged, llvm::ArrayRef<int64_t> split);
 
-/// The coarsest shape of which both are merged forms: 64x64x320 and 4096x32x10 give 64x64x32x10. Null if there is none.
+/// Returns the coarsest shape of which both shapes are merged forms: 64x64x320 and 4096x32x10 give 64x64x32x10. Null if there is none.
 std::optional<llvm::SmallVector<int64_t>> commonRefinement(llvm::ArrayRef<int64_t> left, llvm::ArrayRef<int64_t> right);
 
-/// How a reduction of a split shape divides among the merged dimensions.
+/// A reduction of a split shape in two steps: first over whole merged dimensions, then over the rest.
 struct Stages {
-  llvm::SmallVector<int64_t> whole;   ///< merged dimensions that disappear at once
+  llvm::SmallVector<int64_t> whole;   ///< merged dimensions that are reduced first
   llvm::SmallVector<int64_t> partial; ///< split dimensions that are reduced afterwards
 };
 
-/// Null unless whole dimensions of 16 elements or more disappear, and parts of others.
+/// Returns null unless whole dimensions of 16 elements or more are reduced, and parts of others.
 std::optional<Stages> stagesOf(llvm::ArrayRef<int64_t> reduced, llvm::ArrayRef<int64_t> split, llvm::ArrayRef<int64_t> merged);
 
-/// Reductions may be divided in two: the initial value changes nothing, or nothing when it is met twice, and results between the two
-/// are not rounded more than those of one.
+/// Returns true if the reduction may be done in two steps: its initial value is neutral, or combining with it twice gives the same result, and the
+/// intermediate results are not rounded to a smaller type.
 bool isDivisible(stablehlo::ReduceOp op);
 
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 mlir::RankedTensorType withShape(mlir::Type type, llvm::ArrayRef<int64_t> shape);
-/// `value` itself if it has that shape already.
+/// Returns `value` reshaped; `value` itself if it has that shape already.
 mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
-/// The only result of a copy of an elementwise operation on values of another shape.
+/// Returns the only result of a copy of the elementwise operation `op` on operands of another shape.
 mlir::Value computedOn(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<int64_t> shape);
 
-/// Computes what a block does between reshapes to and from another mix of its dimensions on their common refinement, where a
-/// reduction could then be divided.
+/// Computes operations between a reshape to another division of the dimensions and the reshape back on the common refinement of both shapes, where
+/// that lets a reduction be done in two steps.
 void refineReshapes(mlir::Block &block);
 
 } // namespace millrace::layout

@@ -13,42 +13,42 @@ using namespace millrace::stablehlo;
 namespace millrace::layout {
 namespace {
 
-/// Fewer output channels do not fill half a vector. Unit: output channels. Source: arithmetic: half of 16 numbers of f32 in 512 bits.
+/// Fewer output channels do not fill half a vector. Unit: output channels. Source: arithmetic: half of the 16 f32 elements of 512 bits.
 constexpr int64_t kMinOutputs = 8;
 /// Fewer input channels are read together with the window's last dimension. Unit: input channels. Source: judgement, not measured alone; commit
 /// 6acceda has the figures of the whole change.
 constexpr int64_t kMinInputs = 8;
-/// Up to so many rows, weights are read as PyTorch keeps them no dearer than in another order. Unit: rows of the product: pixels of all images.
+/// With at most so many rows, weights in PyTorch's order are read as fast as in another order. Unit: rows of the contraction: pixels of all images.
 /// Source: commit 1d8c63d, two threads: conv3x3_1x512x4x4 1.96 to 0.80 ms; the limit itself is judgement.
 constexpr int64_t kMaxRowsInPlace = 1024;
-/// A convolution with windows that step has its layout kept up to so many products per sum: transposing the result would cost more than the products.
-/// Unit: products per sum. Source: commit 1d8c63d: the transpose took 77 % of conv1d10s5; the limit itself is judgement.
+/// A strided convolution keeps its order up to so many products per sum: transposing the result would cost more than the sums. Unit: products per
+/// sum. Source: commit 1d8c63d: the transpose took 77 % of conv1d10s5; the limit itself is judgement.
 constexpr int64_t kMaxShortSum = 16;
-/// The same where windows step by one element: lanes along an image's rows are as good as along channels, and nothing has to be moved. Unit: products
-/// per sum. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+/// The same limit for stride 1: lanes along an image's rows are as good as along channels, and nothing has to be transposed. Unit: products per sum.
+/// Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
 constexpr int64_t kMaxShortSumAlongRows = 40;
-/// Signals of one dimension are one row each: where lanes along it are many, and the weights of enough outputs pass them, that product is as fast as
-/// with the channels last, and moving the result costs a fifth of it up to so many products per sum. Unit: products per sum. Source: commit 508b49a,
-/// xla-run --repeat=200: 80x300 by 256 1.17 to 0.94 ms, two threads; with 512 channels it is 5 % slower.
+/// One-dimensional signals are one row each. Where a row fills many vectors and many output channels share its loads, lanes along the row are as fast
+/// as channels last, and the transpose that is saved is a fifth of the time up to so many products per sum. Unit: products per sum. Source: commit
+/// 508b49a, xla-run --repeat=200: 80x300 by 256 1.17 to 0.94 ms, two threads; with 512 channels it is 5 % slower.
 constexpr int64_t kMaxSumOfSignals = 512;
-/// Fewer do not fill several vectors along the signal. Unit: elements of the result along the signal. Source: judgement, not measured alone; commit
-/// 508b49a has the figures of the whole change.
+/// A shorter result does not fill several vectors along the signal. Unit: elements of the result along the signal. Source: judgement, not measured
+/// alone; commit 508b49a has the figures of the whole change.
 constexpr int64_t kMinStepsOfSignals = 64;
-/// Fewer outputs share too few loads of the signal. Unit: output channels. Source: judgement, not measured alone; commit 508b49a has the figures of
-/// the whole change.
+/// Fewer output channels share too few loads of the signal. Unit: output channels. Source: judgement, not measured alone; commit 508b49a has the
+/// figures of the whole change.
 constexpr int64_t kMinOutputsOfSignals = 64;
 
-/// Fewer are no columns of a matrix product. Unit: output channels of a group. Source: judgement, not measured alone; commit dcaa635 has the figures
-/// of the whole change.
+/// Fewer output channels are too few columns for a matrix product. Unit: output channels of a group. Source: judgement, not measured alone; commit
+/// dcaa635 has the figures of the whole change.
 constexpr int64_t kMinOutputsOfGroup = 4;
-/// The same for factors that are widened on the way, which are slow with fewer columns. Unit: output channels of a group. Source: judgement, not
-/// measured alone; commit dcaa635 has the figures of the whole change.
+/// The same limit for operands that are widened when they are read, which is slow with fewer columns. Unit: output channels of a group. Source:
+/// judgement, not measured alone; commit dcaa635 has the figures of the whole change.
 constexpr int64_t kMinOutputsOfNarrowGroup = 8;
-/// Rows of so many elements are better lanes than few outputs of a group. Unit: elements of a row of the result. Source: judgement, not measured
-/// alone; commit dcaa635 has the figures of the whole change.
+/// A row of so many elements fills vectors better than a group with fewer outputs than kMinOutputsOfNarrowGroup. Unit: elements of a row of the
+/// result. Source: judgement, not measured alone; commit dcaa635 has the figures of the whole change.
 constexpr int64_t kMinRowOfNarrowGroup = 12;
-/// Rows of so many elements are better lanes than almost no outputs of a group. Unit: elements of a row of the result. Source: judgement, not
-/// measured alone; commit dcaa635 has the figures of the whole change.
+/// A row of so many elements fills vectors better than a group with fewer outputs than kMinOutputsOfGroup. Unit: elements of a row of the result.
+/// Source: judgement, not measured alone; commit dcaa635 has the figures of the whole change.
 constexpr int64_t kMinRowOfGroup = 7;
 
 int64_t product(RankedTensorType type, ArrayRef<int64_t> dims) {
@@ -114,7 +114,7 @@ bool isDepthwise(ConvolutionOp op) {
          typeOf(op.getLhs()).getDimSize(dims.getInputFeatureDimension()) == groups;
 }
 
-/// Many sums for every output of a signal whose steps are its innermost dimension.
+/// Returns true for a long signal, stored with its steps innermost, whose outputs are long sums.
 static bool isLongSignal(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   RankedTensorType result = typeOf(op.getResult());
@@ -132,8 +132,8 @@ bool isShort(ConvolutionOp op) {
          (steps ? kMaxShortSum : isLongSignal(op) ? kMaxSumOfSignals : kMaxShortSumAlongRows);
 }
 
-/// Groups of so few channels that their outputs leave most lanes empty, and sums of few products: lanes along rows of the image are full, and
-/// factors are widened as they are read (4x28x28x128 by 3x3, one thread: 64 groups in f32 4.3 to 0.8 ms, in bf16 6.3 to 0.7; 32 in bf16 1.8 to 0.8).
+/// Groups with so few output channels that most lanes would be empty, and with short sums: lanes along rows of the image are full, and operands are
+/// widened when they are read (4x28x28x128 by 3x3, one thread: 64 groups in f32 4.3 to 0.8 ms, in bf16 6.3 to 0.7; 32 in bf16 1.8 to 0.8).
 bool wantsChannelsFirst(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   RankedTensorType result = typeOf(op.getResult()), kernel = typeOf(op.getRhs());
@@ -141,7 +141,7 @@ bool wantsChannelsFirst(ConvolutionOp op) {
   if (groups == 1 || op.getBatchGroupCount() != 1 || result.getRank() < 4 || isPointwise(op) || !isShort(op) ||
       kernel.getDimSize(dims.getKernelInputFeatureDimension()) == 1)
     return false;
-  // Zeros between elements are not read along a row.
+  // A row with inserted zeros cannot be read as a vector.
   if (auto dilation = op.getLhsDilation(); dilation && llvm::any_of(*dilation, [](int64_t d) { return d != 1; }))
     return false;
   int64_t outputs = result.getDimSize(dims.getOutputFeatureDimension()) / groups, row = result.getDimSize(dims.getOutputSpatialDimensions().back());
@@ -163,16 +163,16 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
     };
     int64_t kernelRank = typeOf(op.getRhs()).getRank();
     return ConvolutionLayouts{order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()),
-                              identityLayout(kernelRank), // single elements are read, wherever they are
+                              identityLayout(kernelRank), // single elements are read, so that any order is good
                               order(dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions())};
   }
   RankedTensorType kernel = typeOf(op.getRhs()), result = typeOf(op.getResult());
   if (kernel.getDimSize(dims.getKernelOutputFeatureDimension()) < kMinOutputs)
     return std::nullopt;
   ArrayRef<int64_t> window = dims.getKernelSpatialDimensions();
-  // A gradient of weights sums over what was the batch. Batch and channels come first in PyTorch's order, whatever they are called
-  // here; else the window tells, which is an image then. Channels that are last already are where a forward convolution's are: its window may
-  // be larger than its result, where an image is cut into patches.
+  // A gradient of weights sums over the former batch dimension. In PyTorch's order the first two dimensions are batch and channels, whatever this
+  // convolution calls them; else the window tells, which then is an image. Channels that are last already are where a forward convolution has them,
+  // whose window may be larger than its result, where an image is cut into patches.
   int64_t rank = kernel.getRank();
   bool areFirst = dims.getInputBatchDimension() + dims.getInputFeatureDimension() == 1;
   bool isGradient = areFirst ? dims.getInputBatchDimension() == 1
@@ -189,19 +189,19 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
     llvm::append_range(made.lhs, dims.getInputSpatialDimensions());
     made.lhs.push_back(last);
   }
-  // A kernel of one element is a matrix, and both orders of a matrix are good.
+  // The weights of a pointwise convolution are a matrix, and both orders of a matrix are good.
   bool isGoodKernel = isPointwise(op) || dims.getKernelOutputFeatureDimension() == rank - 1 ||
                       (!isGradient && dims.getKernelInputFeatureDimension() == rank - 1 && kernel.getDimSize(rank - 1) >= kMinInputs);
-  // Outputs first, then inputs, then the window: packing transposes single columns of it, each a run; as a step of its own for
-  // a few rows' sake it would cost more than their product.
+  // With outputs first, then inputs, then the window, packing transposes columns that are contiguous runs. A separate transpose would cost more than
+  // the contraction if that has few rows.
   bool isPackedInPlace = !isGradient && dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == 1 &&
                          llvm::is_sorted(window) && kernel.getDimSize(1) >= kMinInputs && kernel.getElementType().isF32() &&
                          product(result, dims.getOutputSpatialDimensions()) * result.getDimSize(dims.getOutputBatchDimension()) <= kMaxRowsInPlace;
   if (isGoodKernel || isPackedInPlace) {
     made.rhs = identityLayout(rank);
   } else if (!isGradient && dims.getKernelInputFeatureDimension() == 0 && kernel.getDimSize(0) >= kMinInputs) {
-    // Only that dimension moves: blocks are transposed instead of single elements, and what a forward convolution of the same
-    // weights has made is used again.
+    // Only that dimension moves, so that blocks are transposed instead of single elements, and the transposed weights of the forward convolution are
+    // reused.
     made.rhs = identityLayout(rank);
     std::rotate(made.rhs.begin(), made.rhs.begin() + 1, made.rhs.end());
   } else if (kernel.getDimSize(dims.getKernelInputFeatureDimension()) < kMinInputs) {

@@ -12,17 +12,17 @@
 
 namespace millrace::layout {
 
-/// Longer windows' factors do not stay in registers together: for depthwise convolutions, of which PadConvolutions.cpp copies the borders and the row
-/// emitter (lowering/cpu/emitters/rows/RowBlocks.cpp) computes the sums. Unit: elements of a window along a row. Source: judgement, not measured alone;
-/// commit 58a7193 has the figures of the whole change.
+/// The weights of a longer window do not stay in registers together. This applies to depthwise convolutions, whose borders PadConvolutions.cpp copies
+/// and whose sums the row emitter (lowering/cpu/emitters/rows/RowBlocks.cpp) computes. Unit: elements of a window along a row. Source: judgement, not
+/// measured alone; commit 58a7193 has the figures of the whole change.
 inline constexpr int64_t kMaxWindowInRegisters = 7;
 
-/// Dimension i of a moved value is dimension layout[i] of the value.
+/// Dimension i of a transposed value is dimension layout[i] of the value.
 using Layout = llvm::SmallVector<int64_t, 6>;
 
 Layout identityLayout(int64_t rank);
 bool isIdentity(llvm::ArrayRef<int64_t> layout);
-/// Position of every dimension in the moved value.
+/// Returns the position of every dimension in the transposed value.
 Layout inverse(llvm::ArrayRef<int64_t> layout);
 /// values[layout[0]], values[layout[1]], ...
 template <typename T> llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> layout) {
@@ -32,30 +32,30 @@ template <typename T> llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, ll
   return result;
 }
 mlir::RankedTensorType permuted(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> layout);
-/// transpose, or a reshape where only dimensions of size one move; `value` itself if nothing does.
+/// Returns a transpose of `value`, or a reshape where only unit dimensions move; `value` itself if the order stays.
 mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> permutation);
 
-/// A tensor whose dimensions have an order worth choosing: three or more, all known.
+/// Returns true for a tensor of static shape and rank 3 or more: matrices have no order worth choosing.
 bool hasLayout(mlir::Value value);
 int64_t bytesOf(mlir::Value value);
 
-/// The orders of a convolution's operands and result.
+/// The dimension orders of a convolution's operands and result.
 struct ConvolutionLayouts {
   Layout lhs, rhs, result;
 };
 
-/// What suits the kernels: channels last, but before the image for groups of few of them; for gradients of weights (the window is an image) what was
-/// the batch is last in the left operand. Null if nothing would be gained.
+/// Returns the orders that suit the kernels: channels last, but before the image for groups of few channels; for gradients of weights (the window is
+/// an image) the former batch dimension last in the left operand. Null if the convolution gains nothing from another order.
 std::optional<ConvolutionLayouts> preferredLayouts(stablehlo::ConvolutionOp op);
-/// Groups of few channels: lanes along an image's rows are better.
+/// Returns true for groups of few channels, where lanes along an image's rows are better.
 bool wantsChannelsFirst(stablehlo::ConvolutionOp op);
-/// The window has one element: a matrix product, good in any order.
+/// Returns true if the window has one element: the convolution is a matrix product, fast in any order.
 bool isPointwise(stablehlo::ConvolutionOp op);
-/// One input channel and one window per output channel: no product of matrices.
+/// Returns true if every output channel reads one input channel: such a convolution is no matrix product.
 bool isDepthwise(stablehlo::ConvolutionOp op);
-/// Few products per sum: the result is most of what is read and written, and any order of it is good.
+/// Returns true if each sum has few products: the result then is most of what is read and written, and any order of it is good.
 bool isShort(stablehlo::ConvolutionOp op);
-/// The dimension numbers of `op` after its operands and its result were moved.
+/// Returns the dimension numbers of `op` after its operands and its result were transposed.
 stablehlo::ConvDimensionNumbersAttr movedNumbers(stablehlo::ConvDimensionNumbersAttr numbers, const ConvolutionLayouts &layouts);
 
 } // namespace millrace::layout

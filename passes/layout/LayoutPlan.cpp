@@ -19,12 +19,12 @@ bool isScalar(Value value) {
   return type && type.getRank() == 0;
 }
 
-/// All are tensors with an order or scalars.
+/// Returns true if all values are scalars or tensors that have an order to choose.
 bool areMovable(ValueRange values) {
   return llvm::all_of(values, [](Value value) { return hasLayout(value) || isScalar(value); });
 }
 
-/// Bytes that getting `value` from one order to the other moves.
+/// Returns the bytes that a transpose of `value` from one order to the other moves.
 int64_t bytesMoved(Value value, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   auto type = cast<RankedTensorType>(value.getType());
   auto withoutOnes = [&](ArrayRef<int64_t> layout) {
@@ -81,14 +81,13 @@ LayoutPlan::LayoutPlan(Block &block) {
 }
 
 void LayoutPlan::collectPreferences(Block &block) {
-  // Matrix products, depthwise convolutions and those that sum up a few numbers have no reason of their own to move anything, but go
-  // with the others.
+  // Pointwise, depthwise and short convolutions are fast in any order, so that they ask for no order of their own but follow the others.
   bool isAnyWindow = false, isAnyProduct = false;
   for (auto op : block.getOps<ConvolutionOp>())
     if (auto layouts = preferredLayouts(op)) {
       preferred[op] = *layouts;
       isAnyWindow |= !isPointwise(op);
-      // Steps between windows would leave gaps between the lanes.
+      // Strided windows leave gaps between the lanes along a row.
       if (wantsChannelsFirst(op))
         isAnyProduct |= !isIdentity(layouts->lhs) || !isIdentity(layouts->result);
       else
@@ -138,7 +137,7 @@ void LayoutPlan::choose(Block &block) {
     for (Value operand : op.getOperands())
       if (hasLayout(operand) && (freedom == Freedom::None || operand.getParentBlock() != &block || isa<BlockArgument>(operand)))
         fixed.insert(operand);
-    // What nested regions read.
+    // Values that nested regions read are uses of this operation, too.
     for (Region &region : op.getRegions())
       region.walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())

@@ -9,28 +9,28 @@
 
 namespace millrace::layout {
 
-/// How an operation looks at the order of its operands and results.
+/// Which dimension orders an operation accepts for its operands and results.
 enum class Freedom {
-  None,        ///< row-major, like everything that is not listed here
-  Tied,        ///< any, the same for all tensors of the operation
-  Source,      ///< any for the result: broadcasts, iota, constants of one number
-  Reduction,   ///< any for the operands; the result's follows
-  Transpose,   ///< any on both sides
-  Convolution, ///< any for each of the three tensors
+  None,        ///< row-major only, which holds for all operations that are not listed here
+  Tied,        ///< any order that all its operands and results share
+  Source,      ///< any order for the result: broadcast, iota, splat constant
+  Reduction,   ///< any order for the operands, which determines that of the result
+  Transpose,   ///< any order for operand and result
+  Convolution, ///< any order for each of the two operands and the result
 };
 
 Freedom freedomOf(mlir::Operation *op);
-/// A constant of one number: it costs nothing in any order.
+/// Returns true for a splat constant, which costs nothing in any order.
 bool isNumber(mlir::Value value);
-/// The operands and results of a Tied operation or a Reduction that have one order, without numbers.
+/// Returns the operands and results of a Tied operation or a Reduction that share one order, splat constants excepted.
 llvm::SmallVector<mlir::Value> tiedValues(mlir::Operation *op);
 
-/// The orders of one block's values. Values that Tied operations connect have one order: of those that convolutions of the block
-/// ask for and the row-major one, the order with the fewest bytes to transpose at operations that want another.
+/// The dimension orders of one block's values. Values that Tied operations connect share one order: of the row-major order and those that
+/// convolutions of the block prefer, the one with the fewest bytes to transpose where a neighbouring operation has another.
 class LayoutPlan {
 public:
   explicit LayoutPlan(mlir::Block &block);
-  /// False if everything stays as it is.
+  /// Returns true if some value gets another order.
   bool hasMoves() const { return !preferred.empty(); }
   Layout layoutOf(mlir::Value value) const;
   ConvolutionLayouts layoutsOf(stablehlo::ConvolutionOp op) const;

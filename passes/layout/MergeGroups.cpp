@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MergeGroups.cpp - Statistics of groups of channels ------------------===//
+//===- MergeGroups.cpp - Compute group statistics on unsplit channels ------===//
 // Input:   %g = reshape %x : 8x64x64x320 -> 8x64x64x32x10, elementwise operations on %g, reduce(%g) over dimensions [1, 2, 4]
 // Output:  the elementwise operations on %x, reduce(%x) over dimensions [1, 2] : 8x320, reshape to 8x32x10, reduce over [2].
-//          What belongs to a group (its mean) is written out per channel before it is spread over the images. So images keep one
-//          shape from end to end, everything at an element is one kernel, and vectors run along all channels instead of those of
-//          one group.
-// Leaves alone splits of which no reduction takes whole dimensions beside parts of one, reducers whose initial value counts, small
-// floats (the sums between would be rounded).
+//          Values per group (the mean) are expanded to values per channel before they are broadcast over the images. Images so keep one shape
+//          throughout, all elementwise operations share a kernel, and vectors run along all channels instead of those of one group.
+// Leaves alone splits without a reduction of whole dimensions and parts of others, reductions whose initial value is not neutral, narrow floats
+// (the intermediate sums would be rounded).
 #include "passes/layout/Groups.h"
 #include "passes/layout/Passes.h"
 
@@ -53,7 +52,7 @@ public:
   }
 
 private:
-  /// Some reduction gains from this shape.
+  /// Returns true if some reduction gains from computing on the merged shape.
   bool isWanted(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
     std::pair<std::vector<int64_t>, std::vector<int64_t>> shapes{merged.vec(), split.vec()};
     if (wanted.count(shapes))
@@ -64,7 +63,7 @@ private:
     return true;
   }
 
-  /// What merges a split again.
+  /// Replaces reshapes that merge a split again by the unsplit value.
   static void cancel(ReshapeOp op) {
     ReshapeOp from = splitOf(op.getOperand());
     if (!from || from.getOperand().getType() != op.getType())
@@ -78,7 +77,7 @@ private:
     return reshape && shapeOf(reshape.getOperand()).size() < shapeOf(value).size() ? reshape : nullptr;
   }
 
-  /// `value` of the split shape as one of the merged shape, made without touching all of it; null if there is no way.
+  /// Returns `value` of the split shape in the merged shape, if that needs no pass over all its elements; else null.
   Value mergedOf(OpBuilder &b, Value value, ArrayRef<int64_t> merged, const Groups &groups) {
     if (auto reshape = splitOf(value); reshape && shapeOf(reshape.getOperand()) == merged)
       return reshape.getOperand();
@@ -89,7 +88,7 @@ private:
     auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
     if (!broadcast || cast<RankedTensorType>(broadcast.getOperand().getType()).getNumElements() * 16 > type.getNumElements())
       return {};
-    // The operand without its dimensions of size one, written out for whole groups.
+    // The operand without its unit dimensions is expanded to one value per channel.
     ArrayRef<int64_t> split = shapeOf(value);
     SmallVector<int64_t> sizes, dims, covered, expanded, small, places;
     for (auto [size, dim] : llvm::zip(shapeOf(broadcast.getOperand()), broadcast.getBroadcastDimensions()))
@@ -121,7 +120,7 @@ private:
     return BroadcastInDimOp::create(b, loc, type, one, b.getDenseI64ArrayAttr(covered));
   }
 
-  /// Computes before the split instead of after it.
+  /// Moves the elementwise operation in front of the split.
   void merge(Operation *op) {
     if (op->getNumResults() != 1 || op->getNumOperands() == 0)
       return;
@@ -201,7 +200,7 @@ struct MergeGroups : impl::MergeGroupsPassBase<MergeGroups> {
     getOperation().walk([](Block *block) {
       refineReshapes(*block);
       Merger(*block).run();
-      // A reshape that nobody reads any more would still be a reader of its operand, which fusion then writes out.
+      // An unused reshape would still count as a user of its operand, which fusion would then store.
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
         if (isa<ReshapeOp>(op) && op.use_empty())
           op.erase();

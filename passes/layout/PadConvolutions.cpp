@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PadConvolutions.cpp - Borders as a copy ----------------------------===//
+//===- PadConvolutions.cpp - Copy convolution operands with their padding --===//
 // Input:   stablehlo.convolution(%x, %k), window = {pad = [[1, 1], [1, 1]]}, channels of %x last or
 //          one for each window
-// Output:  stablehlo.convolution(stablehlo.pad(%x), %k): kernels read what has no borders in place, and the window's last dimension
-//          together with the channels, instead of gathering every window's elements. The old padding stays as millrace.borders, so
-//          that the arithmetic counted is that of the program.
-//          Groups of some channels each: the copy has the groups outermost, and the convolution has them in its batch
-//          (batch_group_count): what a group's products read is contiguous and fits into the level 1 cache, whereas the whole image's
-//          pixels would lie in few of its sets.
-// Leaves alone windows of one element, other orders, negative padding, dilated inputs, most depthwise convolutions.
+// Output:  stablehlo.convolution(stablehlo.pad(%x), %k): kernels read an operand without padding in place, and the window's last dimension
+//          together with the channels, instead of gathering the elements of every window. The attribute millrace.borders keeps the padding for
+//          the count of floating-point operations.
+//          With groups of several channels, the copy has the groups outermost and the convolution has them in its batch (batch_group_count): the
+//          operand of one group is contiguous and fits into the level 1 cache, whereas the pixels of the whole image would share few sets of it.
+// Leaves alone pointwise convolutions, other orders, negative padding, dilated inputs, most depthwise convolutions.
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -24,19 +23,19 @@ namespace millrace::layout {
 
 namespace {
 
-/// Channels of a group are copied together from so many on: one alone is a depthwise convolution's. Unit: channels of a group. Source: judgement, not
-/// measured alone; commit 44a97c7 has the figures of the whole change.
+/// The channels of a group are copied together from this number on: groups of one channel are depthwise convolutions. Unit: channels of a group.
+/// Source: judgement, not measured alone; commit 44a97c7 has the figures of the whole change.
 constexpr int64_t kMinChannelsOfGroup = 2;
-/// Of more channels each pixel fills cache lines, and nothing is copied. Unit: channels of a group. Source: judgement, not measured alone; commit
-/// 44a97c7 has the figures of the whole change.
+/// With more channels each pixel of a group fills cache lines, so that the operand is not copied. Unit: channels of a group. Source: judgement, not
+/// measured alone; commit 44a97c7 has the figures of the whole change.
 constexpr int64_t kMaxChannelsOfGroup = 64;
-/// Up to so many, an image's colours, borders are made of whole rows of pixels and channels. Unit: channels. Source: judgement, not measured alone;
-/// chosen in commit f7caa64.
+/// With at most so many channels, those of a colour image, rows of pixels and channels are copied as one. Unit: channels. Source: judgement, not
+/// measured alone; chosen in commit f7caa64.
 constexpr int64_t kMaxImageChannels = 4;
-/// Fewer channels do not fill a vector whose lanes they are. Unit: channels. Source: arithmetic: 16 numbers of f32 in 512 bits.
+/// Fewer channels do not fill a vector whose lanes they are. Unit: channels. Source: arithmetic: 16 f32 elements in 512 bits.
 constexpr int64_t kMinChannelLanes = 16;
-/// Fewer windows side by side share too few elements. Unit: windows of a row. Source: judgement, not measured alone; commit 58a7193 has the figures
-/// of the whole change.
+/// Fewer windows in a row share too few elements. Unit: windows of a row. Source: judgement, not measured alone; commit 58a7193 has the figures of
+/// the whole change.
 constexpr int64_t kMinWindowsOfRow = 4;
 
 int64_t channelsOfGroup(ConvolutionOp op) {
@@ -50,8 +49,8 @@ bool shouldMoveGroups(ConvolutionOp op) {
          channelsOfGroup(op) <= kMaxChannelsOfGroup;
 }
 
-/// A depthwise convolution whose kernel loads each element of a row of the image once for all windows along it (RowBlocks.cpp): what a border
-/// costs there is less than a copy (8x14x14x480 by 5x5: 0.67 to 0.41 ms, 4x57x57x144 by 3x3 with stride 2: 0.85 to 0.35).
+/// A depthwise convolution whose kernel loads each element of an image row once for all windows along it (RowBlocks.cpp): handling the padding there
+/// costs less than a copy (8x14x14x480 by 5x5: 0.67 to 0.41 ms, 4x57x57x144 by 3x3 with stride 2: 0.85 to 0.35).
 bool readsBorderOnce(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   RankedTensorType image = typeOf(op.getLhs()), kernel = typeOf(op.getRhs());
@@ -83,7 +82,7 @@ bool shouldPad(ConvolutionOp op) {
   return isAny;
 }
 
-/// The groups of the channels, which are the last dimension, as the outermost part of the batch; borders are added on the way.
+/// Returns `op`'s operand with the groups of its channels as the outermost part of the batch, and with its padding.
 Value groupsFirst(OpBuilder &builder, ConvolutionOp op, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Value zero) {
   Location loc = op.getLoc();
   RankedTensorType type = typeOf(op.getLhs());
@@ -108,7 +107,7 @@ Value groupsFirst(OpBuilder &builder, ConvolutionOp op, ArrayRef<int64_t> low, A
   return ReshapeOp::create(builder, loc, type.clone(merged), value);
 }
 
-/// A border of `low` and `high` elements. Few channels are copied together with the dimension before them: alone they are no vectors.
+/// Returns `value` padded by `low` and `high` elements. Few channels are padded together with the dimension before them, since they fill no vector.
 Value withBorder(OpBuilder &builder, Location loc, Value value, SmallVector<int64_t> low, SmallVector<int64_t> high, Value zero) {
   RankedTensorType type = typeOf(value);
   SmallVector<int64_t> shape(type.getShape());

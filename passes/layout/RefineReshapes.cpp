@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RefineReshapes.cpp - Two splits of one image are one ----------------===//
+//===- RefineReshapes.cpp - Replace two splits of an image by one refinement ===//
 // Input:   %g = reshape %x : 8x64x64x320 -> 8x4096x32x10, elementwise operations and reductions of %g, reshape back
-// Output:  the same on 8x64x64x32x10, which is %x with one dimension split: what merges groups (MergeGroups.cpp) knows that.
-// Leaves alone reshapes that only split or only merge, those without a common refinement, values that no divisible reduction meets.
-// Also reductions of the last dimensions, unless convolutions want their images in another order: rows of them fit in the cache.
+// Output:  the same on 8x64x64x32x10, which is %x with one dimension split: MergeGroups.cpp computes that on %x itself.
+// Leaves alone reshapes that only split or only merge, those without a common refinement, values that reach no reduction that can be done in two
+// steps, and reductions of the last dimensions (whose rows fit into the cache) unless convolutions want their images in another order.
 #include "passes/layout/Groups.h"
 
 #include "passes/fusion/FusionPolicy.h"
@@ -21,7 +21,7 @@ bool isTrailing(ArrayRef<int64_t> dims, int64_t rank) {
   return llvm::all_of(dims, [&](int64_t dim) { return dim >= rank - int64_t(dims.size()); });
 }
 
-/// The dimensions of the refined shape that `dims` of the coarse one became.
+/// Returns the dimensions of the refined shape that correspond to `dims` of the coarse one.
 SmallVector<int64_t> refinedDims(ArrayRef<int64_t> dims, const Groups &groups) {
   SmallVector<int64_t> refined;
   for (int64_t dim : dims)
@@ -50,14 +50,14 @@ public:
         reduceRefined(reduce);
       else if (fusion::classify(op) == fusion::OpRole::Elementwise)
         compute(op);
-    // Users come later in the block.
+    // Users come later in the block, so operations are visited in reverse.
     for (Operation *op : llvm::reverse(ops))
       if (replaced.contains(op) && op->use_empty())
         op->erase();
   }
 
 private:
-  /// A reduction of values of shape `coarse` gains if they are computed on `refined`, parts of `source`.
+  /// Returns true if a reduction of values of shape `coarse` gains from computing them on `refined`, which divides `source`.
   bool isWanted(ArrayRef<int64_t> source, ArrayRef<int64_t> refined, ArrayRef<int64_t> coarse) {
     std::optional<Groups> groups = groupsOf(coarse, refined);
     return groups && llvm::any_of(reductions, [&](ReduceOp op) {
@@ -81,7 +81,7 @@ private:
     Value source = op.getOperand();
     OpBuilder b(op);
     if (auto it = refinedOf.find(source); it != refinedOf.end()) {
-      // Back again, past the other form.
+      // A reshape back to the first form reads the refined value.
       op.getOperandMutable().assign(it->second);
       return;
     }
@@ -92,7 +92,7 @@ private:
     remember(op, reshaped(b, op.getLoc(), source, *refined));
   }
 
-  /// `value` on the refined shape; null if that would part it from the kernel that computes it.
+  /// Returns `value` on the refined shape; null if that would separate it from the kernel that computes it.
   Value refine(OpBuilder &b, Value value, ArrayRef<int64_t> refined, const Groups &groups) {
     if (auto it = refinedOf.find(value); it != refinedOf.end())
       return shapeOf(it->second) == refined ? it->second : Value();
@@ -171,7 +171,7 @@ private:
 
   Block &block;
   SmallVector<ReduceOp> reductions;
-  DenseMap<Value, Value> refinedOf; ///< coarse form -> the value it was reshaped from
+  DenseMap<Value, Value> refinedOf; ///< coarse value -> the refined value
   SmallPtrSet<Operation *, 16> replaced;
   bool hasConvolution = false;
 };

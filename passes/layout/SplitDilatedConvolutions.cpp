@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitDilatedConvolutions.cpp - Convolutions without inserted zeros -===//
+//===- SplitDilatedConvolutions.cpp - Split convolutions by dilation phase -===//
 // Input:   stablehlo.convolution(%x, %k), window = {lhs_dilate = [2, 2]}: gradients of strided convolutions, transposed ones
-// Output:  for each phase p of a dilated dimension (positions p, p + 2, ... of the result) the convolution of the input itself with
-//          the elements of the kernel that meet it, stride 1; then the phases side by side (concatenate, reshape)
+// Output:  for each phase p of a dilated dimension (positions p, p + 2, ... of the result) a convolution of the undilated input with those elements
+//          of the kernel that meet input elements, stride 1; then the phases are interleaved (concatenate, reshape)
 // With o = p + d q and w = w0 + d t, where w0 is the first w with p + w r = low (mod d), result element o reads input element
 // (o + w r - low) / d = q + r t + (p + w0 r - low) / d.
-// Leaves alone strided ones, kernels whose own dilation r shares a factor with d, unknown sizes.
+// Leaves alone strided convolutions, kernels whose own dilation r shares a factor with d, dynamic shapes.
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -72,7 +72,7 @@ public:
   }
 
 private:
-  /// What is left to compute after some dimensions were split.
+  /// The convolution of one phase of each dimension that was split so far.
   struct Phase {
     Value lhs;
     SmallVector<int64_t> starts, limits, steps; ///< the elements of the kernel that meet it
@@ -81,7 +81,7 @@ private:
     SmallVector<int64_t> sizes; ///< of the result, for the dimensions split
   };
 
-  /// The result of `phase`, dimensions from `dim` on not yet split.
+  /// Returns the result of `phase`, whose dimensions from `dim` on are not split yet.
   Value make(const Phase &phase, size_t dim) {
     if (dim == lhsDilation.size())
       return convolution(phase);
@@ -106,7 +106,7 @@ private:
       if (taps == 0) {
         next.isEmpty = true;
       } else {
-        // A reversed window counts the kernel's elements from its end.
+        // A reversed window indexes the kernel from its end.
         int64_t start = reversal[dim] ? window - 1 - first - d * (taps - 1) : first;
         next.starts[kernelDim] = start;
         next.limits[kernelDim] = start + d * (taps - 1) + 1;
@@ -148,7 +148,7 @@ private:
                            builder.getDenseI64ArrayAttr(limits), builder.getDenseI64ArrayAttr(steps));
   }
 
-  /// parts[p][.., q, ..] at position p + q * parts.size() of `dim`, cut to `size` positions.
+  /// Returns a value whose `dim` holds parts[p][.., q, ..] at position p + q * parts.size(), cut to `size` positions.
   Value interleaved(ArrayRef<Value> parts, int64_t dim, int64_t size) {
     if (parts.size() == 1)
       return cut(parts[0], dim, size);
@@ -165,7 +165,7 @@ private:
     return cut(ReshapeOp::create(builder, op.getLoc(), type.clone(shape), joined), dim, size);
   }
 
-  /// The first `size` positions of `dim`.
+  /// Returns the first `size` positions of `dim`.
   Value cut(Value value, int64_t dim, int64_t size) {
     SmallVector<int64_t> limits(typeOf(value).getShape());
     limits[dim] = size;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SpreadWindows.cpp - Windows without inserted zeros -----------------===//
+//===- SpreadWindows.cpp - Replace interior padding by base dilation -------===//
 // Input:   %p = stablehlo.pad %g, 0, low = [0, 1, 1, 0], high = [0, 2, 2, 0], interior = [0, 1, 1, 0]
 //          %r = reduce_window(%p, 0) {add}, window 1x3x3x1: the gradient of mean pooling
 // Output:  %r = reduce_window(%g, 0) {add}, the same window, base_dilations 1x2x2x1, padding [[0, 0], [1, 2], [1, 2], [0, 0]]
-// Leaves alone pads that put nothing between elements, what is padded with other numbers than those that the reduction starts from, windows
-// along the last dimension and with distances of their own (kernels for them read rows as they lie in memory), unknown sizes.
+// Leaves alone pads without interior padding, padding values other than the reduction's initial value, windows along the last dimension and windows
+// with dilations (their kernels read rows in place), dynamic shapes.
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -21,14 +21,14 @@ namespace millrace::layout {
 
 namespace {
 
-/// Fewer elements behind the windows are no vector. Unit: elements behind the windows. Source: arithmetic: 16 numbers of f32 in 512 bits.
+/// Fewer contiguous elements per window position do not fill a vector. Unit: elements. Source: arithmetic: 16 f32 elements in 512 bits.
 constexpr int64_t kMinSpreadChannels = 16;
 
 bool isOnes(std::optional<ArrayRef<int64_t>> values) {
   return !values || llvm::all_of(*values, [](int64_t by) { return by == 1; });
 }
 
-/// Whether combining with the number `start` once more changes nothing, where the reduction begins with it.
+/// Returns true if combining with the initial value `start` once more changes nothing.
 bool isNeutral(ReduceWindowOp op, Attribute start) {
   Block &body = op.getBody().front();
   Operation &step = body.front();
@@ -45,7 +45,7 @@ bool isZeros(ArrayRef<int64_t> interior) {
   return llvm::all_of(interior, [](int64_t by) { return by == 0; });
 }
 
-/// Elements that one place of a window has: dimensions from the last on that neither the window nor the padding touches.
+/// Returns the contiguous elements of a window position: the product of the last dimensions that neither the window nor the padding covers.
 int64_t channelsOf(ReduceWindowOp op, PadOp pad) {
   ArrayRef<int64_t> shape = typeOf(pad.getOperand()).getShape(), result = typeOf(op.getResult(0)).getShape();
   int64_t channels = 1;
@@ -58,17 +58,17 @@ int64_t channelsOf(ReduceWindowOp op, PadOp pad) {
   return channels;
 }
 
-/// The padding before `op`, if windows can pass over it.
+/// Returns the pad that defines the operand of `op`, if the window can take over its padding.
 PadOp passableInput(ReduceWindowOp op) {
   auto pad = op.getInputs().size() == 1 ? op.getInputs()[0].getDefiningOp<PadOp>() : PadOp();
   if (!pad || isZeros(pad.getInteriorPadding()))
     return {};
   if (!typeOf(pad.getOperand()).hasStaticShape() || !typeOf(op.getResult(0)).hasStaticShape())
     return {};
-  // Distances would have to be multiplied.
+  // A window with dilations of its own would need products of dilations, which is not supported.
   if (!isOnes(op.getBaseDilations()) || !isOnes(op.getWindowDilations()))
     return {};
-  // One padding that cuts off what the other one adds, or adds numbers where the other one cut elements off.
+  // A padding cannot be merged with another one that removes its elements, or that pads where it removes elements.
   if (auto own = op.getPadding())
     for (auto [i, by] : llvm::enumerate(own->getValues<APInt>())) {
       int64_t first = (i % 2 ? pad.getEdgePaddingHigh() : pad.getEdgePaddingLow())[i / 2];
