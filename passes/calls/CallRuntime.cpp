@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CallRuntime.cpp - Sorts, scans, transforms by the runtime -----------===//
+//===- CallRuntime.cpp - Replace sorts, scans and transforms by runtime calls ===//
 // Input:   %s:2 = stablehlo.sort(%x, iota), dimension 1, by x ascending; stablehlo.fft %y, type = RFFT, length = [400]
 // Output:  %s:2 = stablehlo.custom_call @millrace_sort(%x) {dimension = 1, keys = [0], descending = [0], total = [0],
 //          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]} (FourierCalls.cpp)
-//          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
-//          of several operations: the same along a dimension that has vectors behind it (ScanColumns.cpp)
-//          products with constant matrices that are zero nearly everywhere: FewTerms.cpp
+//          cumulative reduce_window: stablehlo.custom_call @millrace_scan(%z, %init) {...}; with a body of several operations: another
+//          reduce_window along a dimension that is not the last (ScanColumns.cpp)
+//          contractions with sparse constant matrices: FewTerms.cpp
 //          triangular systems and factorizations: RealMatrices.cpp
 //          lapack_ssyevd_ffi with mode 'V' and no use of the vectors: mode 'N'
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
@@ -50,11 +50,11 @@ constexpr int64_t kMaxSortedInKernel = 16;
 /// With fewer elements a call costs more than it saves. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the
 /// whole change.
 constexpr int64_t kMinCallElements = 4096;
-/// Products of bytes with fewer are left to kernels. Unit: multiply-adds. Source: judgement, not measured alone; commit f0202b4 has the figures of
+/// Smaller contractions of bytes are left to kernels. Unit: multiply-adds. Source: judgement, not measured alone; commit f0202b4 has the figures of
 /// the whole change.
 constexpr int64_t kMinByteProducts = 1 << 20;
 
-/// Element types that are copied by the bytes.
+/// Returns true if elements of this type can be copied as bytes.
 bool hasBytes(Type element) {
   auto complex = dyn_cast<ComplexType>(element);
   return hasOrderedBits(element) || (complex && (complex.getElementType().isF32() || complex.getElementType().isF64()));
@@ -135,7 +135,7 @@ void callScan(ReduceWindowOp op) {
   NamedAttribute config[] = {b.getNamedAttr("dimension", b.getI64IntegerAttr(cumulative->dimension)),
                              b.getNamedAttr("reverse", b.getBoolAttr(cumulative->reverse)),
                              b.getNamedAttr("reduction", b.getStringAttr(cumulative->reducer->getName().stripDialect()))};
-  // Narrow floats run in f32, like other reductions: a prefix is rounded where it is written, not before the next one.
+  // Narrow floats are computed in f32, as in other reductions: a prefix is rounded when it is stored, not before the next step.
   SmallVector<Value> operands(op->getOperands());
   if (isNarrow)
     for (Value &operand : operands)
@@ -147,7 +147,7 @@ void callScan(ReduceWindowOp op) {
   op.erase();
 }
 
-/// `value` with zeros behind dimension `dim`, so that it has `size` elements.
+/// Returns `value` padded with zeros at the end of dimension `dim` to `size` elements.
 Value withZeros(OpBuilder &b, Location loc, Value value, int64_t dim, int64_t size) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> none(type.getRank(), 0), high(none), shape(type.getShape());
@@ -157,7 +157,7 @@ Value withZeros(OpBuilder &b, Location loc, Value value, int64_t dim, int64_t si
   return PadOp::create(b, loc, type.clone(shape), value, zero, b.getDenseI64ArrayAttr(none), b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none));
 }
 
-/// Products of signed bytes, exact in 32 bits.
+/// Replaces a contraction of signed bytes, exact in 32 bits, by a call.
 void callDot(DotGeneralOp op, bool matrixUnit) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
   auto result = cast<RankedTensorType>(op.getType());
@@ -183,7 +183,7 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
   op.erase();
 }
 
-/// Eigenvalues whose vectors nobody wants: LAPACK finds them in half the time. JAX asks for both.
+/// Drops unused eigenvectors, which JAX always asks for: LAPACK computes the eigenvalues alone in half the time.
 void dropVectors(CustomCallOp op) {
   StringRef target = op.getCallTargetName();
   bool isSymmetric = target == "lapack_ssyevd_ffi" || target == "lapack_dsyevd_ffi" || target == "lapack_cheevd_ffi" ||

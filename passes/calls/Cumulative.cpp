@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Cumulative.cpp - Windows that cover everything before an element ---===//
+//===- Cumulative.cpp - Recognize cumulative operations -------------------===//
 // Input:   reduce_window %x, %init: window = [4, 1], padding = [[3, 0], [0, 0]], {maximum}, %x: tensor<4x100xf32>
 // Output:  dimension 0, not reversed, maximum
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-/// The scalar constant `value` is, seen through broadcasts of scalars.
+/// Returns the scalar constant that `value` is, or whose broadcast it is.
 Attribute scalarConstant(Value value) {
   while (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
     value = broadcast.getOperand();
@@ -36,7 +36,7 @@ bool isNumber(Attribute attr, int64_t number) {
   return false;
 }
 
-/// The one operation of the body, on its two arguments.
+/// Returns the single operation of the body if it combines the body's two arguments.
 Operation *reducerOf(Region &body) {
   Block &block = body.front();
   if (block.getNumArguments() != 2 || !llvm::hasNItems(block, 2))
@@ -48,7 +48,7 @@ Operation *reducerOf(Region &body) {
   return (lhs == first && rhs == second) || (lhs == second && rhs == first) ? op : nullptr;
 }
 
-/// Whether the body makes the number it begins with of two of them, by the evaluator.
+/// Returns true if the body maps two copies of its initial value to the initial value, by evaluation.
 bool keepsInit(ReduceWindowOp op) {
   Block &block = op.getBody().front();
   Value init = op.getInitValues()[0];
@@ -80,7 +80,7 @@ bool keepsInit(ReduceWindowOp op) {
         }
         operands.push_back(*value);
       } else {
-        return false; // from outside
+        return false; // a value from outside of the body
       }
     }
     if (inner.getNumRegions() != 0)
@@ -117,7 +117,7 @@ std::optional<Cumulative> cumulativeOf(ReduceWindowOp op) {
     if (window == 1 && low == 0 && high == 0)
       continue;
     bool forward = low == window - 1 && high == 0, backward = low == 0 && high == window - 1;
-    // A partial window drops old elements: no scan.
+    // A window that does not reach the first element drops old elements, which a scan does not.
     if (found || window != type.getDimSize(d) || (!forward && !backward))
       return std::nullopt;
     found = Cumulative{int64_t(d), backward, nullptr};
@@ -127,7 +127,7 @@ std::optional<Cumulative> cumulativeOf(ReduceWindowOp op) {
   found->reducer = reducerOf(op.getBody());
   if (!found->reducer)
     return keepsInit(op) ? found : std::nullopt;
-  // Others are idempotent: init op init = init.
+  // All other reducers are idempotent: init op init = init.
   if (isa<AddOp, MulOp>(found->reducer) && !isNumber(scalarConstant(op.getInitValues()[0]), isa<MulOp>(found->reducer)))
     return std::nullopt;
   return found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Cumulative.h - Windows that cover everything before an element -----===//
+//===- Cumulative.h - Recognize cumulative operations ---------------------===//
 #pragma once
 
 #include "dialects/stablehlo/Ops.h"
@@ -12,13 +12,13 @@ namespace millrace::calls {
 struct Cumulative {
   int64_t dimension;
   bool reverse;
-  mlir::Operation *reducer; ///< add, multiply, minimum, maximum, and, or: the one operation of the body; null: some other body
+  mlir::Operation *reducer; ///< add, multiply, minimum, maximum, and, or: the body's single operation; null for another body
 };
 
-/// Nothing for other windows, and where combining one more copy of the init value would change a result.
+/// Returns nothing for other windows, and where combining the initial value once more would change a result.
 std::optional<Cumulative> cumulativeOf(stablehlo::ReduceWindowOp op);
 
-/// Of static shape and a body of several operations: replaced by one along a dimension that has vectors behind it, if that is faster.
+/// Replaces a cumulative operation with static shape and a body of several operations by one along another dimension than the last, if faster.
 void scanColumns(stablehlo::ReduceWindowOp op, const Cumulative &cumulative);
 
 } // namespace millrace::calls

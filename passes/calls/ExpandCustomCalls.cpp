@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ExpandCustomCalls.cpp - Custom calls with a known meaning ----------===//
+//===- ExpandCustomCalls.cpp - Replace custom calls by operations ----------===//
 // Input:   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %iota, %init, %none) {called_computations = [@greater],
 //                   mhlo.backend_config = {reduction_dim = 0 : i64, top_k = 5 : i64, ...}}
 // Output:  %s:2 = stablehlo.sort(%x, %iota) with the body of @greater; %0#i = stablehlo.slice %s#i [0:5]
-// Leaves alone every call that the runtime has to look up.
+// Leaves alone calls whose target only the runtime knows.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Passes.h"
 
@@ -20,7 +20,7 @@ namespace millrace::calls {
 
 namespace {
 
-/// About placement, layout or sharding only: nothing on one device with one kind of memory.
+/// Returns true for calls that only annotate placement, layout or sharding, which have no effect on one device with one kind of memory.
 bool isAnnotation(StringRef target) {
   static constexpr StringLiteral targets[] = {"Sharding",      "SPMDFullToShardShape", "SPMDShardToFullShape",
                                               "MoveToDevice",  "MoveToHost",           "annotate_device_placement",
@@ -29,7 +29,7 @@ bool isAnnotation(StringRef target) {
   return llvm::is_contained(targets, target);
 }
 
-/// A number of the configuration, which is a dictionary (typed calls) or a text in JSON (older ones).
+/// Returns an integer of the configuration, which is a dictionary (typed calls) or JSON text (older ones).
 FailureOr<int64_t> configInteger(CustomCallOp op, StringRef name) {
   auto dictionary = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   if (!dictionary)
@@ -58,7 +58,7 @@ FailureOr<func::FuncOp> calledFunction(CustomCallOp op, SymbolTable &symbols, un
   return function;
 }
 
-/// Sorts everything, which is more than is asked for and never less exact.
+/// Sorts all elements: an exact result is a valid approximation.
 LogicalResult expandApproxTopK(CustomCallOp op, SymbolTable &symbols) {
   unsigned count = op->getNumResults();
   if (op->getNumOperands() < 2 * count)
@@ -95,7 +95,7 @@ LogicalResult expandApproxTopK(CustomCallOp op, SymbolTable &symbols) {
   return success();
 }
 
-/// `TopK` (k is the size of the result) and `mhlo.topk` (with mhlo.attributes).
+/// Expands `TopK` (k is the size of the result) and `mhlo.topk` (with mhlo.attributes).
 LogicalResult expandTopK(CustomCallOp op) {
   auto result = op->getNumResults() == 2 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
   if (!result || op->getNumOperands() != 1 || result.getRank() == 0 || result.isDynamicDim(result.getRank() - 1))
@@ -118,7 +118,7 @@ LogicalResult expandTopK(CustomCallOp op) {
   return success();
 }
 
-/// mhlo.erf and the like: the chlo operation of that name. Unknown names stay for the runtime to report.
+/// Replaces mhlo.erf and the like by the chlo operation of that name. Unknown names are left for the runtime to report.
 LogicalResult expandUnary(CustomCallOp op) {
   std::string name = ("chlo." + op.getCallTargetName().drop_front(StringRef("mhlo.").size())).str();
   if (!RegisteredOperationName::lookup(name, op.getContext()) || op->getNumOperands() != 1 || op->getNumResults() != 1)
@@ -132,7 +132,7 @@ LogicalResult expandUnary(CustomCallOp op) {
   return success();
 }
 
-/// "s", "d", "c" or "z"; empty for types that LAPACK does not have.
+/// Returns "s", "d", "c" or "z"; the empty string for types that LAPACK does not have.
 StringRef lapackPrefix(Type type) {
   bool isComplex = isa<ComplexType>(type);
   Type real = isComplex ? cast<ComplexType>(type).getElementType() : type;
@@ -141,7 +141,7 @@ StringRef lapackPrefix(Type type) {
   return real.isF64() ? (isComplex ? "z" : "d") : "";
 }
 
-/// Matrices column by column, as LAPACK wants them; everything of lower rank as it is.
+/// Returns the layout of matrices in column-major order, as LAPACK expects them; values of lower rank are row-major.
 Attribute lapackLayout(Builder &builder, Type type, int64_t matrixRank) {
   int64_t rank = cast<RankedTensorType>(type).getRank();
   SmallVector<int64_t> order;
@@ -152,7 +152,7 @@ Attribute lapackLayout(Builder &builder, Type type, int64_t matrixRank) {
   return DenseIntElementsAttr::get(RankedTensorType::get({rank}, builder.getIndexType()), order);
 }
 
-/// Qr(a) -> packed, tau is geqrf; ProductOfElementaryHouseholderReflectors(packed, tau) -> q is orgqr or ungqr.
+/// Expands Qr(a) -> packed, tau to geqrf, and ProductOfElementaryHouseholderReflectors(packed, tau) -> q to orgqr or ungqr.
 LogicalResult expandQr(CustomCallOp op) {
   bool isProduct = op.getCallTargetName() != "Qr";
   unsigned operands = isProduct ? 2 : 1, results = isProduct ? 1 : 2;
@@ -195,8 +195,8 @@ bool isEmpty(Type type) {
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
 }
 
-/// A factorization of a matrix without elements, whose results are empty but for a status: LAPACK itself refuses sizes of 0
-/// after it was asked how much memory it wants for them.
+/// Returns true for a factorization of an empty matrix, whose results are empty except for a status: LAPACK refuses sizes of 0 when it is asked for
+/// the size of its workspace.
 bool isEmptyLapackCall(CustomCallOp op) {
   return op.getCallTargetName().starts_with("lapack_") && op->getNumOperands() > 0 && isEmpty(op->getOperand(0).getType()) &&
          llvm::all_of(op->getResultTypes(), [](Type type) {
@@ -209,7 +209,7 @@ LogicalResult expandEmptyLapackCall(CustomCallOp op) {
   OpBuilder builder(op);
   SmallVector<Value> results;
   for (Type type : op->getResultTypes())
-    // No attribute is needed for no element; what is left is the status, 0: success.
+    // Empty results need no call; the status is 0, success.
     results.push_back(ConstantOp::create(
         builder, op.getLoc(), isEmpty(type) ? DenseElementsAttr::get(cast<ShapedType>(type), ArrayRef<Attribute>())
                                             : DenseElementsAttr::get(cast<ShapedType>(type), builder.getI32IntegerAttr(0))));
@@ -231,7 +231,7 @@ struct ExpandCustomCalls : impl::ExpandCustomCallsPassBase<ExpandCustomCalls> {
       if (failed(expand(op, symbols)))
         return signalPassFailure();
     }
-    // JAX makes comparators public; nobody else can mean them.
+    // JAX makes comparators public although nothing else refers to them.
     for (func::FuncOp function : comparators)
       if (SymbolTable::symbolKnownUseEmpty(function, getOperation()))
         symbols.erase(function);
@@ -240,7 +240,7 @@ struct ExpandCustomCalls : impl::ExpandCustomCallsPassBase<ExpandCustomCalls> {
   static LogicalResult expand(CustomCallOp op, SymbolTable &symbols) {
     StringRef target = op.getCallTargetName();
     if (isAnnotation(target)) {
-      // With several partitions the types may differ; then the call is not ours to remove.
+      // With several partitions the types may differ; such a call is left to the partitioner.
       if (op->getNumOperands() == 1 && op->getResultTypes() == op->getOperandTypes()) {
         op->replaceAllUsesWith(op->getOperands());
         op.erase();
@@ -257,7 +257,7 @@ struct ExpandCustomCalls : impl::ExpandCustomCallsPassBase<ExpandCustomCalls> {
       return expandQr(op);
     if (isEmptyLapackCall(op))
       return expandEmptyLapackCall(op);
-    // Text leaves the attribute out where it is false, and without it a call may do anything: the Q that nobody reads would be computed.
+    // The textual form omits the attribute where it is false, and a call without it may have side effects: an unused Q would be computed.
     if (target.starts_with("lapack_") && !op.getHasSideEffectAttr())
       op.setHasSideEffect(false);
     return success();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FewTerms.cpp - Products with constant matrices of zeros, mostly -----===//
-// Input:   %y = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1]   // %w constant, two of 56 numbers of a column are not zero
+//===- FewTerms.cpp - Replace contractions with sparse constants by calls --===//
+// Input:   %y = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1]   // %w constant, two of the 56 elements of a column are not zero
 // Output:  %y = stablehlo.custom_call @millrace_few_terms(%x, %positions, %weights) {sizes = [1, 56, 896]}, its result in the order of
-//          %x, then a transposition if others than dimensions of size 1 move; one that followed is part of it, and so are those before
-// What resizing an image along one dimension comes to. A product of zero and what is not finite stays NaN: the runtime looks for it.
-// A matrix that is too large for the folder, as those of large images are, is evaluated here, if it may hold zeros.
-// Leaves alone matrices with more than a quarter of other numbers in a column, small products, matrices that hold infinities or NaNs, and
-// products whose algorithm rounds the factors.
+//          %x, then a transpose if more than unit dimensions move; transposes before and behind the contraction become part of the call
+// Resizing an image along one dimension is such a contraction. Zero times infinity or NaN stays NaN: the runtime looks for such elements.
+// A matrix that is too large for the folder, as those of large images are, is evaluated here if it may hold zeros.
+// Leaves alone matrices with more than a quarter of nonzero elements in a column, small contractions, matrices that hold infinities or NaNs, and
+// contractions whose algorithm rounds the operands.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/RuntimeCall.h"
 
@@ -24,16 +24,16 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-/// Sums with more terms other than zero are matrix products. Unit: terms of a sum. Source: judgement, not measured alone; commit 1f908c9 has the
-/// figures of the whole change.
+/// Sums with more nonzero terms are matrix products. Unit: terms of a sum. Source: judgement, not measured alone; commit 1f908c9 has the figures of
+/// the whole change.
 constexpr int64_t kMaxTerms = 64;
-/// Less sparse matrices are multiplied as they are: vectors of whole rows are faster than picking terms. Unit: elements of a column for each term.
+/// Less sparse matrices are multiplied densely: vectors of whole rows are faster than picking terms. Unit: elements of a column for each term.
 /// Source: judgement, not measured alone; commit 1f908c9 has the figures of the whole change.
 constexpr int64_t kZerosPerTerm = 4;
-/// A smaller product takes some microseconds as it is. Unit: multiply-adds. Source: judgement, not measured alone; commit 14f8d55 has the figures of
+/// A smaller contraction takes microseconds. Unit: multiply-adds. Source: judgement, not measured alone; commit 14f8d55 has the figures of
 /// the whole change.
 constexpr int64_t kMinSparseProducts = 1 << 16;
-/// More take longer than a tenth of a second to evaluate while the program compiles. Unit: elements of all operations that lead to a matrix. Source:
+/// Evaluating more elements takes over a tenth of a second of the compilation. Unit: elements of all operations that lead to a matrix. Source:
 /// judgement, not measured alone; commit 1f908c9 has the figures of the whole change.
 constexpr int64_t kMaxEvaluatedElements = 8 << 20;
 
@@ -43,7 +43,7 @@ struct Terms {
   int64_t count = 0;
 };
 
-/// The numbers of each column of `matrix`, whose dimension `contracted` is summed up, that are not zero.
+/// Collects the nonzero elements of each column of `matrix`, whose dimension `contracted` is contracted.
 template <typename Number>
 std::optional<Terms> fewTerms(DenseElementsAttr matrix, int64_t contracted) {
   auto type = cast<RankedTensorType>(matrix.getType());
@@ -75,8 +75,8 @@ std::optional<Terms> fewTerms(DenseElementsAttr matrix, int64_t contracted) {
   return terms;
 }
 
-/// The value of `matrix`, which operations on constants make, some of them larger than the folder wants; null if they are too many, or
-/// nothing among them makes zeros (tables of sines, say), so that looking at all numbers would be in vain.
+/// Returns the value of `matrix` if it is computed from constants, even beyond the limits of the folder; null if there are too many elements, or
+/// if no operation among them creates zeros (a table of sines, say), so that a search for zeros would find none.
 DenseElementsAttr evaluated(Value matrix) {
   Operation *last = matrix.getDefiningOp();
   if (!last)
@@ -94,7 +94,7 @@ DenseElementsAttr evaluated(Value matrix) {
     for (Value operand : op->getOperands())
       largest = std::max(largest, cast<RankedTensorType>(operand.getType()).getNumElements());
     elements += isa<ConstantOp>(op) ? 0 : largest;
-    // What a body reads from outside is no operand.
+    // A value that a body reads from outside is not among the operands.
     bool isCapturing = false;
     for (Region &region : op->getRegions())
       region.walk([&](Operation *inner) { isCapturing |= llvm::any_of(inner->getOperands(), [&](Value v) { return !region.isAncestor(v.getParentRegion()); }); });
@@ -104,7 +104,7 @@ DenseElementsAttr evaluated(Value matrix) {
   BackwardSliceOptions options;
   options.inclusive = true;
   options.omitBlockArguments = true;
-  // One that does not belong there ends the search: behind it there may be the whole program.
+  // An operation that cannot be evaluated ends the search: behind it there may be the whole program.
   options.filter = [&](Operation *op) {
     isOther = isOther || !accepts(op);
     return !isOther;
@@ -133,9 +133,9 @@ DenseElementsAttr evaluated(Value matrix) {
   return value.getType() == matrix.getType() ? value : nullptr;
 }
 
-/// `value`, the operand of an operation that is erased, and what nobody else needs of what made it.
+/// Erases `value`, the operand of an erased operation, and those of its producers that have no other users.
 void eraseUnused(Value value) {
-  llvm::SmallSetVector<Operation *, 8> open; // each once: what several operations read is erased with the last of them
+  llvm::SmallSetVector<Operation *, 8> open; // each once: a value with several users is erased with the last of them
   open.insert(value.getDefiningOp());
   while (!open.empty()) {
     Operation *op = open.pop_back_val();

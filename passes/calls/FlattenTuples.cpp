@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FlattenTuples.cpp - Tuples become their elements -------------------===//
+//===- FlattenTuples.cpp - Replace tuples by their elements ---------------===//
 // Input:   %t = stablehlo.tuple %a, %b ; %0 = stablehlo.while(%x = %t) : tuple<A, B> ... ; func(%p: tuple<A, B>)
 // Output:  the same on %a, %b : A, B
 // Leaves alone everything without tuple types.
@@ -47,14 +47,14 @@ public:
       region(function.getBody());
     if (!changed)
       return;
-    // Positions have changed: attributes of single arguments and results no longer fit.
+    // Arguments and results have new positions, so attributes of single ones no longer fit.
     function->removeAttr("arg_attrs");
     function->removeAttr("res_attrs");
     function.setFunctionType(FunctionType::get(function.getContext(), inputs, results));
   }
 
 private:
-  /// The leaves that stand for `value`.
+  /// Returns the elements that stand for `value`.
   SmallVector<Value> leavesOf(Value value) {
     auto it = leaves.find(value);
     return it == leaves.end() ? SmallVector<Value>{value} : it->second;
@@ -134,7 +134,7 @@ private:
     eraseLater(op);
   }
 
-  /// Uses of the results may still stand in operations that are visited later.
+  /// Erases `op` at the end: operations that are visited later may still use its results.
   void eraseLater(Operation *op) {
     op->dropAllReferences();
     toErase.push_back(op);

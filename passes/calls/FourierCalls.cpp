@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FourierCalls.cpp - Fourier transforms by the runtime ----------------===//
-// Input:   stablehlo.fft %y, type = RFFT, length = [400]; stablehlo.transpose of stablehlo.fft of stablehlo.transpose of %z, with which the
-//          transform is along other axes than the last ones (jnp.fft.fft(z, axis=0))
-// Output:  stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}; the same of %z with {axes = [0]} and no transposes:
-//          the runtime reads neighbouring lines side by side
+//===- FourierCalls.cpp - Replace Fourier transforms by runtime calls ------===//
+// Input:   stablehlo.fft %y, type = RFFT, length = [400]; transpose(fft(transpose(%z))), which is a transform along other axes than the last ones
+//          (jnp.fft.fft(z, axis=0))
+// Output:  stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}; the same on %z with {axes = [0]} and no transposes: the
+//          runtime reads neighbouring lines together
 // Leaves alone dynamic shapes, lengths of 0; transposes around real transforms.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/RuntimeCall.h"
@@ -16,7 +16,7 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-/// The axes of the transposed operand that are transformed, if everybody who reads the transform transposes it back; otherwise none.
+/// Returns the axes of the transposed operand that are transformed, if all users of the transform transpose it back; otherwise none.
 SmallVector<int64_t> axesBetweenTransposes(FftOp op) {
   auto from = op.getOperand().getDefiningOp<TransposeOp>();
   if (!from || (op.getFftType() != FftType::FFT && op.getFftType() != FftType::IFFT))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- HoistConstants.cpp - Constants of the program become its arguments -===//
+//===- HoistConstants.cpp - Turn constants of the program into arguments ---===//
 // Input:   func.func @main() { %c = stablehlo.constant dense<[1, 2]> ... }
 // Output:  func.func @main(%c) attributes {millrace.hoisted = [dense<[1, 2]>]} { ... }
 // Leaves alone scalars, and constants in computations (bodies of reduce, sort, ...).

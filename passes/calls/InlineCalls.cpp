@@ -24,7 +24,7 @@ struct InlineCalls : impl::InlineCallsPassBase<InlineCalls> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    // A prepared pipeline runs on many modules: functions of this one may stand where those of another did.
+    // A pass pipeline runs on many modules: a function of this module may have the address of a function of an earlier one.
     states.clear();
     callers.clear();
     SymbolTable symbols(module);
@@ -66,7 +66,7 @@ private:
   bool shouldInline(func::CallOp call, func::FuncOp callee) {
     if (!callee.getBody().hasOneBlock())
       return false;
-    // Steps of the runtime can call functions; computations inside kernels cannot.
+    // Top-level operations and bodies of runtime loops can call functions; the bodies of computations inside kernels cannot.
     for (Operation *parent = call->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp())
       if (!isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(parent))
         return true;
@@ -87,7 +87,7 @@ private:
     mapping.map(body.getArguments(), call.getOperands());
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
-      // Keep both lines: where it was written and where it was called from.
+      // The location keeps both lines: that of the operation and that of the call.
       copy->walk([&](Operation *inner) { inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc())); });
     }
     SmallVector<Value> values;

@@ -12,9 +12,9 @@
 
 namespace millrace::calls {
 
-/// What xla-prepare-collectives does. It has to come before shardings are dropped, and meshes with them.
+/// Does what xla-prepare-collectives does. It has to run before shardings, and meshes with them, are dropped.
 void prepareCollectives(mlir::ModuleOp module);
-/// Where replica groups are axes of a mesh that an sdy.mesh operation names: the mesh itself instead of its name.
+/// Replaces the name of a mesh in replica groups by the mesh of the sdy.mesh operation.
 void writeMeshInPlace(mlir::Operation *op);
 
 #define GEN_PASS_DECL

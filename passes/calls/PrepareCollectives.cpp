@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PrepareCollectives.cpp - Collectives as the runtime executes them --===//
+//===- PrepareCollectives.cpp - Give collectives the form that the runtime executes ===//
 // Input:   %f = "stablehlo.async_start"(%x) ({ ^bb0(%a: ..): %r = "stablehlo.all_reduce"(%a) ({ .. f64 .. }) .. }) : (tensor<2xf32>) -> ..
 //          %y = "stablehlo.async_done"(%f)
 // Output:  %c = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xf64>
 //          %y = "stablehlo.all_reduce"(%c) ({ .. f64 .. })
-// Leaves alone an async_done whose future comes from elsewhere than an async_start.
+// Leaves alone an async_done whose future is not the result of an async_start.
 #include "passes/calls/Passes.h"
 
 #include "dialects/sdy/Ops.h"
@@ -21,7 +21,7 @@ namespace millrace::calls {
 
 namespace {
 
-/// The runtime starts and finishes a collective in one step, at the place of its start on every device.
+/// Moves the collective to the position of its start on every device: the runtime starts and finishes it in one step.
 void runAtStart(AsyncStartOp start) {
   OpBuilder builder(start);
   IRMapping mapping;
@@ -74,7 +74,7 @@ void writeMeshInPlace(Operation *op) {
     ids = DenseIntElementsAttr::get(
         RankedTensorType::get({static_cast<int64_t>(devices.size())}, IntegerType::get(context, 64)), devices);
   auto inPlace = MeshAttr::get(context, ArrayAttr::get(context, axes), ids);
-  // Axes may be said in sdy's words.
+  // Axes may be written as attributes of the sdy dialect.
   SmallVector<Attribute> refs(groups.getAxes().getValue());
   for (Attribute &ref : refs)
     if (auto axis = dyn_cast<sdy::AxisRefAttr>(ref)) {

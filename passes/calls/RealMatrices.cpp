@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RealMatrices.cpp - Systems and factorizations of real matrices ------===//
-// Input:   "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, ...}>, stablehlo.cholesky %a; what JAX makes of the same:
-//          stablehlo.custom_call @lapack_strsm_ffi(%a, %b), matrices column by column; so spotrf, sgetrf and those of f64
+//===- RealMatrices.cpp - Replace systems and factorizations by runtime calls ===//
+// Input:   "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, ...}>, stablehlo.cholesky %a; JAX's form of the same:
+//          stablehlo.custom_call @lapack_strsm_ffi(%a, %b), with column-major matrices; likewise spotrf, sgetrf and those of f64
 // Output:  stablehlo.custom_call @millrace_triangular_solve(%a, %b) {left, lower, transposed, unit}, @millrace_cholesky(%a) {lower},
-//          @millrace_lu(%a): row by row, nothing is transposed
-// Leaves alone complex numbers, dynamic shapes, other layouts, operations on tiny matrices, whose loops are compiled (strsm of such becomes one).
+//          @millrace_lu(%a), which take row-major matrices, so that nothing is transposed
+// Leaves alone complex types, dynamic shapes, other layouts, operations on tiny matrices, whose loops are compiled (strsm of those becomes one).
 //===----------------------------------------------------------------------===//
 #include "passes/calls/RuntimeCall.h"
 
@@ -16,8 +16,8 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-/// Systems and factorizations of no more rows are arithmetic of a kernel, not a call. Unit: rows of the matrix. Source: judgement, not measured
-/// alone; commit 24d4e28 has the figures of the whole change.
+/// Systems and factorizations with at most so many rows are computed by a kernel instead of a call. Unit: rows of the matrix. Source: judgement, not
+/// measured alone; commit 24d4e28 has the figures of the whole change.
 constexpr int64_t kMaxUnrolledOrder = 4;
 
 bool isReal(Value value) {
@@ -27,7 +27,7 @@ bool isReal(Value value) {
 
 NamedAttribute flag(Builder &b, StringRef name, bool value) { return b.getNamedAttr(name, b.getBoolAttr(value)); }
 
-/// Minor to major: columns of the matrices first, everything of another rank row by row.
+/// Returns true if `layouts` (minor to major) are column-major for the matrices and row-major for values of another rank.
 bool isByColumns(ArrayAttr layouts, TypeRange types, int64_t matrixRank) {
   if (!layouts || layouts.size() != types.size())
     return false;
@@ -68,7 +68,7 @@ void callForLapack(CustomCallOp op) {
     return value ? char(value.getValue().getLimitedValue(255)) : 0;
   };
   auto isOneOf = [&](StringRef name, StringRef letters) { return letters.contains(letter(name)); };
-  // What is missing or wrong is the handler's to report.
+  // The handler of the call reports missing or wrong attributes.
   if ((!isLu && !isOneOf("uplo", "LU")) || (isSolve && !(isOneOf("side", "LR") && isOneOf("diag", "NU") && isOneOf("trans_x", "NTC"))))
     return;
   Builder b(op);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ScanColumns.cpp - Running results of many lines side by side --------===//
+//===- ScanColumns.cpp - Compute scans with lanes across lines -------------===//
 // Input:   reduce_window %x, %init: window = [1, 1000], padding = [[0, 0], [999, 0]], {several operations}, %x: tensor<64x1000xf32>
-// Output:  transpose, reduce_window of tensor<1000x64xf32> along its first dimension, transpose: one step is one row, and the rows are vectors
-//          Few lines are cut into blocks first, which are lines of their own; then every block is combined with all that was before it.
-// Leaves alone scans along dimensions behind which there are vectors already, small ones, and bodies that call or contain others.
+// Output:  transpose, reduce_window of tensor<1000x64xf32> along its first dimension, transpose: a step combines two rows, with vectors along them
+//          A few lines are cut into blocks first, which become lines; then every block is combined with the results of those before it.
+// Leaves alone scans along another dimension than the last, small ones, and bodies that call functions or contain regions.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Cumulative.h"
 
@@ -20,12 +20,12 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-/// Smaller scans stay a loop of a kernel. Unit: elements. Source: judgement, not measured alone; chosen in commit f7caa64.
+/// Smaller scans stay a loop in a kernel. Unit: elements. Source: judgement, not measured alone; chosen in commit f7caa64.
 constexpr int64_t kMinScanElements = 4096;
-/// Vectors of so many lines hide how long a step takes; fewer lines are cut into blocks. Unit: lines. Source: judgement, not measured alone; chosen
-/// in commit f7caa64.
+/// So many lines fill enough vectors to hide the latency of a step; fewer lines are cut into blocks. Unit: lines. Source: judgement, not measured
+/// alone; chosen in commit f7caa64.
 constexpr int64_t kMinLinesOfScan = 32;
-/// A shorter block costs as much to add up as it saves. Unit: elements of a line. Source: judgement, not measured alone; chosen in commit f7caa64.
+/// Combining a shorter block costs as much as it saves. Unit: elements of a line. Source: judgement, not measured alone; chosen in commit f7caa64.
 constexpr int64_t kMinScanBlock = 32;
 
 class Scan {
@@ -60,7 +60,7 @@ public:
     return reverse ? Value(ReverseOp::create(b, op.getLoc(), value, b.getDenseI64ArrayAttr({dimension}))) : value;
   }
 
-  /// Running results along the first of two dimensions. What is before an element is the body's first argument, in `reverse` its second.
+  /// Scans along the first of two dimensions. The earlier result is the body's first argument, with `reverse` its second.
   Value scanRows(Value value) {
     RankedTensorType type = typeOf(value);
     int64_t n = type.getDimSize(0), padding[4] = {n - 1, 0, 0, 0};
@@ -82,7 +82,7 @@ public:
     return scan.getResult(0);
   }
 
-  /// The body, element by element.
+  /// Applies the body elementwise.
   Value combine(Value before, Value value) {
     RankedTensorType type = typeOf(value);
     Block &body = op.getBody().front();
@@ -98,7 +98,7 @@ public:
         spread(inner.getResult(0));
         continue;
       }
-      for (Value operand : inner.getOperands()) // constants may be outside of the body
+      for (Value operand : inner.getOperands()) // constants may be defined outside of the body
         if (!mapping.contains(operand))
           spread(operand);
       Operation *whole = b.clone(inner, mapping);
@@ -114,13 +114,13 @@ private:
   bool reverse;
 };
 
-/// Operations that mean the same for every element of tensors.
+/// Returns true for operations that have the same meaning for scalars and, elementwise, for tensors.
 bool isElementByElement(Operation &op) {
   auto isScalar = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getRank() == 0;
   };
-  // Constants before the body, and nothing else from there: cumulativeOf() has seen to it.
+  // cumulativeOf() has checked that the body reads only constants from outside.
   return isa<ConstantOp, AbsOp, AddOp, AndOp, CompareOp, ConvertOp, DivOp, ExpOp, Expm1Op, LogOp, Log1pOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
              NotOp, OrOp, PowOp, RemOp, SelectOp, SignOp, SqrtOp, SubtractOp, TanhOp, XorOp>(op) &&
          llvm::all_of(op.getOperandTypes(), isScalar) && llvm::all_of(op.getResultTypes(), isScalar);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SelectTopK.cpp - Select the first few instead of sorting all -------===//
+//===- SelectTopK.cpp - Replace sorts of which a prefix is used by top-k ---===//
 // Input:   %s:2 = stablehlo.sort(%x, iota) by x descending; stablehlo.slice %s#0 [0:10]; stablehlo.slice %s#1 [0:10]
 // Output:  %0:2 = stablehlo.custom_call @millrace_top_k(%x) {largest = true, ...}   // one pass over the elements
-// A sort whose positions nobody wants may have lost them: the call makes them, and nobody reads them.
-// Leaves alone sorts of which more than a quarter is used, short ones (a kernel sorts them at once), sorts along another
-// dimension than the last, and comparators that look at something else than the first operand.
+// A sort whose positions are unused may have lost that operand: the call computes the positions nevertheless.
+// Leaves alone sorts of which more than a quarter is used, short ones (one kernel sorts them), sorts along another dimension than the last, and
+// comparators that read other operands than the first.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Passes.h"
 #include "passes/calls/SortOrder.h"
@@ -23,14 +23,14 @@ namespace {
 /// Shorter lines are sorted as a whole. Unit: elements of a line. Source: judgement, not measured alone; commit 3965a8d has the figures of the whole
 /// change.
 constexpr int64_t kMinSelectedLine = 8;
-/// Few shorter lines are sorted by a kernel at once. Unit: elements of a line. Source: judgement, not measured alone; commit 3965a8d has the figures
-/// of the whole change.
+/// A few lines that are shorter are sorted by one kernel. Unit: elements of a line. Source: judgement, not measured alone; commit 3965a8d has the
+/// figures of the whole change.
 constexpr int64_t kMaxShortSort = 512;
-/// So few elements in short lines are sorted by a kernel at once. Unit: elements. Source: judgement, not measured alone; commit 3965a8d has the
+/// At most so many elements in short lines are sorted by one kernel. Unit: elements. Source: judgement, not measured alone; commit 3965a8d has the
 /// figures of the whole change.
 constexpr int64_t kMaxElementsOfShortSorts = 4096;
 
-/// The common number of leading elements that all users take; nothing if somebody wants something else.
+/// Returns the number of leading elements that all users slice off; nothing if a user reads other elements.
 std::optional<int64_t> takenPrefix(SortOp sort) {
   std::optional<int64_t> count;
   for (Operation *user : sort->getUsers()) {
@@ -70,7 +70,7 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
       return;
     Type position = IntegerType::get(op.getContext(), 32);
     if (hasPositions) {
-      // Equal elements stay in order because their positions are; the sort need not be a stable one.
+      // Equal elements keep their order because their positions are compared; the sort need not be stable.
       position = getElementTypeOrSelf(op->getOperand(1).getType());
       if (!(position.isSignlessInteger(32) || position.isSignlessInteger(64)) || !countsUp(op->getOperand(1), last))
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SortOrder.cpp - What the comparator of a sort asks for -------------===//
+//===- SortOrder.cpp - Recognize the order that a comparator defines ------===//
 // Input:   ^bb0(%a, %b, %c, %d): %0 = compare LT, %a, %b; %1 = compare EQ, %a, %b; %2 = compare GT, %c, %d;
 //          return or(%0, and(%1, %2))
 // Output:  keys {operand 0 ascending, operand 1 descending}
@@ -15,7 +15,7 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-/// One side of a comparison: an argument of the comparator, perhaps with its zeros or NaNs made equal.
+/// One side of a comparison: an argument of the comparator, possibly with its zeros or NaNs made equal.
 struct Side {
   unsigned argument;
   bool zeros = false, nans = false;
@@ -29,7 +29,7 @@ bool isSplat(Value value, llvm::function_ref<bool(const APFloat &)> is) {
 }
 
 bool isTotal(CompareOp compare) { return compare.getCompareType() == ComparisonType::TOTALORDER; }
-/// Such a comparison is left to the comparator.
+/// Returns true for weak orders, which the comparator itself computes.
 bool isWeak(CompareOp compare) { return compare.getCompareType() == ComparisonType::WEAKORDER; }
 
 std::optional<Side> sideOf(Value value, Block &comparator) {
@@ -37,7 +37,7 @@ std::optional<Side> sideOf(Value value, Block &comparator) {
     return argument.getOwner() == &comparator ? std::optional(Side{argument.getArgNumber()}) : std::nullopt;
   auto select = value.getDefiningOp<SelectOp>();
   auto test = select ? select.getPred().getDefiningOp<CompareOp>() : CompareOp();
-  // In these orders a NaN is equal to itself.
+  // In total and weak orders a NaN is equal to itself.
   if (!test || isTotal(test) || isWeak(test))
     return std::nullopt;
   std::optional<Side> side = sideOf(select.getOnFalse(), comparator), tested = sideOf(test.getLhs(), comparator);
@@ -60,7 +60,7 @@ std::optional<Side> sideOf(Value value, Block &comparator) {
 struct Matcher {
   Block &comparator;
 
-  /// Both sides of a comparison of one operand's elements, the first element on the left.
+  /// Returns true if both sides of a comparison are elements of one operand; `lhs` is the first element.
   bool sides(CompareOp compare, Side &lhs, Side &rhs, bool &isSwapped) {
     if (isWeak(compare))
       return false;
@@ -73,7 +73,7 @@ struct Matcher {
     return true;
   }
 
-  /// `value` is "the first element is before the second" by one key.
+  /// Returns the key by which `value` means "the first element comes before the second one".
   std::optional<OrderKey> before(Value value) {
     auto compare = value.getDefiningOp<CompareOp>();
     Side lhs, rhs;
@@ -85,13 +85,13 @@ struct Matcher {
     if ((!isLess && direction != ComparisonDirection::GT) || !sides(compare, lhs, rhs, isSwapped))
       return std::nullopt;
     bool plain = !lhs.zeros && !lhs.nans;
-    // In total order, zeros and NaNs are made equal together or not at all.
+    // In total order, a comparator makes both zeros and NaNs equal, or neither.
     if (isTotal(compare) && !plain && !(lhs.zeros && lhs.nans))
       return std::nullopt;
     return OrderKey{lhs.argument / 2, isLess == isSwapped, isTotal(compare) && plain};
   }
 
-  /// a < b or (b is NaN and a is not).
+  /// Recognizes a < b or (b is NaN and a is not).
   std::optional<OrderKey> nanLast(Value value) {
     auto either = value.getDefiningOp<OrOp>();
     if (!either)
@@ -115,7 +115,7 @@ struct Matcher {
     return std::nullopt;
   }
 
-  /// `value` is "both elements are equal" by `key`; for floats in total order, because NaN is to be equal to NaN.
+  /// Returns true if `value` means "both elements are equal" by `key`; floats are compared in total order, in which NaN equals NaN.
   bool equal(Value value, const OrderKey &key) {
     auto compare = value.getDefiningOp<CompareOp>();
     Side lhs, rhs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SortOrder.h - What the comparator of a sort asks for ---------------===//
+//===- SortOrder.h - Recognize the order that a comparator defines --------===//
 #pragma once
 
 #include "dialects/stablehlo/Ops.h"
@@ -12,20 +12,20 @@ namespace millrace::calls {
 struct OrderKey {
   unsigned operand;
   bool descending;
-  /// Floats from -NaN over -0 and 0 to NaN. Otherwise zeros are equal, and so are NaNs, which come after everything (before,
-  /// if descending). Comparators that call NaNs unordered are taken for the second kind: they leave their place open.
+  /// True for floats ordered from -NaN over -0 and 0 to NaN. Otherwise zeros are equal, and so are NaNs, which come last (first, if descending).
+  /// Comparators for which NaNs are unordered are treated as the second kind, since they leave the position of NaNs open.
   bool total;
 };
 
-/// The keys of a comparator, the most significant one first, or nothing if it is another computation. Known are comparisons of two
-/// elements, as they are or with zeros and NaNs made equal (JAX), or with a clause that puts NaNs last (PyTorch); and the
-/// lexicographic orders of several of these.
+/// Returns the keys of a comparator, the most significant one first, or nothing for another computation. Recognized are comparisons of two elements,
+/// unchanged or with zeros and NaNs made equal (JAX), or with a clause that orders NaNs last (PyTorch), and lexicographic orders of several of
+/// these.
 std::optional<llvm::SmallVector<OrderKey>> orderOf(mlir::Block &comparator);
 
-/// The runtime can order elements of this type by their bits.
+/// Returns true if the runtime can order elements of this type by their bits.
 bool hasOrderedBits(mlir::Type element);
 
-/// 0, 1, 2, ... along `dimension`, as the operation or (short ones are folded) as a constant.
+/// Returns true if `value` is 0, 1, 2, ... along `dimension`: an iota, or the constant into which a short one is folded.
 bool countsUp(mlir::Value value, int64_t dimension);
 
 } // namespace millrace::calls
