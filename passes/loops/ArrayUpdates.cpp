@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ArrayUpdates.cpp - Which values are new versions of others ---------===//
+//===- ArrayUpdates.cpp - Recognize in-place updates of arrays ------------===//
 #include "passes/loops/ArrayUpdates.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -11,7 +11,7 @@ using namespace millrace::stablehlo;
 
 namespace millrace::loops {
 
-/// What result `index` of an if or case is a version of; null if branches disagree or make it anew.
+/// Returns the array that result `index` of an if or case updates; null if branches update different ones or compute it from scratch.
 static Value updatedByBranches(Operation *op, unsigned index) {
   Value array;
   for (Region &region : op->getRegions()) {

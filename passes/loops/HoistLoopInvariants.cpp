@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- HoistLoopInvariants.cpp - Compute once what a loop does not change -===//
+//===- HoistLoopInvariants.cpp - Move loop-invariant operations out of loops ===//
 // Input:   while(%i = %0, %w = %a) do { %t = transpose %w ; ... return %i2, %w }
 // Output:  %t = transpose %a ; while(%i = %0) do { ... return %i2 }
 // Leaves alone constants, iotas, broadcasts, and operations with side effects.
@@ -22,7 +22,7 @@ namespace {
 
 struct HoistLoopInvariants : impl::HoistLoopInvariantsPassBase<HoistLoopInvariants> {
   void runOnOperation() override {
-    // Inner loops first, so that what leaves them can leave the outer ones too.
+    // Inner loops come first, so that their invariants can leave the outer loops, too.
     SmallVector<shlo::WhileOp> loops;
     getOperation().walk<WalkOrder::PostOrder>([&](shlo::WhileOp loop) { loops.push_back(loop); });
     for (shlo::WhileOp loop : loops) {
@@ -32,7 +32,7 @@ struct HoistLoopInvariants : impl::HoistLoopInvariantsPassBase<HoistLoopInvarian
     }
   }
 
-  /// Uses of carried values that the body returns unchanged become uses of the initial values.
+  /// Replaces uses of carried values that the body returns unchanged by the initial values.
   static void readInvariantsFromOutside(shlo::WhileOp loop) {
     Block &cond = loop.getCond().front(), &body = loop.getBody().front();
     Operation *yield = body.getTerminator();
@@ -59,7 +59,7 @@ struct HoistLoopInvariants : impl::HoistLoopInvariantsPassBase<HoistLoopInvarian
       auto outside = [&](Value value) {
         if (!region.isAncestor(value.getParentRegion()))
           return true;
-        // A constant in the body follows the operation out.
+        // A constant of the body moves out together with its user.
         return isa_and_nonnull<shlo::ConstantOp>(value.getDefiningOp()) && value.getParentRegion() == &region;
       };
       if (!llvm::all_of(op.getOperands(), outside) || !llvm::all_of(captured, outside))

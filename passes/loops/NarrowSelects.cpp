@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- NarrowSelects.cpp - A choice between arrays becomes one of windows -===//
+//===- NarrowSelects.cpp - Replace selects of arrays by selects of windows ===//
 // Input:   %b = dynamic_update_slice %a, %u, %i ; %r = select %p, %b, %a
 // Output:  %w = dynamic_slice %a, %i ; %v = select %p, %u, %w ; %r = dynamic_update_slice %a, %v, %i
-// Input:   %b = scatter %a, %i, %u by any computation ; %r = select %p, %b, %a      where %p is one number per index vector, or one for all
+// Input:   %b = scatter %a, %i, %u by any computation ; %r = select %p, %b, %a      where %p is one element per index vector, or a scalar
 // Output:  %j = select %p, %i, the first index out of bounds ; %r = scatter %a, %j, %u
-// Both sides of the select may be updates, several in a row, of one array, with selects between them: the result is that array, updated in
-// place where it dies.
+// Both operands of the select may be chains of updates of one array, with selects between them: the result is that array, updated in place where
+// its live range ends.
 // Input:   in a loop, %b = dynamic_update_slice %a, %u, %i ; %x = dynamic_slice %b, %j ; %p computed of %x ; %r = select %p, %b, %a
 // Output:  %w = dynamic_slice %a, %i ; %b as before ; %n = dynamic_slice %b, %i ; %v = select %p, %n, %w ; %r = dynamic_update_slice %b, %v, %i
-// What somebody reads before the choice is made, or the choice itself needs, is written, and taken back where it is not chosen.
-// Input:   in a loop, %x = select %p, %a, 0 ; %y = select %p, 0, %a ; %z = update %x ; %s = add %y, %z        as gradients of choices are
-// Output:  %z = update %a ; %x = select %p, %z, %a ; %s = add %x, 0        and what is read of %x is chosen where it is read
-// Input:   in a loop, %b = while(%a) ; %r = select %p, %b, %a        where %p is one number
+// An update whose result is read before the predicate is known, or by the predicate itself, is done and then undone where it is not selected.
+// Input:   in a loop, %x = select %p, %a, 0 ; %y = select %p, 0, %a ; %z = update %x ; %s = add %y, %z        as in gradients of selects
+// Output:  %z = update %a ; %x = select %p, %z, %a ; %s = add %x, 0        and windows that are read of %x are selected where they are read
+// Input:   in a loop, %b = while(%a) ; %r = select %p, %b, %a        where %p is a scalar
 // Output:  %r = if %p { %b = while(%a) ; return %b } else { return %a }
-// Leaves alone scatters of several arrays, windows that may lie partly outside where only elements of them are chosen, and arrays that live in
-// registers.
+// Leaves alone scatters of several arrays, windows that may be partly out of bounds where the predicate has several elements per window, and arrays
+// that are kept in registers.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
@@ -44,7 +44,7 @@ bool hasPlainType(Value value) {
   return type && type.hasStaticShape() && !type.getEncoding();
 }
 
-/// `type` with those of its dimensions only that `dims` names.
+/// Returns `type` with the dimensions `dims` only.
 RankedTensorType onlyDims(RankedTensorType type, ArrayRef<int64_t> dims) {
   return RankedTensorType::get(llvm::map_to_vector(dims, [&](int64_t d) { return type.getDimSize(d); }), type.getElementType());
 }
@@ -59,10 +59,10 @@ Value broadcast(OpBuilder &b, Location loc, Value value, RankedTensorType type, 
 // Predicates
 //===----------------------------------------------------------------------===//
 
-/// Updates that are taken back for one select: each of them is read and written twice. Unit: updates. Source: judgement, not measured alone.
+/// Updates that may be undone for one select: each of them is read and written twice. Unit: updates. Source: judgement, not measured alone.
 constexpr unsigned kMaxTakenBack = 8;
 
-/// Operations through which predicates are followed: jax.vmap makes broadcasts and comparisons of broadcasts. A bound of the search. Unit:
+/// Operations through which a predicate is followed: jax.vmap creates broadcasts and comparisons of broadcasts. A bound of the search. Unit:
 /// operations. Source: judgement, not measured alone.
 constexpr unsigned kMaxPredicateDepth = 16;
 
@@ -71,14 +71,14 @@ bool isSplat(Value value) {
   return matchPattern(value, m_Constant(&attr)) && attr.isSplat();
 }
 
-/// An operation that computes each element from elements at the same position.
+/// Returns true for an elementwise operation.
 bool isPointwise(Operation *op) {
   return op && op->getNumResults() == 1 && op->hasTrait<OpTrait::Elementwise>() && llvm::all_of(op->getOperands(), [&](Value operand) {
            return hasPlainType(operand) && typeOf(operand).getShape() == typeOf(op->getResult(0)).getShape();
          });
 }
 
-/// The dimensions along which elements of `value` can be different.
+/// Returns the dimensions along which elements of `value` can differ.
 llvm::SmallBitVector varyingDims(Value value, unsigned depth = 0) {
   RankedTensorType type = typeOf(value);
   llvm::SmallBitVector dims(type.getRank());
@@ -103,7 +103,7 @@ llvm::SmallBitVector varyingDims(Value value, unsigned depth = 0) {
   return dims;
 }
 
-/// `value` along `dims`, which include all those that varyingDims() names.
+/// Returns `value` reduced to the dimensions `dims`, which include all those of varyingDims().
 Value alongDims(OpBuilder &b, Value value, ArrayRef<int64_t> dims) {
   RankedTensorType type = typeOf(value), narrow = onlyDims(type, dims);
   if (type == narrow)
@@ -137,10 +137,10 @@ Value alongDims(OpBuilder &b, Value value, ArrayRef<int64_t> dims) {
       return clone->getResult(0);
     }
   }
-  return ReshapeOp::create(b, loc, narrow, value); // the other dimensions have size one
+  return ReshapeOp::create(b, loc, narrow, value); // the other dimensions are unit dimensions
 }
 
-/// Which elements of an array are chosen.
+/// The predicate of a select.
 struct Predicate {
   Value whole;               ///< in the array's shape, or a scalar
   SmallVector<int64_t> dims; ///< of the array along which it varies, ascending
@@ -156,11 +156,11 @@ struct Predicate {
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// What happens to a dimension of the array in a scatter.
+/// The role of one dimension of the array in a scatter.
 struct ScatterDim {
   bool isIndexed = false;   ///< the index vector has a component for it
-  int64_t inUpdates = -1;   ///< the dimension of the updates that runs along it; none if windows have one index of it
-  int64_t inIndices = -1;   ///< of a batching dimension: its place in the indices
+  int64_t inUpdates = -1;   ///< the dimension of the updates for it; -1 if windows have one index of it
+  int64_t inIndices = -1;   ///< of a batching dimension: its dimension of the indices
 };
 
 SmallVector<ScatterDim> dimsOf(ScatterOp op) {
@@ -183,7 +183,7 @@ SmallVector<ScatterDim> dimsOf(ScatterOp op) {
   return dims;
 }
 
-/// The computation returns the update.
+/// Returns true if the computation returns the update unchanged.
 bool replaces(ScatterOp op) {
   Block &body = op.getUpdateComputation().front();
   return llvm::hasSingleElement(body) && body.getTerminator()->getOperand(0) == body.getArgument(1);
@@ -194,15 +194,15 @@ TypedAttr neutralOf(ScatterOp op) {
   return combine ? fusion::neutralNumber(*combine, typeOf(op.getInputs()[0]).getElementType()) : TypedAttr();
 }
 
-/// How an update is made only where a predicate holds.
+/// How an update is restricted to where a predicate holds.
 enum class Way {
   None,
-  Window,   ///< elsewhere, what the array holds there is written again
+  Window,   ///< elsewhere, the array's own elements are written again
   Redirect, ///< elsewhere, indices are out of bounds
-  Neutral,  ///< elsewhere, a number is combined that changes nothing
+  Neutral,  ///< elsewhere, the neutral element is combined
 };
 
-/// An index that is out of bounds in every dimension that has one exists among numbers of the indices' type.
+/// Returns true if the indices' type can represent an index that is out of bounds in every indexed dimension.
 bool canRedirect(ScatterOp op) {
   auto element = dyn_cast<IntegerType>(typeOf(op.getScatterIndices()).getElementType());
   auto indexed = op.getScatterDimensionNumbers().getScatterDimsToOperandDims();
@@ -212,7 +212,7 @@ bool canRedirect(ScatterOp op) {
   return llvm::all_of(indexed, [&](int64_t d) { return bits >= 63 || typeOf(op.getInputs()[0]).getDimSize(d) < int64_t(1) << bits; });
 }
 
-/// An update of an array by less than an array, of which nobody else knows.
+/// Returns true for an update of an array by a smaller window with a single user.
 bool isNarrowUpdate(Operation *op) {
   if (!isa<DynamicUpdateSliceOp, ScatterOp>(op) || !llvm::all_of(op->getOperands(), hasPlainType) || op->getNumResults() != 1 || op->getResult(0).getType() != op->getOperand(0).getType())
     return false;
@@ -228,12 +228,12 @@ bool isNarrowUpdate(Operation *op) {
          typeOf(updates).getNumElements() < typeOf(op->getResult(0)).getNumElements();
 }
 
-/// A value that is made of one array by updates and choices between them, each read by the next one only.
+/// A value that is computed from one array by updates and selects, each with the next one as its single user.
 struct Tree {
   Value root;                    ///< the array
   SmallVector<Operation *> made; ///< updates and selects, each before its operands
 
-  /// False if the leaves of the tree above `value` are not one array.
+  /// Returns false if the leaves of the tree above `value` are not one array.
   bool collect(Value value, Block *block) {
     Operation *op = value.getDefiningOp();
     bool isInner = op && op->getBlock() == block && value.hasOneUse();
@@ -251,7 +251,8 @@ struct Tree {
   }
 };
 
-/// The updates that make `value` of `array`, the last one first; others may read what is between. None if there is something else on the way.
+/// Returns the updates that compute `value` from `array`, the last one first; intermediate versions may have other users. Empty if another operation
+/// is between.
 SmallVector<Operation *> updatesFrom(Value array, Value value, Block *block) {
   SmallVector<Operation *> updates;
   while (value != array) {
@@ -260,14 +261,14 @@ SmallVector<Operation *> updatesFrom(Value array, Value value, Block *block) {
       return {};
     Value window = isa<ScatterOp>(op) ? cast<ScatterOp>(op).getUpdates()[0] : op->getOperand(1);
     if (4 * typeOf(window).getNumElements() > typeOf(array).getNumElements())
-      return {}; // it is read and written twice: a choice of the array costs no more
+      return {}; // the window would be read and written twice, which costs as much as a select of the array
     updates.push_back(op);
     value = op->getOperand(0);
   }
   return updates;
 }
 
-/// What has to hold for a write to happen.
+/// A condition under which a write is done.
 struct Guard {
   Predicate predicate;
   bool wanted;
@@ -277,7 +278,7 @@ struct Guard {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// Indices are clamped so that no window lies partly outside: as jax.vmap writes dynamic_update_slice.
+/// Returns true if indices are clamped so that no window is partly out of bounds, as jax.vmap writes dynamic_update_slice.
 bool areWindowsInside(ScatterOp op, ArrayRef<ScatterDim> dims) {
   auto clamp = op.getScatterIndices().getDefiningOp<ClampOp>();
   DenseIntElementsAttr least, most;
@@ -285,7 +286,7 @@ bool areWindowsInside(ScatterOp op, ArrayRef<ScatterDim> dims) {
     return false;
   auto numbers = op.getScatterDimensionNumbers();
   RankedTensorType indices = typeOf(op.getScatterIndices());
-  int64_t count = numbers.getScatterDimsToOperandDims().size(), inner = 1; // elements behind one of the index vector's dimension
+  int64_t count = numbers.getScatterDimsToOperandDims().size(), inner = 1; // elements per index of the index vector's dimension
   for (int64_t i = numbers.getIndexVectorDim() + 1; i < indices.getRank(); ++i)
     inner *= indices.getDimSize(i);
   bool isUnsigned = indices.getElementType().isUnsignedInteger();
@@ -303,7 +304,7 @@ bool areWindowsInside(ScatterOp op, ArrayRef<ScatterDim> dims) {
   return true;
 }
 
-/// A window along an indexed dimension can lie partly outside: a gather moves it then, a scatter cuts it.
+/// Returns true if a window along an indexed dimension can be partly out of bounds: gather moves such a window, scatter drops it.
 bool movesWindows(ScatterOp op) {
   SmallVector<ScatterDim> dims = dimsOf(op);
   bool hasLong = llvm::any_of(dims, [&](const ScatterDim &dim) {
@@ -316,7 +317,7 @@ class Narrower {
 public:
   Narrower(SelectOp select, const Tree &tree) : b(select), loc(select.getLoc()), tree(tree) {}
 
-  /// `value`, which `updates` made of an array, the last one first, where the predicate of `select` is `wanted`; elsewhere the array as it was.
+  /// Undoes `updates`, which computed `value` from an array, the last one first, where the predicate of `select` is not `wanted`.
   Value takeBack(SelectOp select, bool wanted, Value value, ArrayRef<Operation *> updates) {
     guards.push_back({Predicate(select), wanted});
     for (Operation *update : updates) {
@@ -345,7 +346,7 @@ public:
     return value;
   }
 
-  /// Every update of the tree can be made where a condition holds.
+  /// Returns true if every update of the tree can be restricted to where a condition holds.
   bool accepts(Value value) {
     if (value == tree.root)
       return true;
@@ -358,7 +359,7 @@ public:
     return wayOf(value.getDefiningOp()) != Way::None && accepts(value.getDefiningOp()->getOperand(0));
   }
 
-  /// `array`, updated to be `value` where the guards hold.
+  /// Updates `array` to `value` where the guards hold.
   Value make(Value array, Value value) {
     if (value == tree.root)
       return array;
@@ -379,7 +380,7 @@ private:
     if (!scatter)
       return Way::Window;
     SmallVector<ScatterDim> dims = dimsOf(scatter);
-    // One choice per index vector.
+    // The predicate has one element per index vector.
     bool isPerIndex = llvm::all_of(guards, [&](const Guard &guard) {
       return llvm::all_of(guard.predicate.dims, [&](int64_t d) { return dims[d].inIndices >= 0; });
     });
@@ -392,7 +393,7 @@ private:
     return neutralOf(scatter) ? Way::Neutral : Way::None;
   }
 
-  /// `update`, of `array` instead of its operand, where the guards hold.
+  /// Applies `update` to `array` instead of its own operand, where the guards hold.
   Value write(Value array, Operation *update) {
     if (auto slice = dyn_cast<DynamicUpdateSliceOp>(update)) {
       Value now = windowAt(slice, array);
@@ -424,24 +425,24 @@ private:
     return made->getResult(0);
   }
 
-  /// `value` where all guards hold, each of them brought into the shape that chooses among its elements by `fit`.
+  /// Selects `value` where all guards hold, each of them brought by `fit` into the shape of the select.
   Value choose(Value value, Value otherwise, llvm::function_ref<Value(const Predicate &)> fit) {
     for (const Guard &guard : guards)
       value = SelectOp::create(b, loc, value.getType(), fit(guard.predicate), guard.wanted ? value : otherwise, guard.wanted ? otherwise : value);
     return value;
   }
 
-  /// The predicate along the dimensions along which it varies.
+  /// Returns the predicate with the dimensions along which it varies.
   Value narrow(const Predicate &predicate) { return alongDims(b, predicate.whole, predicate.dims); }
 
-  /// `value`, whose dimension d is dimension `to[d]` of the result.
+  /// Broadcasts `value`: its dimension d is dimension `to[d]` of the result.
   Value spread(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
     if (to.empty())
-      return value; // a select takes one number for all
+      return value; // a select takes a scalar predicate
     return broadcast(b, loc, value, typeOf(value).clone(shape), to);
   }
 
-  /// A window of `value`, in shape `shape`: where `value` is computed of others at the same position, it is computed of their windows.
+  /// Returns a window of `value` with shape `shape`; elementwise operations are computed on the windows of their operands.
   Value windowOf(Value value, ArrayRef<int64_t> shape, llvm::function_ref<Value(Value)> leaf, unsigned depth = 0) {
     Operation *op = value.getDefiningOp();
     DenseElementsAttr attr;
@@ -484,7 +485,7 @@ private:
     return windowOf(predicate.whole, shape, [&](Value value) { return inWindow(op, value); });
   }
 
-  /// What `value`, in the array's shape, is where `op` writes.
+  /// Returns the window of `value`, which has the array's shape, where `op` writes.
   Value inWindow(ScatterOp op, Value value) {
     SmallVector<ScatterDim> dims = dimsOf(op);
     ArrayRef<int64_t> shape = typeOf(op.getUpdates()[0]).getShape();
@@ -497,7 +498,7 @@ private:
       sizes.push_back(shape[to.back()]);
     }
     Value part = alongDims(b, value, varying);
-    if (typeOf(part).getShape() != ArrayRef(sizes)) // windows begin at zero
+    if (typeOf(part).getShape() != ArrayRef(sizes)) // windows begin at index 0
       part = SliceOp::create(b, loc, typeOf(part).clone(sizes), part, b.getDenseI64ArrayAttr(zeros), b.getDenseI64ArrayAttr(sizes), b.getDenseI64ArrayAttr(ones));
     return broadcast(b, loc, part, typeOf(part).clone(shape), to);
   }
@@ -521,7 +522,7 @@ private:
     return BroadcastInDimOp::create(b, loc, type, constant, b.getDenseI64ArrayAttr({numbers.getIndexVectorDim()}));
   }
 
-  /// What `array` holds where `update` writes.
+  /// Returns the window of `array` where `update` writes.
   Value windowAt(Operation *update, Value array) {
     auto slice = dyn_cast<DynamicUpdateSliceOp>(update);
     if (!slice)
@@ -549,10 +550,10 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Choices between an array and zeros
+// Selects between an array and zeros
 //===----------------------------------------------------------------------===//
 
-/// Elements are +0.0 or the integer 0.
+/// Returns true if all elements are +0.0 or the integer 0.
 bool isZero(Value value) {
   DenseElementsAttr attr;
   if (!matchPattern(value, m_Constant(&attr)) || !attr.isSplat())
@@ -562,13 +563,13 @@ bool isZero(Value value) {
   return isa<IntegerType>(attr.getElementType()) && attr.getSplatValue<APInt>().isZero();
 }
 
-/// A choice by one number between arrays, one of them zeros.
+/// Returns true for a select with a scalar predicate between two arrays, one of them zeros.
 bool isArrayOrZeros(SelectOp select) {
   return hasPlainType(select.getPred()) && typeOf(select.getPred()).getRank() == 0 && hasPlainType(select.getResult()) && !fusion::isFewScalars(select.getType()) &&
          (isZero(select.getOnTrue()) || isZero(select.getOnFalse()));
 }
 
-/// A sum of which one side is zeros whether the predicate of such choices holds or not.
+/// A sum one operand of which is zeros, whether the predicate of such selects holds or not.
 class SumOfChoices {
 public:
   explicit SumOfChoices(AddOp sum) : sum(sum), b(sum) {}
@@ -597,7 +598,7 @@ public:
   }
 
 private:
-  /// The update of this block that makes `value`; null if there is none.
+  /// Returns the update of this block that computes `value`; null if there is none.
   Operation *updateOf(Value value) const {
     Operation *op = value.getDefiningOp();
     return op && op->getBlock() == sum->getBlock() && isNarrowUpdate(op) ? op : nullptr;
@@ -626,7 +627,7 @@ private:
     return writesZero && isZeroWhere(holds, update->getOperand(0));
   }
 
-  /// `value` where the predicate `holds`, or where it does not.
+  /// Returns `value` under the condition that the predicate holds, or does not hold.
   Value where(bool holds, Value value) {
     if (SelectOp select = choiceOf(value))
       return where(holds, holds ? select.getOnTrue() : select.getOnFalse());
@@ -644,7 +645,7 @@ private:
   Value predicate;
 };
 
-/// Chooses windows that are read of a choice.
+/// Replaces windows that are read of a select by selects of windows.
 void readSides(SelectOp select) {
   for (Operation *user : llvm::make_early_inc_range(select->getUsers())) {
     bool isRead = isa<DynamicSliceOp, GatherOp>(user) && user->getOperand(0) == select.getResult() && llvm::count(user->getOperands(), select.getResult()) == 1 &&
@@ -669,10 +670,10 @@ void readSides(SelectOp select) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loops whose results are chosen
+// Loops whose results are selected
 //===----------------------------------------------------------------------===//
 
-/// Runs `loop` only where what it makes is chosen, if one number decides that for all its results.
+/// Moves `loop` into an if where one scalar predicate selects all its results.
 void runWhereChosen(WhileOp loop) {
   SmallVector<SelectOp> selects;
   SmallVector<Value> results, others;
@@ -730,12 +731,12 @@ struct NarrowSelects : impl::NarrowSelectsPassBase<NarrowSelects> {
     for (SelectOp select : selects)
       if (select->getParentOfType<WhileOp>() && isArrayOrZeros(select))
         readSides(select);
-    // The last ones first: those before them may be part of what they choose between.
+    // The last select comes first: earlier ones may be part of its operands.
     llvm::DenseSet<Operation *> erased;
     for (SelectOp select : llvm::reverse(selects))
       if (!erased.contains(select))
         narrow(select, erased);
-    // The first ones first: what they become is an update for the next one.
+    // The first select comes first: the update that replaces it is an operand of the next one.
     for (SelectOp select : selects)
       if (!erased.contains(select) && select->getParentOfType<WhileOp>())
         takeBack(select);

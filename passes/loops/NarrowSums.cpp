@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- NarrowSums.cpp - Sums with arrays that are almost zero are updates -===//
+//===- NarrowSums.cpp - Replace sums with sparse arrays by updates --------===//
 // Input:   while(%a) do { %f = dynamic_update_slice 0, %u, %i ; %r = add %a, %f ; return %r }
 // Output:  while(%a) do { %w = dynamic_slice %a, %i ; %v = add %w, %u ; %r = dynamic_update_slice %a, %v, %i ; return %r }
-// Input:   %f = scatter 0, %i, %u ; %r = add %a, %f      where no element is written twice
+// Input:   %f = scatter 0, %i, %u ; %r = add %a, %f      where no element is updated twice
 // Output:  %r = scatter %a, %i, %u by add
-// So it is with other operations and the numbers that are neutral for them. The gradient of a loop that reads elements of arrays adds such an array in
-// each of its turns. A sum with +0.0 makes +0.0 of -0.0. Where an array can begin with that, the first turn happens before the loop, as it is
-// written; from then on only windows that were written since the last sum can hold -0.0, and the next sum adds +0.0 to these.
+// The same holds for other operations and their neutral elements. The gradient of a loop that reads elements of arrays adds such an array in every
+// iteration. A sum with +0.0 maps -0.0 to +0.0. Where an array may hold -0.0 initially, the first iteration is peeled and left unchanged; from then
+// on only windows that were written since the last sum can hold -0.0, and the next sum adds +0.0 to those.
 // Input:   %f = case { return update 0 with %u at %i } { return update 0 with %v at %j } ; %r = add %a, %f
 // Output:  %w, %k = case { return %u, %i } { return %v, %j } ; %f = update 0 with %w at %k ; %r = add %a, %f        and then as above
-// Where a scatter adds several numbers at one place, these are summed up beside the array first: the sum with the array comes last, as it is written.
-// Leaves alone sums outside of loops, arrays that are made anew in every turn, and, where -0.0 is possible, loops of unknown length and sums in branches.
+// Where a scatter adds several updates to one element, these are summed outside of the array first: the sum with the array comes last, as written.
+// Leaves alone sums outside of loops, arrays that every iteration computes from scratch, and, where -0.0 is possible, loops of unknown trip count and
+// sums in branches.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
@@ -41,13 +42,13 @@ bool hasPlainType(Value value) {
   return type && type.hasStaticShape() && !type.getEncoding();
 }
 
-/// Where a window is most of an array, as in stencils, one pass over the array that computes the window on the way is better than an update.
+/// Where the window is most of an array, as in stencils, one pass over the array that computes the window as it goes is faster than an update.
 bool isSmallPart(RankedTensorType window, RankedTensorType array) { return 4 * window.getNumElements() <= array.getNumElements(); }
 
-/// The computation returns the update.
+/// Returns true if the computation returns the update unchanged.
 bool replaces(ScatterOp op) { return op.getUpdateComputation().front().getTerminator()->getOperand(0) == op.getUpdateComputation().front().getArgument(1); }
 
-/// Every element is written once at most.
+/// Returns true if every element is updated at most once.
 bool isOnce(ScatterOp op) {
   auto numbers = op.getScatterDimensionNumbers();
   RankedTensorType indices = typeOf(op.getScatterIndices());
@@ -57,7 +58,7 @@ bool isOnce(ScatterOp op) {
   return true;
 }
 
-/// An array that is one number but for a window.
+/// An array that is a splat except for one window.
 struct Sparse {
   Operation *update = nullptr; ///< dynamic_update_slice or scatter
   Attribute fill;
@@ -85,7 +86,7 @@ struct Sparse {
   }
 };
 
-/// Combining with `fill` leaves numbers as they are; all but -0.0 if `isWithZero` is set.
+/// Returns true if combining with `fill` changes no value; all but -0.0 if `isWithZero` is set.
 bool isNeutral(Attribute fill, Operation *combine, bool isRight, bool &isWithZero) {
   isWithZero = false;
   Type type = getElementTypeOrSelf(combine->getResult(0));
@@ -110,14 +111,14 @@ bool isPositiveZero(Value value) {
   return matchPattern(value, m_Constant(&attr)) && attr.isSplat() && isa<FloatType>(attr.getElementType()) && attr.getSplatValue<APFloat>().isPosZero();
 }
 
-/// `value` is a version of an array that `block`, which is in a loop, does not make anew.
+/// Returns true if `value` is a version of an array that `block`, which is in a loop, does not compute from scratch.
 bool livesOn(Value value, Block *block) {
   Value first = firstVersion(value, block);
   return first && (isa<BlockArgument>(first) ? first.getParentBlock() == block || !isa<WhileOp>(block->getParentOp()) : isa<IfOp, CaseOp>(block->getParentOp()));
 }
 
-/// `array`, combined by `sum` with what `update` writes, where it writes. What is combined is read before `prepare`, if given, makes the array that
-/// is updated of it.
+/// Returns `array`, combined by `sum` with the window that `update` writes. The window is read before `prepare`, if given, computes the array to be
+/// updated from `array`.
 Value combineInWindow(Operation *sum, Value array, Operation *update, unsigned side, llvm::function_ref<Value(OpBuilder &, Value)> prepare = nullptr) {
   OpBuilder b(sum);
   Location loc = sum->getLoc();
@@ -148,7 +149,7 @@ Value combineInWindow(Operation *sum, Value array, Operation *update, unsigned s
   return made->getResult(0);
 }
 
-/// `sum` is `value`, which has been made for it.
+/// Replaces `sum` by `value`.
 void replaceSum(Operation *sum, Operation *update, Value value) {
   sum->getResult(0).replaceAllUsesWith(value);
   sum->erase();
@@ -157,10 +158,10 @@ void replaceSum(Operation *sum, Operation *update, Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Arrays that can begin with -0.0
+// Arrays that may hold -0.0 initially
 //===----------------------------------------------------------------------===//
 
-/// Operations of a loop's body that is written twice: a bound of the time to compile. Unit: operations. Source: judgement, not measured alone.
+/// Operations of a loop body that may be peeled: a bound of the time to compile. Unit: operations. Source: judgement, not measured alone.
 constexpr unsigned kMaxPeeledOps = 512;
 
 /// A window of an array.
@@ -170,7 +171,7 @@ struct Window {
 
   explicit Window(DynamicUpdateSliceOp op) : starts(op.getStartIndices()), type(typeOf(op.getUpdate())) {}
 
-  /// `array` with +0.0 for each -0.0 in the window.
+  /// Returns `array` with +0.0 for each -0.0 in the window.
   Value withoutNegativeZeros(OpBuilder &b, Location loc, Value array) const {
     Value now = DynamicSliceOp::create(b, loc, type, array, starts, b.getDenseI64ArrayAttr(type.getShape()));
     Value zeros = ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
@@ -178,24 +179,24 @@ struct Window {
   }
 };
 
-/// How the next value of a carried array is made of it: by updates, and by sums with arrays that are zero but for an update.
+/// How the next value of a carried array is computed: by updates, and by sums with arrays that are zero except for an update.
 struct SumChain {
   struct Link {
     Operation *op;             ///< update or sum
     Sparse sparse;             ///< of a sum
     unsigned side = 0;         ///< of a sum: the operand that is sparse
     bool isWithZero = false;   ///< a sum with +0.0
-    std::optional<Window> left; ///< it can write -0.0 there
+    std::optional<Window> left; ///< the window where it can write -0.0
 
     bool isSum() const { return isa<AddOp>(op); }
-    /// Null of a sum with zeros alone.
+    /// Null for a sum with zeros only.
     Operation *write() const { return isSum() ? sparse.update : op; }
   };
   unsigned index; ///< of the carried array
   SmallVector<Link> links;
-  SmallVector<Window> atEnd; ///< where -0.0 can be when the next turn begins
+  SmallVector<Window> atEnd; ///< windows that may hold -0.0 when the next iteration begins
 
-  /// Nothing if something else is on the way, if no sum makes a difference, or if -0.0 can be written elsewhere than in a window.
+  /// Returns nothing if another operation is between, if no sum makes a difference, or if -0.0 can be written elsewhere than in a window.
   static std::optional<SumChain> of(BlockArgument array, Value next, const NegativeZeros &zeros) {
     SumChain chain{array.getArgNumber(), {}, {}};
     while (next != array) {
@@ -247,7 +248,7 @@ private:
         link.left.emplace(slice);
       return true;
     }
-    // Adding makes no -0.0 that was not there; what replaces numbers does.
+    // A sum creates no -0.0 that was not there; a replacing update does.
     auto scatter = cast<ScatterOp>(link.write());
     if (scatter->getNumResults() != 1)
       return false;
@@ -256,12 +257,12 @@ private:
   }
 };
 
-/// A loop of which at least one turn happens, with arrays that can begin with -0.0.
+/// A loop with at least one iteration, and arrays that may hold -0.0 initially.
 class Peeler {
 public:
   Peeler(WhileOp loop, const NegativeZeros &zeros) : loop(loop), zeros(zeros) {}
 
-  /// False if nothing is gained.
+  /// Returns false if nothing is gained.
   bool run() {
     auto counted = countedLoop(loop);
     if (!counted || counted->tripCount < 1)
@@ -294,7 +295,8 @@ private:
     return mapping;
   }
 
-  /// Makes the loop begin with the second turn, and carry where the turn before wrote; the windows of `chains` that a turn begins with become these.
+  /// Makes the loop begin with the second iteration and carry the positions of the previous iteration's writes, which become the windows at the start
+  /// of an iteration of `chains`.
   void carryPlaces(IRMapping &first) {
     Block &cond = loop.getCond().front(), &body = loop.getBody().front();
     Operation *yield = body.getTerminator();
@@ -350,7 +352,7 @@ private:
 // Branches
 //===----------------------------------------------------------------------===//
 
-/// A window at a place that is known, padded with a constant for a sum or for a branch, as an update: gradients of reads at such places.
+/// Replaces a pad with a window at constant positions, for a sum or for a branch, by an update: gradients of reads at such positions.
 void padByUpdate(PadOp pad) {
   auto isZero = [](int64_t number) { return number == 0; };
   auto isNegative = [](int64_t number) { return number < 0; };
@@ -375,7 +377,7 @@ void padByUpdate(PadOp pad) {
   pad.erase();
 }
 
-/// A result of an if or case, each branch of which writes a window into an array of one number, or returns the array without.
+/// A result of an if or case, each branch of which writes a window into a splat array, or returns the array unchanged.
 class SparseBranches {
 public:
   SparseBranches(Operation *op, unsigned index) : op(op), index(index) {}
@@ -403,10 +405,10 @@ public:
     return model;
   }
 
-  /// The if or case that is left.
+  /// Returns the if or case that replaces the old one.
   Operation *run() {
     OpBuilder b(op);
-    Operation *update = model->clone(); // its operands follow when they are known
+    Operation *update = model->clone(); // its operands are set when they are known
     model = update;
     SmallVector<Type> types(op->getResultTypes());
     auto windowTypes = ValueRange(model->getOperands().drop_front()).getTypes();
@@ -443,7 +445,7 @@ public:
   }
 
 private:
-  /// `update` writes as `model` does, other numbers elsewhere.
+  /// Returns true if `update` writes a window of the same form as `model`, at another position.
   bool isAlike(Operation *update) const {
     llvm::DenseMap<Value, Value> inner; // of regions
     auto check = [&](Value a, Value b) { return success(llvm::is_contained(update->getOperands(), a) || a == b || inner.lookup(a) == b); };
@@ -452,7 +454,7 @@ private:
            OperationEquivalence::isEquivalentTo(update, model, check, mark, OperationEquivalence::IgnoreLocations);
   }
 
-  /// What `model` needs to write nothing new into an array of `fill`.
+  /// Appends operands with which `model` changes nothing in an array of `fill`.
   void appendNothing(SmallVectorImpl<Value> &values, Operation *before, Attribute fill) const {
     OpBuilder b(before);
     auto scatter = dyn_cast<ScatterOp>(model);
@@ -473,15 +475,14 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Places that are the same
+// Index vectors that are equal
 //===----------------------------------------------------------------------===//
 
-/// Index vectors that are compared with each other, which takes time in proportion to the square of their number. Unit: index vectors. Source:
-/// judgement, not measured alone.
+/// Index vectors that are compared pairwise, in quadratic time. Unit: index vectors. Source: judgement, not measured alone.
 constexpr int64_t kMaxComparedIndices = 64;
 
-/// Makes `%f = scatter 0, %i, %u by add`, for a sum, write every element once at most. What goes to one place is summed up in the order of the scatter first,
-/// with what goes there first; the other index vectors leave the array. Leaves alone scatters with batching dimensions or many index vectors.
+/// Makes `%f = scatter 0, %i, %u by add`, for a sum, update every element at most once. Updates of one element are summed in the order of the scatter
+/// and assigned to the first index vector; the others become out of bounds. Leaves alone scatters with batching dimensions or many index vectors.
 void sumUpPlaces(ScatterOp scatter) {
   auto numbers = scatter.getScatterDimensionNumbers();
   Operation *combine = fusion::combinerOf(scatter.getUpdateComputation());
@@ -492,12 +493,12 @@ void sumUpPlaces(ScatterOp scatter) {
     return;
   Value indices = scatter.getScatterIndices(), updates = scatter.getUpdates()[0];
   RankedTensorType indexType = typeOf(indices), updateType = typeOf(updates);
-  // [n, 1 or more] index vectors, and windows behind.
+  // The indices are [n, 1 or more], with the window dimensions after them.
   bool isList = indexType.getRank() == 2 && numbers.getIndexVectorDim() == 1 && numbers.getInputBatchingDims().empty() &&
                 !llvm::is_contained(numbers.getUpdateWindowDims(), 0) && isa<IntegerType>(indexType.getElementType()) &&
                 indexType.getDimSize(0) <= kMaxComparedIndices;
   bool isNarrow = std::max(updateType.getNumElements(), 4 * indexType.getDimSize(0) * indexType.getDimSize(0)) < typeOf(scatter->getResult(0)).getNumElements(); // comparing costs less than zeros
-  // All windows have one place or none in common: along indexed dimensions they are one element long.
+  // Two windows are equal or disjoint, because they have size one along indexed dimensions.
   bool isWhole = llvm::all_of(numbers.getScatterDimsToOperandDims(), [&](int64_t d) { return llvm::is_contained(numbers.getInsertedWindowDims(), d); });
   auto index = dyn_cast<IntegerType>(indexType.getElementType());
   if (!isList || !isNarrow || !isWhole || index.getWidth() < 32)
@@ -512,7 +513,7 @@ void sumUpPlaces(ScatterOp scatter) {
   auto broadcast = [&](Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
     return BroadcastInDimOp::create(b, loc, typeOf(value).clone(shape), value, b.getDenseI64ArrayAttr(dims)).getResult();
   };
-  // same[i, j]: index vectors i and j are one place.
+  // same[i, j] is true if index vectors i and j are equal.
   Value same;
   for (int64_t part = 0; part < parts; ++part) {
     Value column = SliceOp::create(b, loc, indexType.clone({n, 1}), indices, b.getDenseI64ArrayAttr({0, part}), b.getDenseI64ArrayAttr({n, part + 1}), b.getDenseI64ArrayAttr({1, 1}));
@@ -520,7 +521,7 @@ void sumUpPlaces(ScatterOp scatter) {
     Value equal = CompareOp::create(b, loc, broadcast(column, {n, n}, {0}), broadcast(column, {n, n}, {1}), ComparisonDirection::EQ);
     same = same ? AndOp::create(b, loc, same, equal).getResult() : equal;
   }
-  // The first of those at the same place.
+  // `first` is the first index vector that equals each one.
   auto square = RankedTensorType::get({n, n}, i32), line = RankedTensorType::get({n}, i32);
   Value numbersAlong = IotaOp::create(b, loc, square, 1);
   Value none = ConstantOp::create(b, loc, DenseElementsAttr::get(square, b.getI32IntegerAttr(int32_t(n))));
@@ -570,7 +571,7 @@ struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
       if (isa<IfOp, CaseOp>(op) && op->getParentOfType<WhileOp>())
         branches.push_back(op);
     });
-    for (Operation *op : branches) // inner ones first
+    for (Operation *op : branches) // inner ones come first
       takeOutOfBranches(op);
     SmallVector<Operation *> sums;
     getOperation().walk([&](Operation *op) {
@@ -591,7 +592,7 @@ struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
     zeros.compute();
     SmallVector<WhileOp> loops;
     getOperation().walk([&](WhileOp loop) { loops.push_back(loop); });
-    for (WhileOp loop : loops) // inner ones first
+    for (WhileOp loop : loops) // inner ones come first
       if (Peeler(loop, zeros).run())
         zeros.compute();
     remarkOthers(zeros);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- NegativeZeros.cpp - Which arrays can hold the number -0.0 ----------===//
+//===- NegativeZeros.cpp - Find the arrays that may hold -0.0 -------------===//
 #include "passes/loops/NegativeZeros.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -23,7 +23,7 @@ bool hasNegativeZero(Type type) {
   return isa<FloatType>(element);
 }
 
-/// Sums of such numbers that round to zero are exact.
+/// Returns true for types in which sums that round to zero are exact.
 bool hasExactSmallSums(Type type) {
   Type element = getElementTypeOrSelf(type);
   if (auto complex = dyn_cast<ComplexType>(element))
@@ -42,13 +42,13 @@ bool holdsNegativeZero(ConstantOp op) {
   return llvm::any_of(elements.getValues<std::complex<APFloat>>(), isPartNegative);
 }
 
-/// Every element of a result is an element of an operand.
+/// Returns true if every element of a result is an element of an operand.
 bool movesElements(Operation *op) {
   return isa<SelectOp, ReshapeOp, BroadcastInDimOp, TransposeOp, SliceOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, ConcatenateOp, PadOp, ReverseOp,
              MaxOp, MinOp, ClampOp, OptimizationBarrierOp>(op);
 }
 
-/// Squares, magnitudes and powers of e are positive, or +0.0.
+/// Returns true for operations whose results are positive or +0.0: squares, magnitudes, powers of e.
 bool isNeverNegative(Operation *op) {
   if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
     return false;
@@ -81,7 +81,7 @@ bool NegativeZeros::addResults(Operation *op) {
             })
             .Case([&](ConstantOp constant) { return hasNegativeZero(result.getType()) && holdsNegativeZero(constant); })
             .Case([&](IotaOp) { return false; })
-            .Case([&](ConvertOp convert) { // narrower numbers: small ones become zeros with their sign
+            .Case([&](ConvertOp convert) { // a narrower type: small values become zeros with their sign
               Type from = getElementTypeOrSelf(convert.getOperand()), to = getElementTypeOrSelf(result);
               bool keeps = hasExactSmallSums(from) && isa<FloatType>(from) && isa<FloatType>(to) && from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth() &&
                            (from == to || to.isF32() || to.isF64());
@@ -113,7 +113,7 @@ void NegativeZeros::compute() {
       for (Value argument : block->getArguments())
         add(argument);
   });
-  // What comes round a loop is known after another walk; it is rare that several are needed.
+  // Values that a loop carries are known after another walk; more than two walks are rarely needed.
   for (bool changes = true; changes;) {
     changes = false;
     function.walk<WalkOrder::PostOrder>([&](Operation *op) { changes |= addResults(op); });

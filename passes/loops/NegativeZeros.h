@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- NegativeZeros.h - Which arrays can hold the number -0.0 ------------===//
+//===- NegativeZeros.h - Find the arrays that may hold -0.0 ---------------===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -7,19 +7,19 @@
 
 namespace millrace::loops {
 
-/// Which values of a function can have an element, or a part of a complex one, that is -0.0. A sum is -0.0 only where both terms are, for rounding
-/// is to nearest and no sum of two numbers underflows; so what a loop only adds to is never -0.0 if it was not before the loop.
+/// The values of a function that may have an element, or a component of a complex one, that is -0.0. A sum is -0.0 only if both operands are, because
+/// rounding is to nearest and no sum underflows; an array to which a loop only adds is never -0.0 if it was not before the loop.
 ///
-/// The smallest set that holds unknown values, constants with such elements, and what can be made of them: a carried value is in it if its
-/// initial value or a next one is. Values made later have to be told of, or compute() has to look again.
+/// Computed as the smallest set with unknown values, constants with such elements, and all values that can be computed from them: a carried value is
+/// in it if its initial value or a next value is. Values that are created later must be added, or compute() must run again.
 class NegativeZeros {
 public:
   explicit NegativeZeros(mlir::func::FuncOp function) : function(function) { compute(); }
 
-  /// Looks at the function again.
+  /// Computes the set again.
   void compute();
   bool isPossible(mlir::Value value) const { return possible.contains(value); }
-  /// `value` is new, and equals `old`.
+  /// Adds the new `value`, which equals `old`.
   void equals(mlir::Value value, mlir::Value old) { add(value, isPossible(old)); }
 
 private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OrderReads.cpp - In loops, arrays are read before they are updated -===//
+//===- OrderReads.cpp - Move reads of arrays before their updates in loops ===//
 // Input:   while(%a, %b) do { %x = slice %b ; %a2 = update %a, %x ; %y = slice %a ; %b2 = update %b, %y ; return %a2, %b2 }
 // Output:  while(%a, %b) do { %x = slice %b ; %y = slice %a ; %a2 = update %a, %x ; %b2 = update %b, %y ; return %a2, %b2 }
-// Both arrays then change in place. Leaves alone blocks outside of loops, reads that need the update's result, and operations with effects.
+// Both arrays are then updated in place. Leaves alone blocks outside of loops, reads that need the update's result, and operations with side effects.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
@@ -21,7 +21,7 @@ namespace millrace::loops {
 
 namespace {
 
-/// The operations of one block, and what each of them updates.
+/// The operations of one block, and the arrays that each of them updates.
 class BlockOrder {
 public:
   explicit BlockOrder(Block &block) : block(block) {
@@ -32,7 +32,7 @@ public:
   }
 
   void run() {
-    // What moves lands before the update, so that every update of the original order is visited once.
+    // Operations move before the update, so that every update of the original order is visited once.
     SmallVector<Operation *> updates;
     for (Operation &op : block)
       if (updated.contains(&op))
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// The operations of the block that read or update `array`, `update` excepted.
+  /// Returns the operations of the block that read or update `array`, except `update`.
   SmallVector<Operation *> othersOf(Value array, Operation *update) {
     SmallVector<Operation *> others;
     for (Operation *user : array.getUsers()) {
@@ -68,8 +68,8 @@ private:
     }
   }
 
-  /// Adds to `moved` what is behind `update` and has to stay before `op`: what it needs, and what reads the arrays that it updates. False if
-  /// `update` is among it or something has effects.
+  /// Adds to `moved` the operations after `update` that must stay before `op`: its operands, and readers of the arrays that it updates. Returns false
+  /// if `update` is among them or one has side effects.
   bool collect(Operation *op, Operation *update, llvm::SetVector<Operation *> &moved) {
     if (op == update)
       return false;

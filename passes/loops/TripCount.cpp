@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TripCount.cpp - How often a while loop runs ------------------------===//
+//===- TripCount.cpp - Compute the trip count of while loops --------------===//
 #include "passes/loops/TripCount.h"
 
 #include "passes/loops/Passes.h"
@@ -17,7 +17,7 @@ namespace {
 
 using Direction = shlo::ComparisonDirection;
 
-/// The value of a scalar integer constant of at most 63 significant bits.
+/// Returns the value of a scalar integer constant of at most 63 significant bits.
 std::optional<int64_t> constantOf(Value value) {
   auto constant = value.getDefiningOp<shlo::ConstantOp>();
   auto dense = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
@@ -40,7 +40,7 @@ Direction mirrored(Direction direction) {
   }
 }
 
-/// Iterations of `for (i = init; i DIRECTION limit; i += step)` without overflow of `width` bits.
+/// Returns the trip count of `for (i = init; i DIRECTION limit; i += step)` without overflow of `width` bits.
 std::optional<int64_t> iterations(int64_t init, int64_t limit, int64_t step, Direction direction, unsigned width,
                                   bool isUnsigned) {
   auto holds = [&](__int128 i) {
@@ -107,7 +107,7 @@ std::optional<CountedLoop> countedLoop(shlo::WhileOp loop) {
   if (!counter || counter.getOwner() != &cond)
     return std::nullopt;
   unsigned index = counter.getArgNumber();
-  // The limit may also be carried unchanged.
+  // The limit may be a carried value that does not change.
   if (auto carried = dyn_cast<BlockArgument>(rhs); carried && carried.getOwner() == &cond) {
     unsigned other = carried.getArgNumber();
     if (body.getTerminator()->getOperand(other) == body.getArgument(other))

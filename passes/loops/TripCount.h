@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TripCount.h - How often a while loop runs --------------------------===//
+//===- TripCount.h - Compute the trip count of while loops ----------------===//
 #pragma once
 
 #include "dialects/stablehlo/Ops.h"
@@ -8,8 +8,7 @@
 
 namespace millrace::loops {
 
-/// A loop that counts: carried value `index` starts at `init`, grows by `step` per iteration, and the loop runs while
-/// `compare(index, limit)` holds.
+/// A counted loop: the carried value `index` starts at `init`, grows by `step` per iteration, and the loop runs while `compare(index, limit)` holds.
 struct CountedLoop {
   unsigned index;
   int64_t init, limit, step;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- UnrollLoops.cpp - Tiny loops become their iterations ---------------===//
-// Input:   a while loop with known trip count n, and n times its body has at most max-ops operations; four times as many if it is a short
-//          sequence of integer operations on tensors (random bits), which then is one kernel instead of some per iteration, eight times
-//          as many if it is one of choices between elements of a table (a binary search)
+//===- UnrollLoops.cpp - Unroll loops with small bodies -------------------===//
+// Input:   a while loop with known trip count n, and n times its body has at most max-ops operations; four times as many if the body is a short
+//          chain of integer operations on tensors (random bits), which unrolled is one kernel instead of some per iteration; eight times as many if
+//          it selects elements of a table (a binary search)
 // Output:  n copies of the body
 // Leaves alone all other loops.
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,7 @@ struct UnrollLoops : impl::UnrollLoopsPassBase<UnrollLoops> {
         unroll(loop, counted->tripCount);
   }
 
-  /// What goes round has the types of the results: users of a `?` may not take a value of static shape instead (a return).
+  /// Returns true if the carried values have the types of the results: a user of a dynamic type (a return) may not get a static one instead.
   static bool keepsTypes(shlo::WhileOp loop) {
     return llvm::equal(loop->getOperandTypes(), loop->getResultTypes()) &&
            llvm::equal(loop.getBody().front().getTerminator()->getOperandTypes(), loop->getResultTypes());
