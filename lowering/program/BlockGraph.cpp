@@ -21,7 +21,7 @@ namespace shlo = millrace::stablehlo;
 
 namespace millrace::lowering {
 
-/// The loop hands the operand on as it is.
+/// Returns true if the loop returns the operand unchanged.
 static bool isKept(shlo::WhileOp loop, unsigned index) {
   Block &body = loop.getBody().front();
   return body.getTerminator()->getOperand(index) == body.getArgument(index);
@@ -73,7 +73,7 @@ uint64_t bytesOf(Value value) {
   return arenaBytesOf(runtime::byteSize(dtypeOf(type.getElementType())) * type.getNumElements());
 }
 
-/// Others can see that it runs, and when: collectives, transfers, custom calls, calls of functions and regions that may hold such.
+/// Returns true if its execution is visible to others: collectives, transfers, custom calls, calls of functions and regions that may contain such.
 bool isVisible(Operation *op, KernelTraits &kernels) {
   if (kernels.of(op) || fusion::isAlias(op) ||
       isa<shlo::ConstantOp, shlo::PartitionIdOp, shlo::ReplicaIdOp, shlo::AfterAllOp, shlo::CreateTokenOp>(op))
@@ -152,7 +152,7 @@ private:
     }
   }
 
-  /// Uses by the operation and by its regions.
+  /// Reads the operands of the operation and of its regions.
   void readAll(Operation *op) {
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     getUsedValuesDefinedAbove(op->getRegions(), read);
@@ -163,7 +163,7 @@ private:
     }
   }
 
-  /// Memory for the result of a step: of others, a part of a concatenation, that of an argument, or its own.
+  /// Creates memory for the result of a step: shared with other values, part of a concatenation, an argument's, or its own.
   void make(Value value) {
     if (!isTensor(value) || elsewhere.contains(value))
       return;
@@ -186,14 +186,14 @@ private:
     for (OpOperand *reader : readers)
       graph.buffers[buffer].readersOfReplaced.push_back(steps.lookup(block.findAncestorOpInBlock(*reader->getOwner())));
     llvm::sort(graph.buffers[buffer].readersOfReplaced);
-    // It reads what it replaces, but not element by element: its result waits elsewhere for its end.
+    // A step that reads the replaced argument, but not elementwise, stores its result elsewhere until it is done.
     auto call = value.getDefiningOp<func::CallOp>();
     bool isRead = llvm::is_contained(graph.buffers[buffer].readersOfReplaced, now);
     if (isRead && !(call && isPointwise(call, readers, value)))
       graph.steps[now].extra += bytesOf(value);
   }
 
-  /// `call` reads what `readers` read for one operand alone, an element for the same element of `result`.
+  /// Returns true if, of `readers`, `call` has a single operand and reads element i of it for element i of `result` only.
   bool isPointwise(func::CallOp call, ArrayRef<OpOperand *> readers, Value result) {
     OpOperand *only = nullptr;
     for (OpOperand *reader : readers)
@@ -207,7 +207,7 @@ private:
     });
   }
 
-  /// The concatenation that `value` is made into (FunctionBuilder::placeInJoin); null if there is none.
+  /// Returns the concatenation in whose memory `value` is computed (FunctionBuilder::placeInJoin); null if there is none.
   Value joinOf(Value value) {
     if (!kernels.of(value.getDefiningOp()))
       return {};
@@ -225,7 +225,7 @@ private:
     return llvm::all_of(readers, [&](OpOperand *reader) { return kernels.of(reader->getOwner()); });
   }
 
-  /// `op` updates `value`: what reads it before does so still.
+  /// Adds edges so that all earlier readers of `value` stay before its update `op`.
   void updates(Value value) {
     SmallVector<OpOperand *> readers;
     readersOf(value, readers);
@@ -234,7 +234,7 @@ private:
         comesAfter(here);
   }
 
-  /// What `second` needs is computed while `first` is on its way, where that was so: before anybody waits for the result of `first`.
+  /// Adds edges so that the operands of `second` are computed while `first` runs, as in the given order: before the result of `first` is read.
   void leaveWorkBetween(Operation *first, Operation *second) {
     SmallVector<OpOperand *> readers;
     for (Value result : first->getResults())
@@ -271,7 +271,7 @@ private:
     }
   }
 
-  /// Large ones are filled where they are used.
+  /// Large splat constants are filled where they are used.
   void visitConstant(shlo::ConstantOp op) {
     auto value = dyn_cast<DenseElementsAttr>(op.getValue());
     bool isStart = llvm::all_of(op->getUses(), [&](OpOperand &use) {
@@ -351,7 +351,7 @@ private:
     }
   }
 
-  /// Kernels, or loops, make `value` of `state` by updates in its memory.
+  /// Returns true if kernels or loops compute `value` from `state` by updates in its memory.
   bool isUpdateOf(Value value, BlockArgument state) {
     while (value != state) {
       Value updated = updatedBy(value);
@@ -382,7 +382,7 @@ private:
     return {};
   }
 
-  /// What is made where the block's results go, or where an argument was.
+  /// Marks the values that are computed in the memory of the block's results or of an argument.
   void placeResults() {
     if (targets.kind == BlockTargets::Elsewhere)
       return;
@@ -404,7 +404,7 @@ private:
           replacing[made] = argument;
         continue;
       }
-      // And what is updated, or replaced element by element, to become it (FunctionBuilder::preferUpdates).
+      // Values that become the result by updates in place or elementwise replacement share its memory (FunctionBuilder::preferUpdates).
       for (Value each = made; each && each.getDefiningOp() && elsewhere.insert(each).second;) {
         Value replaced = updatedBy(each);
         const KernelTraits::Kernel *kernel = kernels.of(each.getDefiningOp());
@@ -419,7 +419,7 @@ private:
     }
   }
 
-  /// A kernel, a collective or a loop of this block makes it, and one operation reads it.
+  /// Returns true if a kernel, a collective or a loop of this block computes it and it has a single user.
   bool isMadeForItsUser(Value value) {
     Operation *maker = value.getDefiningOp();
     return value.hasOneUse() && maker && maker->getBlock() == &block &&
@@ -444,10 +444,10 @@ private:
   KernelTraits &kernels;
   llvm::function_ref<uint64_t(Operation *)> innerPeak;
   StepGraph graph;
-  uint32_t now = 0; ///< the step that is looked at
+  uint32_t now = 0; ///< the current step
   llvm::DenseMap<Operation *, uint32_t> steps;
   llvm::DenseMap<Value, uint32_t> buffers; ///< of values that have memory in the arena
-  llvm::DenseSet<Value> elsewhere;         ///< made in memory that is there anyway
+  llvm::DenseSet<Value> elsewhere;         ///< computed in memory that is allocated anyway
   llvm::DenseMap<Value, BlockArgument> replacing;
   llvm::DenseSet<uint32_t> isShared;       ///< buffers that no kernel reuses: of parts, of concatenations, of loops
   llvm::DenseSet<Value> startedJoins; ///< concatenations into which a step has written

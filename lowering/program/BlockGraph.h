@@ -13,23 +13,23 @@
 
 namespace millrace::lowering {
 
-/// Everything that reads the memory of `value`, itself or under other names: of renames (fusion::isAlias), and of loops that do not change it.
+/// Appends all uses that read the memory of `value`, directly or through aliases: renames (fusion::isAlias), and loops that do not change it.
 void readersOf(mlir::Value value, llvm::SmallVectorImpl<mlir::OpOperand *> &readers);
 
-/// What `value` is another name of.
+/// Returns the value of which `value` is an alias.
 mlir::Value rootOf(mlir::Value value);
 
-/// What is known of kernels before they are compiled.
+/// The properties of kernels that are known before they are compiled.
 class KernelTraits {
 public:
   struct Kernel {
     llvm::SmallVector<std::pair<unsigned, unsigned>> inPlace; ///< {operand, result} that the kernel updates
     std::vector<std::pair<unsigned, unsigned>> pointwise;     ///< {operand, result} that may be one buffer (PointwisePairs.h)
-    bool isPart = false;                                      ///< its result is a range of the operand's bytes (Parts.h)
-    bool isJoin = false;                                      ///< its result is the operands' bytes
+    bool isPart = false;                                      ///< its result is a contiguous range of the operand's bytes (Parts.h)
+    bool isJoin = false;                                      ///< its result consists of the operands' bytes
   };
   explicit KernelTraits(mlir::ModuleOp module) : symbols(module) {}
-  /// Null for calls of other functions than kernels.
+  /// Returns null for calls of functions that are not kernels.
   const Kernel *of(mlir::Operation *call);
 
 private:
@@ -37,23 +37,23 @@ private:
   llvm::DenseMap<mlir::StringAttr, std::unique_ptr<Kernel>> known;
 };
 
-/// Where what a block returns goes.
+/// Where the values that a block returns are stored.
 struct BlockTargets {
   enum Kind {
-    Elsewhere, ///< nowhere that is there before: its terminator reads the values
-    Inner,     ///< the next state of a loop, the results of a branch: kernels of the block write there
-    Function,  ///< the results of a function
+    Elsewhere, ///< in no memory allocated before; the terminator reads the values
+    Inner,     ///< in the next state of a loop or the results of a branch, where kernels of the block write
+    Function,  ///< in the results of a function
   } kind = Elsewhere;
-  /// Of a function: for each result the donated argument that it replaces, or null. Empty: none does.
+  /// For each result of a function the donated argument whose memory it takes, or null. Empty if there is none.
   llvm::SmallVector<mlir::BlockArgument> replaced;
 };
 
-/// The operations of `block` but the terminator as steps with the memory that FunctionBuilder gives their values. `innerPeak` gives the
-/// bytes that an operation's regions, or the function that it calls, take beside. Nothing if sizes are not known.
+/// Returns the operations of `block` except the terminator as steps, with the memory that FunctionBuilder gives their values. `innerPeak` gives the
+/// bytes that the regions of an operation, or the function that it calls, take in addition. Nothing if sizes are dynamic.
 ///
-/// Beside uses of values, edges are: from one operation with effects that others can see (collectives, transfers, custom calls) to the next;
-/// from readers of a value to what updates it in place, where the reader comes first in the block already; from what computes the operands of
-/// a collective to readers of the collective before it, likewise: that is the work that communication hides behind.
+/// Besides uses of values, edges are: from an operation with visible effects (collectives, transfers, custom calls) to the next one; from readers of
+/// a value to its in-place update, if the reader comes first in the block already; from the computation of a collective's operands to readers of the
+/// preceding collective, likewise: that is the work that overlaps with communication.
 std::optional<StepGraph> graphOf(mlir::Block &block, const BlockTargets &targets, KernelTraits &kernels,
                                  llvm::function_ref<uint64_t(mlir::Operation *)> innerPeak);
 

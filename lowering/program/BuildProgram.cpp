@@ -56,7 +56,7 @@ LogicalResult describeSignature(func::FuncOp entry, Program &program) {
     }
     program.arguments.push_back(std::move(argument));
   }
-  // jax.buffer_donor: any result of the same form may have the memory.
+  // An argument with jax.buffer_donor lets any result of the same type take its memory.
   llvm::SmallDenseSet<uint32_t> taken;
   for (const Result &result : program.results)
     taken.insert(result.aliasArgument == kNone ? 0 : result.aliasArgument + 1);
@@ -79,7 +79,7 @@ class CallGraph {
 public:
   CallGraph(ModuleOp module, const llvm::StringMap<KernelSummary> &kernels) : symbols(module), kernels(kernels) {}
 
-  /// Functions that `function` needs, callees first, itself last. Fails on recursion.
+  /// Appends the functions that `function` calls, callees first, itself last. Fails on recursion.
   LogicalResult order(func::FuncOp function, SmallVectorImpl<func::FuncOp> &out) {
     int &state = states[function];
     if (state == 2)

@@ -14,29 +14,29 @@
 
 namespace millrace::lowering {
 
-/// What the step that calls a kernel needs to know of its machine code.
+/// What a step that calls a kernel has to know of its machine code.
 struct KernelSummary {
   uint32_t index = 0; ///< into Program::kernels
   int64_t rangeEnd = 1, granularity = 1, scratchBytes = 0;
   double picosPerIteration = 0;
-  /// {operand, result}: the kernel updates the operand's buffer and leaves the result there.
+  /// {operand, result}: the kernel updates the operand's buffer and stores the result there.
   std::vector<std::pair<unsigned, unsigned>> inPlace;
-  /// {operand, result}: the kernel may be given one buffer for both (PointwisePairs.h).
+  /// {operand, result}: the kernel may use one buffer for both (PointwisePairs.h).
   std::vector<std::pair<unsigned, unsigned>> pointwise;
-  std::optional<uint64_t> part; ///< the result is the operand's bytes from here on (Parts.h)
-  std::vector<uint64_t> joined; ///< the result is the operands' bytes, each from here on; empty: it is not (Parts.h)
+  std::optional<uint64_t> part; ///< offset in the operand's bytes of which the result is a range (Parts.h)
+  std::vector<uint64_t> joined; ///< offsets of the operands' bytes in the result; empty if it is no concatenation (Parts.h)
 };
 
-/// Lets `step` call the kernel that `summary` describes.
+/// Makes `step` call the kernel that `summary` describes.
 void setKernel(runtime::KernelStep &step, const KernelSummary &summary);
 
-/// Arguments and results of `entry` with what its attributes say, and which argument's memory each result has. Emits a diagnostic on failure.
+/// Describes the arguments and results of `entry` and which argument's memory each result takes. Emits a diagnostic on failure.
 mlir::LogicalResult describeSignature(mlir::func::FuncOp entry, runtime::Program &program);
 
-/// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,
-/// collectives, custom calls, constants, renames) to the functions of `program`, with memory planned. `kernels` maps the
-/// names of kernel functions. The entry function is `entry`. Temporaries of more than `nearBytes`, which the largest cache holds, lie in the memory of
-/// results as far as that is free; fewer stay together, so that the cache does not hold them twice. Emits a diagnostic at the operation on failure.
+/// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow, collectives, custom calls,
+/// constants, renames) to functions of `program`, and plans their memory. `kernels` maps the names of kernel functions. The entry function is
+/// `entry`. Temporaries that exceed `nearBytes`, the size of the largest cache, are placed in free memory of results; if they fit, they stay in one
+/// arena, so that the cache holds no second copy. Emits a diagnostic at the operation on failure.
 mlir::LogicalResult buildProgram(mlir::ModuleOp module, llvm::StringRef entry, const llvm::StringMap<KernelSummary> &kernels, uint64_t nearBytes,
                                  runtime::Program &program);
 

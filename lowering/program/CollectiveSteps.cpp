@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CollectiveSteps.cpp - Collectives and transfers as runtime steps ---===//
+//===- CollectiveSteps.cpp - Translate collectives and transfers to steps ===//
 #include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/ReplicaGroups.h"
@@ -20,7 +20,7 @@ using Kind = CollectiveStep::Kind;
 using Groups = CollectiveStep::Groups;
 using Reduction = CollectiveStep::Reduction;
 
-/// {source, target} each.
+/// Returns the pairs {source, target}.
 std::vector<std::vector<int64_t>> pairsOf(DenseIntElementsAttr attr) {
   std::vector<std::vector<int64_t>> pairs;
   for (auto [index, id] : llvm::enumerate(attr.getValues<APInt>())) {
@@ -31,7 +31,7 @@ std::vector<std::vector<int64_t>> pairsOf(DenseIntElementsAttr attr) {
   return pairs;
 }
 
-/// How replica_groups are to be read: table "grouping strategies" of the specification.
+/// Returns the meaning of replica_groups: table "grouping strategies" of the specification.
 Groups groupMode(bool hasChannel, bool useGlobalIds) {
   if (useGlobalIds)
     return Groups::FlattenedIds;
@@ -40,7 +40,7 @@ Groups groupMode(bool hasChannel, bool useGlobalIds) {
 
 } // namespace
 
-/// All but the slots.
+/// Describes everything but the slots.
 FailureOr<CollectiveStep> FunctionBuilder::describeCollective(Operation *op) {
   CollectiveStep step;
   step.name = op->getName().stripDialect().str();
@@ -79,7 +79,7 @@ FailureOr<CollectiveStep> FunctionBuilder::describeCollective(Operation *op) {
 
   bool broadcastLike = step.kind == Kind::AllToAll || step.kind == Kind::CollectivePermute ||
                        step.kind == Kind::CollectiveBroadcast;
-  // Operations without use_global_device_ids read their groups as partitions as soon as there is a channel.
+  // Operations without use_global_device_ids interpret their groups as partitions if they have a channel.
   step.groupMode = broadcastLike ? (step.channel > 0 ? Groups::CrossPartition : Groups::CrossReplica)
                                  : groupMode(step.channel > 0, global);
   if (step.kind == Kind::CollectivePermute) {
@@ -156,7 +156,7 @@ LogicalResult FunctionBuilder::visitAsyncDone(Operation *op) {
   CollectiveStep step = std::move(start->second);
   started.erase(start);
   step.phase = CollectiveStep::Phase::Done;
-  for (const std::vector<SlotId> &slots : {step.arguments, step.results}) // they are in use until here
+  for (const std::vector<SlotId> &slots : {step.arguments, step.results}) // they are live until here
     for (SlotId slot : slots)
       touch(slot);
   emit({std::move(step)}, op->getLoc());

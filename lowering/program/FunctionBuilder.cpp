@@ -103,7 +103,7 @@ SlotId FunctionBuilder::slotFor(Value value, SlotId reused) {
       dynamicDims.try_emplace(value, freshDims(type));
     slot = newTemporary(type, dimsOf(value));
   }
-  // A result may be another name for what is made: other steps than kernels look at types.
+  // A result may be an alias with another type: steps other than kernels read the type.
   bool isSameType = result.slots[slot].dtype == dtypeOf(type.getElementType());
   slots[value] = isSameType ? slot : viewOf(slot, 0, type);
   touch(slot);
@@ -213,7 +213,7 @@ void FunctionBuilder::useResultMemory() {
   std::vector<bool> movable;
   for (const Temporary &temporary : temporaries) {
     lifetimes.push_back(temporary.lifetime);
-    // The runtime exchanges the addresses of a loop's states: they are no views.
+    // The runtime swaps the addresses of a loop's states, so they cannot be views.
     movable.push_back(temporary.slot != kNone && !llvm::is_contained(exchanged, temporary.slot) && !llvm::is_contained(updatedStates, temporary.slot));
   }
   std::vector<std::optional<PlaceInResult>> places = placeInResults(lifetimes, movable, results, context.nearBytes);
@@ -240,11 +240,11 @@ void FunctionBuilder::finishMemory() {
     if (auto it = temporaryOf.find(slot); it != temporaryOf.end())
       ofGathers.push_back(temporaries[it->second].lifetime);
   context.gatheredBytes = planMemory(ofGathers).lowerBound;
-  // Results of other functions than the entry lie where their callers want them.
+  // Results of functions other than the entry are stored where their callers want them.
   if (isEntry)
     useResultMemory();
   std::vector<Lifetime> lifetimes;
-  std::vector<size_t> inArena(temporaries.size()); // the number of each in `lifetimes`
+  std::vector<size_t> inArena(temporaries.size()); // the index of each in `lifetimes`
   for (auto [number, temporary] : llvm::zip_equal(inArena, temporaries)) {
     number = lifetimes.size();
     if (temporary.slot == kNone || result.slots[temporary.slot].kind == Slot::Kind::Arena)
@@ -262,14 +262,14 @@ void FunctionBuilder::finishMemory() {
   context.liveBytes.push_back(plan.lowerBound);
 }
 
-/// The result of a call, loop or collective that may be written where `value` is wanted: `value`, or what it is a reshape of if a kernel makes that
-/// (kernels do not look at the shapes of their buffers). Null if there is none.
+/// Returns the result of a call, loop or collective that may be stored where `value` is wanted: `value`, or the value of which it is a reshape if a
+/// kernel computes that (kernels do not read the shapes of their buffers). Null if there is none.
 Value FunctionBuilder::producedAs(Value value) const {
   if (isa_and_nonnull<func::CallOp, stablehlo::WhileOp, stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::ReduceScatterOp,
                       stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp, stablehlo::CollectiveBroadcastOp,
                       stablehlo::AsyncDoneOp>(value.getDefiningOp()))
     return value;
-  // Those that work in an operand's memory say so.
+  // Custom calls that work in an operand's memory say so.
   if (auto call = value.getDefiningOp<stablehlo::CustomCallOp>())
     return call.getOutputOperandAliasesAttr() && !call.getOutputOperandAliasesAttr().empty() ? Value() : value;
   Type wanted = getElementTypeOrSelf(value.getType());
@@ -284,7 +284,7 @@ Value FunctionBuilder::producedAs(Value value) const {
   auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
   if (kernel == context.kernels.end())
     return {};
-  // What a kernel updates is copied there first, by a step that looks at types.
+  // The operand that a kernel updates is copied there first, by a step that reads types.
   bool isOtherType = getElementTypeOrSelf(value.getType()) != wanted;
   return isOtherType && !kernel->second.inPlace.empty() ? Value() : value;
 }
@@ -307,7 +307,7 @@ LogicalResult FunctionBuilder::build() {
     result.arguments.push_back(slot);
     arguments.push_back(argument);
   }
-  // A returned value is written straight to its result buffer where the step that makes it allows it.
+  // A returned value is stored in its result buffer directly if the step that computes it allows that.
   auto ret = cast<func::ReturnOp>(body.getTerminator());
   for (Value value : ret.getOperands()) {
     if (!isTensor(value))

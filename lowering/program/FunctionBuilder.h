@@ -13,7 +13,7 @@
 
 namespace millrace::lowering {
 
-/// What the builders of all functions of a program share.
+/// The state that the builders of all functions of a program share.
 struct ProgramContext {
   const llvm::StringMap<KernelSummary> &kernels;
   runtime::Program &program;
@@ -27,9 +27,8 @@ struct ProgramContext {
   uint32_t constant(llvm::StringRef bytes);
 };
 
-/// Builds one runtime function. Values of tensor type map to slots; operations that only rename bytes map their result
-/// to the operand's slot. Lifetimes are recorded while steps are emitted: a value that is used in a loop but made
-/// before it lives until the loop ends.
+/// Builds one runtime function. Values of tensor type map to slots; operations that only rename bytes map their result to the operand's slot. Live
+/// ranges are recorded while steps are emitted: a value that is defined before a loop and used in it lives until the loop ends.
 class FunctionBuilder {
 public:
   FunctionBuilder(ProgramContext &context, mlir::func::FuncOp function, bool isEntry);
@@ -47,13 +46,13 @@ private:
   Dims freshDims(mlir::RankedTensorType type); ///< a new run-time dim for each `?`
   /// Sets the run-time dims of `to` to the sizes `from`.
   void assignDims(const Dims &to, const Dims &from, mlir::Location loc);
-  /// Where the step that makes `result` writes; if nothing is planned for it, to `reused` if that is not kNone.
+  /// Returns the slot that the step which computes `result` writes; if none is planned, `reused` if that is not kNone.
   SlotId slotFor(mlir::Value result, SlotId reused = runtime::kNone);
-  SlotId use(mlir::Value value);                     ///< for a step that needs the address only
-  SlotId useWithShape(mlir::Value value);            ///< for a step that looks at shape and type
-  /// Whether the slot has the element type and the sizes of the value: kernels do not look at them, other steps do.
+  SlotId use(mlir::Value value);                     ///< for a step that reads the address only
+  SlotId useWithShape(mlir::Value value);            ///< for a step that reads shape and type
+  /// Returns true if the slot has the element type and the sizes of the value: kernels ignore them, other steps do not.
   bool hasTypeOf(SlotId slot, mlir::Value value) const;
-  void touch(SlotId slot); ///< the memory is needed at this position, that of a view's base for a view
+  void touch(SlotId slot); ///< extends the live range of the memory, a view's base, to this position
   void emit(runtime::Step step, mlir::Location loc);
   void copy(SlotId from, SlotId to, mlir::Location loc);
   void fill(mlir::Value constant, SlotId to, mlir::Location loc); ///< `constant` is in `fills`
@@ -62,7 +61,7 @@ private:
   llvm::SmallVector<SlotId> useAll(mlir::ValueRange values);
   llvm::SmallVector<SlotId> slotsForAll(mlir::ValueRange values);
   void finishMemory();
-  /// Makes temporaries that lie in the memory of results views of these.
+  /// Turns temporaries that were placed in the memory of results into views of these.
   void useResultMemory();
 
   // Steps.cpp: one function per kind of operation
@@ -71,54 +70,54 @@ private:
   mlir::LogicalResult visitConstant(mlir::Operation *op, mlir::DenseElementsAttr value);
   mlir::LogicalResult visitCall(mlir::func::CallOp call);
   mlir::Value producedAs(mlir::Value value) const;
-  /// Computes the sizes of results with `?` before the kernel runs, and makes their slots.
+  /// Computes the dynamic sizes of results before the kernel runs, and creates their slots.
   mlir::LogicalResult sizeResults(mlir::func::CallOp call);
-  /// The argument whose memory a slot reads, or that a result writes (its alias); kNone for other memory.
+  /// Returns the argument whose memory a slot reads, or a result writes (its alias); kNone for other memory.
   uint32_t argumentRead(SlotId slot) const;
   uint32_t argumentWritten(SlotId slot) const;
-  bool isSameMemory(SlotId from, SlotId to) const; ///< what is read from one lies where the other is written
+  bool isSameMemory(SlotId from, SlotId to) const; ///< reads of one and writes of the other touch the same memory
   mlir::LogicalResult visitWhile(mlir::Operation *op);
   mlir::LogicalResult visitBranches(mlir::Operation *op);
   mlir::LogicalResult visitCustomCall(mlir::Operation *op);
   mlir::LogicalResult visitReturn(mlir::Operation *op);
 
   // InPlace.cpp
-  /// Buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies where the old value
-  /// is needed later.
+  /// Returns buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies an operand whose old value is used later.
   llvm::SmallVector<SlotId> prepareInPlace(mlir::func::CallOp call, const KernelSummary &summary);
-  /// What a kernel, or a loop without a second buffer, updates in place to make `value`; null if it is made anew.
+  /// Returns the value that a kernel, or a loop without a second buffer, updates in place to compute `value`; null if there is none.
   mlir::Value updatedBy(mlir::Value value) const;
-  /// The values from `value` back to the first update of `state`, each an update in place of the next, all after everything that reads
-  /// `state`: one buffer is enough for all of them. Empty if it is not.
+  /// Returns the values from `value` back to the first update of `state`, each an update in place of the next, all after the last reader of `state`:
+  /// one buffer is enough for all of them. Empty if it is not.
   llvm::SmallVector<mlir::Value> updatesOf(mlir::BlockArgument state, mlir::Value value) const;
-  /// The same for any `state` and the updates of it in `block`, none if `value` is `state`; nullopt if one buffer is not enough.
+  /// Does the same for any `state` and its updates in `block`, none if `value` is `state`; nullopt if one buffer is not enough.
   std::optional<llvm::SmallVector<mlir::Value>> updatesIn(mlir::Block &block, mlir::Value state, mlir::Value value) const;
-  /// What the branches of an if or case update in place, or return as it is, to make `made`; null if a branch makes it anew, or reads it too late.
+  /// Returns the value that the branches of an if or case update in place or return unchanged as `made`; null if a branch does not, or reads it too
+  /// late.
   mlir::Value updatedInBranches(mlir::OpResult made) const;
-  /// Lets the branches of `op` update in place what has the memory of their results, or dies here.
+  /// Lets the branches of `op` update in place values that share the memory of their results, or whose live range ends here.
   void planBranches(mlir::Operation *op);
-  /// Where in `block` `user` has read its operands: an asynchronous collective reads until it is done. Null if it is elsewhere.
+  /// Returns the operation of `block` at which `user` has read its operands, for an asynchronous collective its async_done. Null if it is elsewhere.
   static mlir::Operation *lastRead(mlir::Block &block, mlir::Operation *user);
-  /// `value` belongs at `slot`: so does everything that was made only to become `value` by updates in place.
+  /// Plans `slot` as the memory of `value`, and of all values that are only computed to become `value` by updates in place.
   void preferUpdates(mlir::Value value, SlotId slot);
-  /// The user writes these bytes to memory of its own and updates them there: a loop, or a kernel that works in place.
+  /// Returns true if the user copies these bytes to its own memory and updates them there: a loop, or a kernel that works in place.
   bool isStartOfUpdates(mlir::OpOperand &use) const;
-  /// Plans when the memory of a donated argument receives the result that replaces it: by the kernel that makes the
-  /// result where that is safe, right after it where nothing reads the argument any more, else when the function returns.
+  /// Plans when the memory of a donated argument receives the result that replaces it: from the kernel that computes the result where that is safe,
+  /// right after that kernel where the argument has no later readers, else when the function returns.
   void planReplacement(mlir::BlockArgument argument, mlir::Value value, SlotId target);
-  /// The memory of an operand that nobody reads any more once the kernel of `call` has read it, element by element, for `value`; kNone if there
-  /// is none. `taken`: of other results.
+  /// Returns the memory of an operand whose live range ends with the kernel of `call`, which reads it elementwise for `value`; kNone if there is
+  /// none. `taken` are the slots of other results.
   SlotId operandToOverwrite(mlir::func::CallOp call, mlir::Value value, const KernelSummary &kernel, llvm::ArrayRef<SlotId> taken) const;
 
   // Parts.cpp
-  /// A view of static shape, `offset` bytes into `base` or into what that views.
+  /// Returns a view of static shape, `offset` bytes into `base` or into the base of `base`.
   SlotId viewOf(SlotId base, uint64_t offset, mlir::RankedTensorType type);
   bool isReadByKernelsOnly(mlir::Value value) const;
-  /// Makes the result of `call`, a slice at `offset`, a view of the operand; false if it needs memory of its own.
+  /// Makes the result of `call`, a slice at `offset`, a view of the operand; returns false if it needs its own memory.
   bool viewPart(mlir::func::CallOp call, uint64_t offset);
-  /// A view into the concatenation that alone reads `value`, for the kernel that makes `value`; kNone if there is none.
+  /// Returns a view into the concatenation that is the only reader of `value`, for the kernel that computes `value`; kNone if there is none.
   SlotId placeInJoin(mlir::Value value);
-  /// Copies those operands of a concatenation that were not made in their places.
+  /// Copies those operands of a concatenation that were not computed in their place.
   void completeJoin(mlir::func::CallOp join, llvm::ArrayRef<uint64_t> offsets);
 
   // CollectiveSteps.cpp
@@ -135,17 +134,17 @@ private:
   runtime::Steps *steps; ///< the list that emit() appends to
   llvm::DenseMap<mlir::Value, SlotId> slots;
   llvm::DenseMap<mlir::Value, Dims> dynamicDims; ///< of values with `?`
-  llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that should be written straight to their destination
-  llvm::DenseMap<mlir::Value, std::string> fills;            ///< one element of large constants of equal elements
-  llvm::DenseMap<mlir::Value, SlotId> copiedWhenMade;        ///< results that move on once their kernel has run
+  llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that are written to their destination directly
+  llvm::DenseMap<mlir::Value, std::string> fills;            ///< one element of large splat constants
+  llvm::DenseMap<mlir::Value, SlotId> copiedWhenMade;        ///< results that are copied once their kernel has run
 
   struct OpenLoop {
     uint32_t begin;
-    llvm::SmallVector<SlotId> outer; ///< made before the loop, used in it
+    llvm::SmallVector<SlotId> outer; ///< defined before the loop, used in it
   };
   llvm::SmallVector<OpenLoop> loops;
   llvm::SmallVector<SlotId> exchanged; ///< state and next slots of loops
-  llvm::SmallVector<SlotId> updatedStates; ///< of them, those that the loop updates in place: no views of them
+  llvm::SmallVector<SlotId> updatedStates; ///< those of them that the loop updates in place: they get no views
   llvm::DenseMap<mlir::Value, runtime::CollectiveStep> started; ///< by the future, until it is done
   uint32_t numPairs = 0;
   uint32_t position = 0;
@@ -154,7 +153,7 @@ private:
     Lifetime lifetime;
   };
   std::vector<Temporary> temporaries;
-  llvm::MapVector<SlotId, uint32_t> resultsFrom; ///< the position before which the memory of a result holds nothing; where a loop needs it, the loop's
+  llvm::MapVector<SlotId, uint32_t> resultsFrom; ///< position from which on a result's memory is in use (of the loop, within one)
   llvm::DenseMap<SlotId, uint32_t> temporaryOf;
   llvm::SmallVector<SlotId> gathered; ///< results of all_gather
   /// Temporaries that are arenas of callees; CallStep::arenaOffset holds the index here until memory is planned.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- InPlace.cpp - Which values share the memory of those they replace ---===//
+//===- InPlace.cpp - Decide which values share memory with those they replace ===//
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/BlockGraph.h"
 #include "lowering/program/FunctionBuilder.h"
@@ -25,7 +25,7 @@ bool FunctionBuilder::isStartOfUpdates(OpOperand &use) const {
          llvm::any_of(kernel->second.inPlace, [&](auto pair) { return pair.first == use.getOperandNumber(); });
 }
 
-/// The kernel of `user` is the only reader of `value`, which a kernel made in the same block: its buffer may change.
+/// Returns true if the kernel of `user` is the only reader of `value`, which a kernel of the same block computes: its buffer may be overwritten.
 static bool diesAt(Value value, func::CallOp user) {
   auto maker = value.getDefiningOp<func::CallOp>();
   return maker && value.hasOneUse() && maker->getBlock() == user->getBlock();
@@ -100,7 +100,7 @@ std::optional<SmallVector<Value>> FunctionBuilder::updatesIn(Block &block, Value
     Value updated = maker && maker->getBlock() == &block ? updatedBy(value) : Value();
     if (!updated || !cast<RankedTensorType>(updated.getType()).hasStaticShape())
       return std::nullopt;
-    bool isBranch = isa<shlo::IfOp, shlo::CaseOp>(maker); // updatedBy() has looked into it
+    bool isBranch = isa<shlo::IfOp, shlo::CaseOp>(maker); // updatedBy() has checked the branches
     SmallVector<OpOperand *> readers;
     readersOf(updated, readers);
     unsigned here = 0;
@@ -145,14 +145,14 @@ void FunctionBuilder::planBranches(Operation *op) {
   }
 }
 
-/// The operation writes its results where they are wanted.
+/// Returns true if the operation stores its results where they are wanted.
 static bool isCollective(Operation *op) {
   return isa_and_nonnull<shlo::AllReduceOp, shlo::AllGatherOp, shlo::ReduceScatterOp, shlo::AllToAllOp, shlo::CollectivePermuteOp,
                          shlo::CollectiveBroadcastOp, shlo::AsyncStartOp, shlo::AsyncDoneOp>(op);
 }
 
 void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
-  // A kernel, a collective or a loop of the block makes the operand, and `value` alone is made of it.
+  // The operand is computed by a kernel, a collective or a loop of the block, and `value` is its only use.
   auto isMadeFor = [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
     auto call = dyn_cast_or_null<func::CallOp>(maker);
@@ -164,7 +164,7 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
     Value replaced = updatedBy(value);
     auto call = value.getDefiningOp<func::CallOp>();
     auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
-    // An operand that the kernel reads element by element is replaced in the same way.
+    // An operand that the kernel reads elementwise is replaced likewise.
     if (!replaced && kernel != context.kernels.end())
       for (auto [operandIndex, resultIndex] : kernel->second.pointwise)
         if (Value operand = call.getOperand(operandIndex);
@@ -176,8 +176,8 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
   }
 }
 
-/// `readers`, all of one piece of memory, have one among the operands of `call`, and the kernel reads an element of it for the same element
-/// of `result` only.
+/// Returns true if, of `readers`, all of the same memory, one is an operand of `call`, and the kernel reads element i of it for element i of `result`
+/// only.
 static bool isPointwise(func::CallOp call, ArrayRef<OpOperand *> readers, Value result, const KernelSummary &kernel) {
   auto isHere = [&](OpOperand *reader) { return reader->getOwner() == call; };
   auto *here = llvm::find_if(readers, isHere);
@@ -196,7 +196,7 @@ void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotI
     return;
   }
   Operation *maker = value.getDefiningOp();
-  if (isa_and_nonnull<shlo::AsyncDoneOp>(maker)) // written from the start on
+  if (isa_and_nonnull<shlo::AsyncDoneOp>(maker)) // its result is written from its start on
     maker = maker->getOperand(0).getDefiningOp();
   auto call = dyn_cast_or_null<func::CallOp>(maker);
   bool isKernel = call && context.kernels.contains(call.getCallee());
@@ -208,7 +208,7 @@ void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotI
   for (OpOperand *reader : readers) {
     Operation *here = lastRead(*argument.getOwner(), reader->getOwner());
     if (here->hasTrait<OpTrait::IsTerminator>() || (here != maker && !here->isBeforeInBlock(maker)) || (here == maker && !isKernel))
-      return; // needed later: when the function returns, then
+      return; // the argument is read later, so the result is copied when the function returns
     isRead |= here == maker;
   }
   if (isRead && !isPointwise(call, readers, value, context.kernels.find(call.getCallee())->second))
@@ -227,7 +227,7 @@ SlotId FunctionBuilder::operandToOverwrite(func::CallOp call, Value value, const
     if (call.getResult(resultIndex) != value)
       continue;
     Value root = rootOf(call.getOperand(operandIndex));
-    // Made here, so that no iteration before or behind has it, and alone in its memory.
+    // The value is defined in this iteration, and nothing else shares its memory.
     bool isOwn = isKernel(root.getDefiningOp(), [](const KernelSummary &maker) { return maker.joined.empty() && !maker.part; });
     if (!isOwn || root.getDefiningOp()->getBlock() != call->getBlock())
       continue;
@@ -240,7 +240,7 @@ SlotId FunctionBuilder::operandToOverwrite(func::CallOp call, Value value, const
     readersOf(root, readers);
     bool isLast = llvm::all_of(readers, [&](OpOperand *reader) {
       Operation *here = lastRead(*root.getParentBlock(), reader->getOwner());
-      bool isView = isKernel(reader->getOwner(), [](const KernelSummary &user) { return user.part.has_value(); }); // it may be read later
+      bool isView = isKernel(reader->getOwner(), [](const KernelSummary &user) { return user.part.has_value(); }); // the view may be read later
       return here == call || (here->isBeforeInBlock(call) && !isView);
     });
     if (isLast && isPointwise(call, readers, value, kernel))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelCost.cpp - Arithmetic and traffic of a kernel ----------------===//
+//===- KernelCost.cpp - Count a kernel's arithmetic and memory traffic ----===//
 #include "lowering/program/KernelCost.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -31,11 +31,11 @@ double bytes(Value value) {
   Type element = getElementTypeOrSelf(value.getType());
   if (auto complex = dyn_cast<ComplexType>(element))
     return elements(value) * 2 * complex.getElementType().getIntOrFloatBitWidth() / 8;
-  // Small types take a byte per element in memory.
+  // An element of a type smaller than a byte takes one byte in memory.
   return element.isIntOrFloat() ? elements(value) * std::max(1u, element.getIntOrFloatBitWidth() / 8) : 0;
 }
 
-/// Operations that move or make values without arithmetic.
+/// Returns true for operations that move or create values without arithmetic.
 bool isFree(Operation *op) {
   return isa<stablehlo::ConstantOp, stablehlo::BroadcastInDimOp, stablehlo::DynamicBroadcastInDimOp, stablehlo::ReshapeOp,
              stablehlo::DynamicReshapeOp, stablehlo::TransposeOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp,
@@ -62,7 +62,7 @@ double contraction(stablehlo::DotGeneralOp op) {
   return elements(op.getResult()) * depth * (isComplex(op.getResult()) ? 8 : 2);
 }
 
-/// Pairs of output and kernel positions along spatial dimension `d` that meet an element of the input.
+/// Returns the number of pairs of output and kernel positions along spatial dimension `d` that meet an element of the input.
 double validPositions(stablehlo::ConvolutionOp op, size_t d) {
   auto numbers = op.getDimensionNumbers();
   int64_t in = sizeOf(op.getLhs(), numbers.getInputSpatialDimensions()[d]);
@@ -87,7 +87,7 @@ double validPositions(stablehlo::ConvolutionOp op, size_t d) {
 
 double convolution(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
-  // Every output feature sums over the input features of its group.
+  // Every output feature is a sum over the input features of its group.
   double products = double(sizeOf(op.getResult(), numbers.getOutputBatchDimension())) *
                     double(sizeOf(op.getResult(), numbers.getOutputFeatureDimension())) *
                     double(sizeOf(op.getRhs(), numbers.getKernelInputFeatureDimension()));
@@ -141,7 +141,7 @@ double flops(Operation &op) {
         return elements(op.getB()) * double(sizeOf(op.getA(), type.getRank() - 1)) * (isComplex(op.getB()) ? 4 : 1);
       })
       .Default([](Operation *other) {
-        // Control flow inside of a kernel: each region once.
+        // Each region of control flow inside of a kernel counts once.
         double inside = 0;
         for (Region &region : other->getRegions())
           if (!region.empty())

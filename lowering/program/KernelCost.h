@@ -10,7 +10,7 @@ struct KernelCost {
   double bytes = 0; ///< of arguments and results, each once
 };
 
-/// Counted from the StableHLO operations of `kernel`. Values of dynamic shape count as nothing.
+/// Counts the StableHLO operations of `kernel`. Values of dynamic shape count as zero.
 KernelCost kernelCost(mlir::func::FuncOp kernel);
 
 } // namespace millrace::lowering

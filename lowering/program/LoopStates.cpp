@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LoopStates.cpp - Which values lie in the memory of others ----------===//
+//===- LoopStates.cpp - Decide which loop states share memory -------------===//
 #include "lowering/program/LoopStates.h"
 
 #include "llvm/ADT/STLExtras.h"

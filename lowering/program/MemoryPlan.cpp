@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MemoryPlan.cpp - Offsets in one arena for values with lifetimes ----===//
+//===- MemoryPlan.cpp - Assign arena offsets to live ranges ---------------===//
 #include "lowering/program/MemoryPlan.h"
 
 #include "runtime/base/Alignment.h"
@@ -19,11 +19,11 @@ namespace {
 /// What the search for a better order of values may cost. Unit: comparisons (a few ns each) per temporary. Source: commit e0eb764: first fit wastes
 /// 6.4 % of arenas that can be filled, this search 1.9 % (MemoryPlanTest).
 constexpr uint64_t kMaxComparisonsPerValue = 10000;
-/// The search ends then. Unit: tries in a row that gain nothing. Source: judgement, not measured alone; commit e0eb764 has the figures of the whole
-/// change.
+/// The search ends after so many attempts without improvement. Unit: attempts in a row. Source: judgement, not measured alone; commit e0eb764 has the
+/// figures of the whole change.
 constexpr unsigned kMaxVainTries = 200;
 
-/// Of live bytes, or (`whole`) of whole values, which no order can go below.
+/// Returns the largest sum of live bytes at any step, or (`whole`) of whole values, which is a lower bound for every order.
 uint64_t largestSum(const std::vector<Lifetime> &lifetimes, bool whole) {
   std::map<uint32_t, int64_t> changes;
   for (const Lifetime &lifetime : lifetimes) {
@@ -37,7 +37,7 @@ uint64_t largestSum(const std::vector<Lifetime> &lifetimes, bool whole) {
   return most;
 }
 
-/// First fit in a given order.
+/// First fit in a given order of values.
 class FirstFit {
 public:
   explicit FirstFit(const std::vector<Lifetime> &lifetimes) : offsets(lifetimes.size()), lifetimes(lifetimes) {}
@@ -64,7 +64,7 @@ public:
     }
   }
 
-  /// The value that ends where the arena ends, and the one that it lies on (itself, if it lies at the bottom).
+  /// Returns the value that ends at the end of the arena, and the one directly below it (itself, if it is at the bottom).
   std::pair<uint32_t, uint32_t> highest() const {
     auto top = std::find_if(placed.begin(), placed.end(), [&](const Placed &each) { return each.end == arenaBytes; });
     auto below = std::find_if(placed.begin(), placed.end(), [&](const Placed &each) {
@@ -91,7 +91,7 @@ private:
   std::vector<Placed> placed; // ordered by begin
 };
 
-/// Moves the value at `from` in `order` to the front of the one at `to`, which comes earlier.
+/// Moves the value at position `from` of `order` in front of the one at `to`, which comes earlier.
 void moveBefore(std::vector<uint32_t> &order, size_t from, size_t to) {
   std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
 }
@@ -132,7 +132,7 @@ MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes) {
     tryBy([&](const Lifetime &lifetime) { return std::pair(steps(lifetime), lifetime.bytes); });
   if (done())
     return plan;
-  // What sticks out is placed earlier, before what it lies on or anywhere; what makes the arena larger is taken back.
+  // The value at the top is placed earlier, before the one below it or anywhere; a move that enlarges the arena is undone.
   order = best;
   fit.place(order);
   uint32_t random = 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OrderSteps.cpp - Steps in the order that needs the least memory -----===//
+//===- OrderSteps.cpp - Reorder steps to reduce memory ---------------------===//
 // Input:   %g2 = call @back(%a2) ; %g1 = call @back(%a1, %g2) ; %w2 = call @update(%p2, %a2, %g2) ; %w1 = call @update(%p1, %a1, %g1)
 // Output:  %g2 = call @back(%a2) ; %w2 = call @update(%p2, %a2, %g2) ; %g1 = call @back(%a1, %g2) ; %w1 = call @update(%p1, %a1, %g1)
-//          %a2 and %g2 give their memory back before %w1 takes any.
-// Leaves alone blocks with values whose sizes are not known, and every order that cannot be made better. What others see (collectives,
-// transfers, custom calls) keeps its order: all devices meet in the same one.
+//          The live ranges of %a2 and %g2 end before that of %w1 begins.
+// Leaves alone blocks with values of dynamic size, and every order that is optimal. Operations with visible effects (collectives, transfers, custom
+// calls) keep their order, which must be the same on all devices.
 //===----------------------------------------------------------------------===//
 #include "lowering/program/OrderSteps.h"
 
@@ -27,7 +27,7 @@ namespace shlo = millrace::stablehlo;
 namespace millrace::lowering {
 namespace {
 
-/// The bytes that are alive at a time.
+/// The largest sum of live bytes, in the given order and in the best one.
 struct Peaks {
   uint64_t given = 0, chosen = 0, least = 0;
 };
@@ -39,7 +39,7 @@ public:
   Peaks order(func::FuncOp function) {
     if (auto it = known.find(function); it != known.end())
       return it->second;
-    known[function] = {}; // recursion, which a later stage refuses
+    known[function] = {}; // recursion, which a later stop refuses
     BlockTargets targets{BlockTargets::Function, replacedBy(function)};
     Peaks peaks = order(function.getBody().front(), targets);
     known[function] = peaks;
@@ -47,13 +47,13 @@ public:
   }
 
 private:
-  /// The donated argument whose memory each result has.
+  /// Returns the donated argument whose memory each result takes.
   static SmallVector<BlockArgument> replacedBy(func::FuncOp function) {
     SmallVector<BlockArgument> replaced;
     if (function.isPrivate())
       return replaced;
     runtime::Program program;
-    ScopedDiagnosticHandler silent(function.getContext(), [](Diagnostic &) { return success(); }); // told when the program is built
+    ScopedDiagnosticHandler silent(function.getContext(), [](Diagnostic &) { return success(); }); // reported when the program is built
     if (failed(describeSignature(function, program)))
       return replaced;
     SmallVector<BlockArgument> tensors;
@@ -68,7 +68,7 @@ private:
     return replaced;
   }
 
-  /// What an operation needs while it runs, beside the values of the block that it is in.
+  /// Returns what an operation needs while it runs, in addition to the values of its block.
   Peaks orderInside(Operation *op) {
     Peaks most;
     auto add = [&](const Peaks &peaks) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OrderSteps.h - Steps in the order that needs the least memory -------===//
+//===- OrderSteps.h - Reorder steps to reduce memory -----------------------===//
 #pragma once
 
 #include "dialects/millrace/Attributes.h"
@@ -14,7 +14,7 @@ namespace millrace::lowering {
 /// The entries of a program's metadata that hold these numbers of the entry function.
 inline constexpr char kGivenLiveBytesKey[] = "live bytes as written", kLeastLiveBytesKey[] = "live bytes at least";
 
-/// Puts the operations of every block into the order that StepOrder.h finds.
+/// Reorders the operations of every block as StepOrder.h finds best.
 std::unique_ptr<mlir::Pass> createOrderStepsPass();
 void registerOrderStepsPass();
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OutlineReducers.cpp - Computations of collectives as kernels -------===//
+//===- OutlineReducers.cpp - Outline reducers of collectives as kernels ---===//
 // Input:   "stablehlo.all_reduce"(%x) ({ ^bb0(%a, %b): %0 = multiply %a, %b; %1 = subtract %0, %a; return %1 })
 // Output:  "stablehlo.all_reduce"(%x) ({ .. }) {millrace.reducer = @all_reduce_3}
 //          func.func private @all_reduce_3(%a: tensor<2048xf32>, %b: tensor<2048xf32>) -> .. { map of the computation }
-// Leaves alone reductions that the runtime has: add, mul, min, max, and, or, xor of both arguments.
+// Leaves alone reductions that the runtime implements: add, mul, min, max, and, or, xor of both arguments.
 #include "lowering/program/OutlineReducers.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -92,7 +92,7 @@ struct OutlineReducers : PassWrapper<OutlineReducers, OperationPass<ModuleOp>> {
 
     IRMapping mapping;
     region.cloneInto(&map.getComputation(), mapping);
-    // Constants from outside come along; nothing else is known to every device alike.
+    // Constants defined outside are copied into the kernel; other outside values need not be equal on all devices.
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(region, captured);
     builder.setInsertionPointToStart(&map.getComputation().front());

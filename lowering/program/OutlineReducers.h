@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OutlineReducers.h - Computations of collectives as kernels ---------===//
+//===- OutlineReducers.h - Outline reducers of collectives as kernels -----===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -11,11 +11,11 @@
 
 namespace millrace::lowering {
 
-/// The reduction of `collective` (all_reduce, reduce_scatter, collective_reduce) if the runtime has it, else None.
+/// Returns the reduction of `collective` (all_reduce, reduce_scatter, collective_reduce) if the runtime implements it, else None.
 runtime::CollectiveStep::Reduction reductionOf(mlir::Operation *collective);
 
-/// Gives every collective whose reduction the runtime does not have a kernel over CollectiveStep::kReducerElements
-/// elements, named by kReducerAttr.
+/// Creates, for every collective whose reduction the runtime does not implement, a kernel over CollectiveStep::kReducerElements elements, named by
+/// kReducerAttr.
 std::unique_ptr<mlir::Pass> createOutlineReducersPass();
 void registerOutlineReducersPass();
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Parts.cpp - Values that lie within others ---------------------------===//
-// x[3] of a stack of weights, the gates of a cell, the rows that jnp.stack puts together: their bytes are a range of another value's bytes.
-// Such a slice becomes a view, and what is joined is made in its place; no kernel runs. In:
+//===- Parts.cpp - Values that share memory with slices and concatenations -===//
+// x[3] of a stack of weights, the gates of a cell, the rows of jnp.stack: their bytes are a contiguous range of another value's bytes.
+// Such a slice becomes a view, and operands of such a concatenation are computed in its memory; no kernel runs. In:
 //   %a = call @gates(%x)   %b = call @slice_1(%a)   %c = call @tanh(%b)   %d = call @exp(%x)   %e = call @concatenate(%c, %d)
-// Out: @tanh reads from within %a and writes into %e, @exp writes into %e. Left alone: slices whose readers are no kernels, slices of memory
-// that changes its contents (states that a loop updates in place, donated arguments); operands with other readers are copied.
+// Out: @tanh reads from within %a and writes into %e, @exp writes into %e. Left alone: slices with users other than kernels, slices of memory that is
+// overwritten (states that a loop updates in place, donated arguments); concatenated operands with other users are copied.
 #include "lowering/program/Parts.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -21,11 +21,11 @@ namespace shlo = millrace::stablehlo;
 
 namespace millrace::lowering {
 
-/// Smaller results may begin anywhere: only kernels with larger ones store whole cache lines around the caches, which DataMovement.cpp does from
-/// kMinStreamedBytes on. Unit: bytes of the result. Source: arithmetic: not more than that.
+/// Smaller results may have any alignment: only kernels with larger results use streaming stores of whole cache lines, which DataMovement.cpp does
+/// from kMinStreamedBytes on. Unit: bytes of the result. Source: arithmetic: not more than that.
 constexpr uint64_t kMaxUnalignedResultBytes = 1 << 20;
 
-/// The only operation of `kernel`; null if there are others.
+/// Returns the only operation of `kernel`; null if there are others.
 template <typename Op> static Op onlyOperation(func::FuncOp kernel) {
   Block &body = kernel.getBody().front();
   auto op = dyn_cast<Op>(body.front());
@@ -34,7 +34,7 @@ template <typename Op> static Op onlyOperation(func::FuncOp kernel) {
   return isAll ? op : Op();
 }
 
-/// Bytes of an element; 0 where elements have no bytes of their own.
+/// Returns the bytes of an element; 0 for elements smaller than a byte.
 static uint64_t elementBytes(RankedTensorType type) {
   Type element = type.getElementType();
   bool isPacked = isa<IntegerType>(element) && !element.isInteger(1) && element.getIntOrFloatBitWidth() < 8;
@@ -96,7 +96,7 @@ bool FunctionBuilder::viewPart(func::CallOp call, uint64_t offset) {
   SlotId base = use(call.getOperand(0));
   if (!result.slots[base].isStatic() || llvm::is_contained(updatedStates, base))
     return false;
-  // A donated argument becomes a result while parts of it may still be needed.
+  // A donated argument is overwritten by a result while slices of it may still be live.
   uint32_t argument = argumentRead(base);
   if (isEntry && argument != kNone &&
       llvm::any_of(context.program.results, [&](const Result &each) { return each.aliasArgument == argument; }))
@@ -122,7 +122,7 @@ SlotId FunctionBuilder::placeInJoin(Value value) {
     return kNone;
   Value joined = join.getResult(0);
   if (!slots.contains(joined)) {
-    // Where the whole goes: nothing else may be there before it is complete.
+    // The concatenation's own destination must be unused until the concatenation is complete.
     auto wanted = preferred.find(joined);
     if (copiedWhenMade.contains(joined) ||
         (wanted != preferred.end() &&
@@ -136,7 +136,7 @@ SlotId FunctionBuilder::placeInJoin(Value value) {
 
 void FunctionBuilder::completeJoin(func::CallOp join, ArrayRef<uint64_t> offsets) {
   SlotId whole = use(join.getResult(0));
-  const Slot &joined = result.slots[whole]; // itself a part of something, perhaps
+  const Slot &joined = result.slots[whole]; // possibly a view itself
   SlotId base = joined.kind == Slot::Kind::View ? joined.index : whole;
   uint64_t begin = joined.kind == Slot::Kind::View ? joined.offset : 0;
   for (auto [operand, offset] : llvm::zip_equal(join.getOperands(), offsets)) {

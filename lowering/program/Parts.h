@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Parts.h - Kernels that only cut out or join whole ranges of bytes ---===//
+//===- Parts.h - Recognize kernels that are slices or concatenations of bytes ===//
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -9,10 +9,10 @@
 
 namespace millrace::lowering {
 
-/// Where the result of `kernel` begins in its operand, in bytes, if it is a slice whose elements lie side by side there.
+/// Returns the offset in bytes of the result of `kernel` in its operand, if the result is a slice that is contiguous there.
 std::optional<uint64_t> partOf(mlir::func::FuncOp kernel);
 
-/// Where each operand of `kernel` begins in its result, in bytes, if it is a concatenation whose operands stay in one piece; else empty.
+/// Returns the offset in bytes of each operand of `kernel` in its result, if that is a concatenation of contiguous operands; else empty.
 std::vector<uint64_t> partsOf(mlir::func::FuncOp kernel);
 
 } // namespace millrace::lowering

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PointwisePairs.cpp - Results that may overwrite an operand ---------===//
+//===- PointwisePairs.cpp - Find results that may overwrite an operand ----===//
 #include "lowering/program/PointwisePairs.h"
 
 #include "dialects/stablehlo/Elementwise.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// Everything that is computed from `argument`; empty if an element of it takes part in an element at another position.
+/// Returns all values computed from `argument`; empty if an element of it contributes to an element at another position.
 static llvm::SetVector<Value> computedFrom(BlockArgument argument) {
   auto shape = cast<RankedTensorType>(argument.getType()).getShape();
   llvm::SetVector<Value> found;

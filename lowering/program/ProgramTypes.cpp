@@ -50,7 +50,7 @@ std::string locationText(Location loc) {
   return text;
 }
 
-/// Elements of all integer and float types, as the bits or the number that the runtime stores for them.
+/// Sets elements of any integer or float type, as the bits or the number that the runtime stores for them.
 static LogicalResult setElements(runtime::Attribute &result, DenseElementsAttr elements) {
   Type type = elements.getElementType();
   result.dtype = dtypeOf(type);
@@ -69,13 +69,13 @@ static LogicalResult setElements(runtime::Attribute &result, DenseElementsAttr e
   return success();
 }
 
-/// Arrays come in three spellings: dense elements (JAX), array<i64: ...>, and lists of numbers of one type.
+/// Converts an array, which has one of three forms: dense elements (JAX), array<i64: ...>, or a list of numbers of one type.
 static LogicalResult setArray(runtime::Attribute &result, mlir::Attribute value) {
   if (auto elements = dyn_cast<DenseElementsAttr>(value))
     return setElements(result, elements);
   if (auto array = dyn_cast<DenseArrayAttr>(value)) {
     auto type = RankedTensorType::get({array.getSize()}, array.getElementType());
-    // One byte per boolean here, one bit there.
+    // A boolean takes one byte here, one bit in dense elements.
     if (auto booleans = dyn_cast<DenseBoolArrayAttr>(value))
       return setElements(result, DenseElementsAttr::get(type, booleans.asArrayRef()));
     return setElements(result, DenseElementsAttr::getFromRawBuffer(type, array.getRawData()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ResultMemory.cpp - Temporaries in the memory of results ------------===//
+//===- ResultMemory.cpp - Place temporaries in the memory of results ------===//
 #include "lowering/program/ResultMemory.h"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace millrace::lowering {
 namespace {
 
-/// Temporaries of less than one part in so many are not moved: there are many of them, and they gain nothing. Unit: parts of the largest sum of live
+/// Temporaries smaller than this fraction are not moved: there are many of them, and moving them gains little. Unit: parts of the largest sum of live
 /// bytes. Source: judgement, not measured alone.
 constexpr uint64_t kMinShareOfPeak = 1000;
-/// Temporaries that are moved at most, a bound of the time of compilation: each takes time in proportion to the steps of the program. Unit:
+/// Temporaries that are moved at most, a bound of the time to compile: each move takes time in proportion to the steps of the program. Unit:
 /// temporaries. Source: judgement, not measured alone.
 constexpr unsigned kMaxMoves = 4096;
 
@@ -30,7 +30,7 @@ public:
       if (movable[index] && lifetimes[index].bytes >= std::max<uint64_t>(smallest, 1))
         candidates.push_back(index);
     std::stable_sort(candidates.begin(), candidates.end(), [&](uint32_t a, uint32_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
-    // Memory that is needed early is filled first: the rest serves more temporaries.
+    // Results that are written early are filled first, since fewer temporaries fit there.
     std::iota(byTime.begin(), byTime.end(), 0);
     std::stable_sort(byTime.begin(), byTime.end(), [&](uint32_t a, uint32_t b) { return results[a].until < results[b].until; });
   }
@@ -52,7 +52,7 @@ private:
       live[step] += bytes;
   }
 
-  /// The largest temporary that is alive at `step` and fits somewhere.
+  /// Moves the largest temporary that is live at `step` and fits somewhere.
   bool moveOneOf(uint32_t step) {
     for (auto it = candidates.begin(); it != candidates.end(); ++it) {
       const Lifetime &lifetime = lifetimes[*it];
@@ -80,7 +80,7 @@ private:
     return false;
   }
 
-  /// The lowest offset in the result at which nothing lies while `index` is alive.
+  /// Returns the lowest offset in the result at which no other temporary is placed during the live range of `index`.
   uint64_t lowestGap(uint32_t result, uint32_t index, uint64_t size) const {
     std::vector<std::pair<uint64_t, uint64_t>> taken;
     for (uint32_t other : contents[result])
@@ -101,7 +101,7 @@ private:
   std::vector<std::optional<PlaceInResult>> places;
   std::vector<std::vector<uint32_t>> contents; ///< of each result
   std::vector<uint32_t> byTime, candidates;    ///< results by `until`; temporaries by size, the largest first
-  std::vector<int64_t> live;                   ///< bytes at each step that are not in results
+  std::vector<int64_t> live;                   ///< live bytes outside of results at each step
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- StepOrder.cpp - The order of steps that needs the least memory ------===//
+//===- StepOrder.cpp - Find the order of steps with the least memory -------===//
 #include "lowering/program/StepOrder.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Order = std::vector<uint32_t>;
 
-/// Where each step stands.
+/// Returns the position of each step.
 std::vector<uint32_t> positionsOf(const Order &order) {
   std::vector<uint32_t> positions(order.size());
   for (uint32_t i = 0; i < order.size(); ++i)
@@ -23,7 +23,7 @@ std::vector<uint32_t> positionsOf(const Order &order) {
   return positions;
 }
 
-/// The steps that touch each buffer.
+/// Returns the steps that touch each buffer.
 std::vector<std::vector<uint32_t>> touchersOf(const StepGraph &graph) {
   std::vector<std::vector<uint32_t>> touchers(graph.buffers.size());
   for (uint32_t step = 0; step < graph.steps.size(); ++step)
@@ -32,15 +32,15 @@ std::vector<std::vector<uint32_t>> touchersOf(const StepGraph &graph) {
   return touchers;
 }
 
-/// A graph in which every edge is explicit, both ways, and whose buffers have one size in all orders: what replaces an argument takes nothing,
-/// because the readers of the argument come first by further edges, or is kept where such edges would close a cycle.
+/// A graph in which every edge is explicit, in both directions, and whose buffers have one size in all orders: a buffer that replaces an argument
+/// takes no memory, because additional edges put the readers of the argument first, or is kept where such edges would close a cycle.
 struct Problem {
   std::vector<std::vector<uint32_t>> before, behind; ///< neighbours of each step
   std::vector<std::vector<uint32_t>> touches, touchers;
   std::vector<uint64_t> bytes;
   std::vector<bool> isKept;
-  std::vector<int64_t> extra; ///< less what the step does not take because a buffer begins in the memory of another, whatever the order
-  Order order; ///< a possible one, the given order where no further edge is against it
+  std::vector<int64_t> extra; ///< less what the step saves because a buffer starts in another one's memory
+  Order order; ///< a valid order: the given one unless additional edges contradict it
 
   explicit Problem(const StepGraph &graph);
   uint32_t size() const { return before.size(); }
@@ -107,7 +107,7 @@ Problem::Problem(const StepGraph &graph) : touchers(touchersOf(graph)) {
   sort();
 }
 
-/// Answers yes when it would take too long to find out.
+/// Returns true, too, if the search takes too long.
 bool Problem::reaches(uint32_t from, uint32_t to) {
   std::vector<uint32_t> open{from};
   ++visit;
@@ -126,7 +126,7 @@ bool Problem::reaches(uint32_t from, uint32_t to) {
   return false;
 }
 
-/// The order that is nearest to the given one: of all steps that can come next, the first.
+/// Sorts topologically: of all steps that can come next, the first one of the given order.
 void Problem::sort() {
   std::vector<uint32_t> missing(size());
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
@@ -144,13 +144,13 @@ void Problem::sort() {
   assert(order.size() == size() && "further edges are not against each other");
 }
 
-/// Which step comes next among those that can.
+/// The choice among the steps that can come next.
 enum class Preference {
-  Smallest, ///< that leaves the fewest bytes in use
-  Releases, ///< the same while one leaves no more than before it, else the next one of the order that there was
+  Smallest, ///< the step after which the fewest bytes are live
+  Releases, ///< the same if the live bytes do not grow, else the next step of the given order
 };
 
-/// List scheduling: whenever a step is chosen, it is known what each ready step adds to the bytes in use and what it gives back.
+/// List scheduling with a key per ready step: the bytes that it adds to the live ones less those that it frees.
 class ListSchedule {
 public:
   ListSchedule(const Problem &problem, bool isBackward, Preference preference)
@@ -163,9 +163,9 @@ public:
   }
 
   Order run() {
-    // No step is ready before all changes are known: a step's key may not change while the step is in the set.
+    // Steps become ready after all keys are known, because a step's key may not change while the step is in the set.
     for (uint32_t buffer = 0; buffer < left.size(); ++buffer) {
-      // Seen from the end, what is kept is in use from the beginning, and given back where it is made.
+      // Scheduled backwards, a kept buffer is live from the beginning and freed where it is defined.
       isHeld[buffer] = isBackward && problem.isKept[buffer];
       left[buffer] = problem.touchers[buffer].size();
       for (uint32_t step : problem.touchers[buffer]) {
@@ -210,7 +210,7 @@ private:
       ready.insert(keyOf(step));
   }
 
-  /// Whether the last step that touches `buffer` gives its memory back.
+  /// Returns true if the last step that touches `buffer` frees it.
   bool isGivenBack(uint32_t buffer) const { return isBackward || !problem.isKept[buffer]; }
 
   void finish(uint32_t step) {
@@ -237,14 +237,14 @@ private:
   const Problem &problem;
   bool isBackward;
   Preference preference;
-  std::vector<int64_t> change; ///< of the bytes in use, if the step came next
+  std::vector<int64_t> change; ///< of the live bytes, if the step came next
   std::vector<uint32_t> missing, place, left;
-  std::vector<uint64_t> sumOfLeft; ///< of the numbers of the steps that are left
+  std::vector<uint64_t> sumOfLeft; ///< of the indices of the steps that are left
   std::vector<bool> isHeld, isDone;
   std::set<Key> ready;
 };
 
-/// Moves single steps of an order to where they need less memory.
+/// Moves single steps of an order to positions where they need less memory.
 class Improvement {
 public:
   Improvement(const Problem &problem, Order start)
@@ -287,15 +287,15 @@ public:
   }
 
 private:
-  /// A buffer of the step that moves, and the places of the first and the last other step that touch it: before and behind all places where none does.
+  /// A buffer of the step that moves, and the positions of the nearest other steps that touch it on both sides.
   struct Mine {
     int64_t bytes, first, last;
   };
 
   int64_t taken(int64_t k) const { return live[k] + problem.extra[order[k]]; }
 
-  /// What is in use at the step at `k` changes by so much once the step that moves has passed it: if it comes earlier now, what it makes is in use,
-  /// and what others have read for the last time is not.
+  /// Returns the change of the live bytes at the step at `k` once the moving step has passed it: if it comes earlier now, its results are live there,
+  /// and operands that it reads last are not.
   template <int towards> int64_t changeAt(int64_t k) const {
     int64_t change = 0;
     for (const Mine &each : mine)
@@ -303,7 +303,7 @@ private:
     return change;
   }
 
-  /// The same between the steps at `k` - 1 and `k`.
+  /// Returns the change between the steps at `k` - 1 and `k`.
   template <int towards> int64_t changeAcross(int64_t k) const {
     int64_t change = 0;
     for (const Mine &each : mine)
@@ -311,7 +311,7 @@ private:
     return change;
   }
 
-  /// In use at the step that moves, once it has passed the one at `k`.
+  /// Returns the live bytes at the moving step once it has passed the one at `k`.
   template <int towards> int64_t liveBeyond(int64_t k) const {
     int64_t there = across[towards < 0 ? k : k + 1];
     for (const Mine &each : mine)
@@ -319,7 +319,7 @@ private:
     return there;
   }
 
-  /// Considers every place between `step` and its nearest neighbour on the side that `towards` says (-1: earlier, 1: later); true if it has moved.
+  /// Considers every position between `step` and its nearest neighbour in direction `towards` (-1: earlier, 1: later); returns true if it has moved.
   template <int towards> bool move(uint32_t step) {
     const int64_t from = place[step], size = problem.size();
     int64_t limit = towards < 0 ? -1 : size;
@@ -359,7 +359,7 @@ private:
     }
     if (best == from)
       return false;
-    // Everything that is passed moves by one place.
+    // Every step that is passed moves by one position.
     int64_t own = liveBeyond<towards>(best), beside = across[best + (towards > 0)];
     if (towards > 0)
       for (const Mine &each : mine)
@@ -380,14 +380,14 @@ private:
   const Problem &problem;
   Order order;
   std::vector<uint32_t> place;
-  std::vector<int64_t> live;   ///< bytes of buffers in use at each place
-  std::vector<int64_t> across; ///< bytes of buffers in use at each place and at the one before it
+  std::vector<int64_t> live;   ///< bytes of live buffers at each position
+  std::vector<int64_t> across; ///< bytes of buffers that are live at each position and at the one before it
   std::vector<Mine> mine;
   int64_t peak = 0;
-  uint64_t budget; ///< places that may still be looked at
+  uint64_t budget; ///< positions that may still be considered
 };
 
-/// A set of steps for each step, as bits.
+/// A bit set of steps for each step.
 class Reach {
 public:
   explicit Reach(uint32_t size) : words((size + 63) / 64), bits(uint64_t(size) * words) {
@@ -405,7 +405,7 @@ private:
   std::vector<uint64_t> bits;
 };
 
-/// The most that is counted twice where `step` begins a buffer in the memory of another.
+/// Returns the most bytes that are counted twice where `step` starts a buffer in the memory of another one.
 uint64_t sharedBy(const StepGraph &graph, uint32_t step) {
   uint64_t bytes = 0;
   for (auto [read, written] : graph.steps[step].inPlace)
@@ -491,7 +491,7 @@ uint64_t leastPeak(const StepGraph &graph) {
           least[w * 64 + std::countr_zero(live)] += buffer.bytes;
     }
   }
-  uint64_t most = 0; // behind the last step there is what is kept
+  uint64_t most = 0; // after the last step, the kept buffers are live
   for (uint32_t index = 0; index < graph.buffers.size(); ++index)
     if (graph.buffers[index].isKept && countsAt(graph.buffers[index]) && !touchers[index].empty())
       most += graph.buffers[index].bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Steps.cpp - Operations outside of kernels as runtime steps ---------===//
+//===- Steps.cpp - Translate operations outside of kernels to steps -------===//
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"
@@ -28,12 +28,12 @@ LogicalResult FunctionBuilder::visitBlock(Block &block) {
 }
 
 LogicalResult FunctionBuilder::visit(Operation *op) {
-  // A rename: the results are the operands' bytes.
+  // An alias: the results are the operands' bytes.
   if (fusion::isAlias(op)) {
     for (auto [operand, opResult] : llvm::zip_equal(op->getOperands(), op->getResults()))
       if (isTensor(operand)) {
         SlotId slot = use(operand);
-        // Other steps than kernels look at types.
+        // Steps other than kernels read types.
         auto type = cast<RankedTensorType>(opResult.getType());
         auto hasType = [&](SlotId each) { return result.slots[each].dtype == dtypeOf(type.getElementType()); };
         if (isa<UnrealizedConversionCastOp>(op) && !hasType(slot)) {
@@ -59,7 +59,7 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
       })
       .Case([&](func::CallOp call) { return visitCall(call); })
       .Case([&](func::ReturnOp) { return visitReturn(op); })
-      .Case([&](shlo::ReturnOp) { return success(); }) // its parent reads the operands
+      .Case([&](shlo::ReturnOp) { return success(); }) // the parent operation reads the operands
       .Case<shlo::WhileOp>([&](auto) { return visitWhile(op); })
       .Case<shlo::CaseOp, shlo::IfOp>([&](auto) { return visitBranches(op); })
       .Case<shlo::CustomCallOp>([&](auto) { return visitCustomCall(op); })
@@ -71,7 +71,7 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
         emit({step}, op->getLoc());
         return success();
       })
-      .Case<shlo::AfterAllOp, shlo::CreateTokenOp>([&](auto) { return success(); }) // steps run in order anyway
+      .Case<shlo::AfterAllOp, shlo::CreateTokenOp>([&](auto) { return success(); }) // steps run in order, so tokens need none
       .Case<shlo::SendOp, shlo::RecvOp, shlo::InfeedOp, shlo::OutfeedOp>([&](auto) { return visitTransfer(op); })
       .Case<shlo::AsyncStartOp>([&](auto) { return visitAsyncStart(op); })
       .Case<shlo::AsyncDoneOp>([&](auto) { return visitAsyncDone(op); })
@@ -92,7 +92,7 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
       fill(constant, slotFor(constant), op->getLoc());
     return success();
   }
-  // Elements of several bytes lie in the attribute as they do in a buffer: the program's copy is the only one that large constants need.
+  // Elements of whole bytes have the same representation in the attribute and in a buffer: large constants are copied into the program only once.
   auto dense = dyn_cast<DenseIntOrFPElementsAttr>(value);
   if (dense && !value.isSplat() && elementBytes > 1 &&
       dense.getRawData().size() == elementBytes * uint64_t(value.getNumElements())) {
@@ -190,7 +190,7 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
     const KernelSummary &summary = kernel->second;
     if (summary.part && viewPart(call, *summary.part))
       return success();
-    if (!summary.joined.empty() && slots.contains(call.getResult(0))) { // parts of it were made in their places
+    if (!summary.joined.empty() && slots.contains(call.getResult(0))) { // some of its operands were computed in place
       completeJoin(call, summary.joined);
       return success();
     }
@@ -263,18 +263,18 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
       }
     };
     if (next == body.getArgument(i)) {
-      // The loop never changes it: everybody reads the initial value.
+      // The loop never changes the state: all readers use the initial value.
       state = use(init);
     } else {
       bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) &&
                       init.getDefiningOp()->getBlock() == op->getBlock() &&
                       result.slots[use(init)].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, use(init)) &&
-                      hasTypeOf(use(init), init); // a kernel may have written it over an operand that has another shape
+                      hasTypeOf(use(init), init); // it may share the memory of an operand with another shape
       SmallVector<Value> updates = updatesOf(body.getArgument(i), next);
       auto type = cast<RankedTensorType>(init.getType());
       auto wanted = preferred.find(op->getResult(i));
       if (!updates.empty() && wanted != preferred.end() && type.hasStaticShape()) {
-        state = wanted->second; // where the loop's result shall be
+        state = wanted->second; // where the loop's result is wanted
         start(init, state, loc);
       } else if (ownsInit) {
         state = use(init);
@@ -294,7 +294,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
         continue;
       }
       states[i] = state;
-      if (taken[i]) { // the memory of the other one, once that is known
+      if (taken[i]) { // the memory of the other state, once that is known
         carried.push_back({i, {state, kNone}});
         exchanged.push_back(state);
         mapCarried(state);
@@ -303,7 +303,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
       SlotId nextSlot = newTemporary(type, freshDims(type));
       carried.push_back({i, {state, nextSlot}});
       exchanged.append({state, nextSlot});
-      // A value of static shape does not say how large a state of run-time shape becomes: it is copied, with its dims.
+      // A value of static shape does not tell the size of a state of dynamic shape: it is copied, with its dims.
       if (next.getType() == type && next.getDefiningOp() && next.getDefiningOp()->getBlock() == &body && isa<func::CallOp>(next.getDefiningOp()))
         preferred.try_emplace(next, nextSlot);
     }
@@ -348,7 +348,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
   for (SlotId slot : closed.outer) {
     auto temporary = temporaryOf.find(slot);
     if (temporary == temporaryOf.end())
-      continue; // the memory of a result, or on the heap
+      continue; // in the memory of a result, or on the heap
     Lifetime &lifetime = temporaries[temporary->second].lifetime;
     lifetime.last = std::max(lifetime.last, position);
   }
@@ -392,7 +392,7 @@ LogicalResult FunctionBuilder::visitBranches(Operation *op) {
 
 LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
   auto call = cast<shlo::CustomCallOp>(op);
-  if (call.getCallTargetName() == "millrace.rng_seed" && op->getNumResults() == 1) { // made by xla-seed-rng
+  if (call.getCallTargetName() == "millrace.rng_seed" && op->getNumResults() == 1) { // created by xla-seed-rng
     emit({DeviceIdStep{DeviceIdStep::Kind::RandomSeed, slotFor(op->getResult(0))}}, op->getLoc());
     return success();
   }
@@ -400,7 +400,7 @@ LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
   step.target = call.getCallTargetName().str();
   step.apiVersion = (int32_t)call.getApiVersion();
   step.hasSideEffect = call.getHasSideEffect();
-  // JAX writes the dictionary of a typed call (FFI) beside an empty string, for readers that want a string there.
+  // JAX writes the dictionary of a typed call (FFI) next to an empty string, for readers that expect a string there.
   auto dictionary = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   if (auto text = dyn_cast_or_null<StringAttr>(call.getBackendConfigAttr()))
     step.backendConfig = text.getValue().str();
@@ -413,7 +413,7 @@ LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
       return failure();
     step.attributes = std::move(*attributes);
   }
-  // Functions of typed calls see tokens too, as arguments without memory; others do not see them.
+  // Typed calls receive tokens, too, as arguments without memory; other calls do not.
   SmallVector<uint32_t> operandPosition, resultPosition;
   auto addAll = [&](ValueRange values, auto tensorSlot, std::vector<SlotId> &list, SmallVector<uint32_t> &position) {
     for (Value value : values) {
@@ -463,7 +463,7 @@ LogicalResult FunctionBuilder::visitReturn(Operation *op) {
     Value value;
     SlotId from, to;
   };
-  SmallVector<Move> moves; // into the memory of donated arguments, which other results may still want to read
+  SmallVector<Move> moves; // into the memory of donated arguments, which other results may still read
   unsigned index = 0;
   for (Value value : op->getOperands()) {
     if (!isTensor(value))
@@ -487,7 +487,7 @@ LogicalResult FunctionBuilder::visitReturn(Operation *op) {
       moves.erase(next);
       continue;
     }
-    // A cycle, as in `return %b, %a`: one value waits elsewhere.
+    // In a cycle, as in `return %b, %a`, one value is copied elsewhere first.
     Move &first = moves.front();
     SlotId aside = newTemporary(cast<RankedTensorType>(first.value.getType()), dimsOf(first.value));
     copy(first.from, aside, op->getLoc());
