@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionCheck.cpp - What fusion asks the emitter of attention -----===//
+//===- AttentionCheck.cpp - Check whether attention can be emitted --------===//
 #include "lowering/cpu/AttentionCheck.h"
 
 #include "lowering/cpu/KernelCompiler.h"
@@ -32,13 +32,13 @@ struct Checker {
 
   PassManager toLinalg;
   KernelTarget target;
-  llvm::StringMap<bool> answers; ///< by fingerprint: layers repeat
+  llvm::StringMap<bool> answers; ///< by fingerprint, because layers repeat
 };
 
 } // namespace
 
 fusion::KernelCheck attentionCheck(const CpuTarget &cpu) {
-  // Made for the first question: most programs have no attention.
+  // The checker is created by the first query, because most programs have no attention.
   return [cpu, checker = std::shared_ptr<Checker>()](func::FuncOp function) mutable {
     if (!checker)
       checker = std::make_shared<Checker>(function.getContext(), cpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionCheck.h - What fusion asks the emitter of attention -------===//
+//===- AttentionCheck.h - Check whether attention can be emitted ----------===//
 #pragma once
 
 #include "lowering/cpu/CpuTarget.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::lowering {
 
-/// Whether the emitter of attention takes a kernel: the same look at the same linalg that code generation takes later, so that no kernel is
-/// fused for it in vain. Remembers what it was asked. For one thread; loadCompilerDialects() comes first.
+/// Returns the check whether the attention emitter accepts a kernel. It lowers the kernel to the same linalg from which code is generated later, so
+/// that no kernel is fused in vain. Caches its answers. For one thread; loadCompilerDialects() comes first.
 fusion::KernelCheck attentionCheck(const CpuTarget &cpu);
 
 } // namespace millrace::lowering

@@ -18,15 +18,15 @@
 
 namespace millrace::lowering {
 
-/// Sizes that a processor of this kind has at least, for targets that are named, not asked: Intel's with matrix registers (Sapphire Rapids
-/// and later, Software Optimization Reference Manual, "Cache hierarchy") and AMD's from Zen 5 on have more of level 1.
+/// Returns the smallest cache sizes of processors of this kind, for targets that are named: Intel's with AMX (Sapphire Rapids and later, Software
+/// Optimization Reference Manual, "Cache hierarchy") and AMD's from Zen 5 on have a larger level 1.
 static std::vector<runtime::CacheLevel> typicalCaches(const CpuTarget &target) {
   bool tiles = target.has("amx-tile");
   runtime::CacheLevel first = tiles || target.cpu == "znver5" ? runtime::CacheLevel{48 << 10, 12} : runtime::CacheLevel{32 << 10, 8};
   return {first, {(tiles ? 2 : 1) << 20, 16}, {32 << 20, 16}};
 }
 
-/// What this machine says about itself: each question leaves a virtual machine.
+/// Asks the machine. CPUID is slow in a virtual machine, which it leaves.
 static CpuTarget askHost() {
   CpuTarget target;
   target.triple = llvm::sys::getProcessTriple();
@@ -38,18 +38,18 @@ static CpuTarget askHost() {
   const runtime::Machine &machine = runtime::Machine::host();
   // A machine that tells nothing of its caches (gVisor, some containers) is taken for a typical one.
   target.caches = machine.caches.size() >= 2 ? machine.caches : typicalCaches(target);
-  // Pieces for more threads than can run at a time would only be more packing.
+  // Cutting for more threads than can run at a time would only add packing.
   target.threads = std::min(runtime::defaultThreadCount(), runtime::availableCpus());
   if (machine.gigahertz > 0)
     target.gigahertz = machine.gigahertz;
   return target;
 }
 
-/// The overrides that the environment has.
+/// Applies the overrides in the environment.
 static llvm::Error applyEnvironment(CpuTarget &target) {
   auto textOf = [](const char *name) { return llvm::StringRef(std::getenv(name) ? std::getenv(name) : ""); };
   CpuTargetOverrides overrides;
-  // "host" is what the target already is.
+  // "host" is the target that is being changed.
   if (llvm::StringRef name = textOf("MILLRACE_TARGET"); name != "host")
     overrides.name = name.str();
   overrides.caches = textOf("MILLRACE_TARGET_CACHES").str();
@@ -73,7 +73,7 @@ CpuTarget CpuTarget::host() {
 llvm::Expected<CpuTarget> CpuTarget::named(llvm::StringRef name) {
   if (name == "host")
     return host();
-  // Every Armv8-A processor has what its base level asks for: nothing needs to be checked when a program is loaded.
+  // Every Armv8-A processor has the features of its base level: nothing needs to be checked when a program is loaded.
   if (name == "aarch64") {
     CpuTarget target{"aarch64-unknown-linux-gnu", "generic", {}};
     target.caches = typicalCaches(target);
@@ -87,16 +87,16 @@ llvm::Expected<CpuTarget> CpuTarget::named(llvm::StringRef name) {
   }
   llvm::SmallVector<llvm::StringRef> named;
   llvm::X86::getFeaturesForCPU(cpu, named);
-  llvm::StringMap<bool> enabled; // with those that others imply
+  llvm::StringMap<bool> enabled; // including implied ones
   for (llvm::StringRef feature : named) {
     enabled[feature] = true;
     llvm::X86::updateImpliedFeatures(feature, true, enabled);
   }
-  // Every 64-bit processor has it, but LLVM's list of "x86-64" does not: sums of f64 would be those of the x87 unit.
+  // Every 64-bit processor has SSE2, but LLVM's list of "x86-64" does not name it: sums of f64 would use the x87 unit.
   enabled["sse2"] = true;
-  CpuTarget target{"x86_64-unknown-linux-gnu", cpu.str(), {"64bit"}}; // implied too, but asked for by code generation
+  CpuTarget target{"x86_64-unknown-linux-gnu", cpu.str(), {"64bit"}}; // implied, too, but read by code generation
   for (const auto &feature : enabled)
-    // Machines do not report these two, and the loader would miss them.
+    // Machines do not report these two features, so the loader would not find them.
     if (feature.second && feature.first() != "x87" && feature.first() != "evex512")
       target.features.push_back(feature.first().str());
   std::sort(target.features.begin(), target.features.end());
@@ -132,7 +132,7 @@ llvm::Error CpuTarget::setCaches(llvm::StringRef text) {
     auto [size, ways] = part.split('/');
     int shift = size.consume_back("K") ? 10 : size.consume_back("M") ? 20 : 0;
     runtime::CacheLevel level;
-    // The bound keeps sums of a few sizes far from overflow.
+    // The bound prevents overflow in sums of a few sizes.
     if (size.getAsInteger(10, level.bytes) || level.bytes <= 0 || level.bytes > (int64_t(1) << 30) || ways.getAsInteger(10, level.ways) ||
         level.ways <= 0 || level.ways > 1024 || (level.bytes <<= shift) < int64_t(level.ways) * level.lineBytes ||
         level.bytes > (int64_t(1) << 40) || (!levels.empty() && level.bytes < levels.back().bytes))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CpuTarget.h - The machine that code is generated for ---------------===//
-// Everything that a pass or an emitter may assume of the machine comes from here; none has a number of its own.
+// All that a pass or an emitter may assume about the machine comes from here.
 #pragma once
 
 #include "runtime/base/Machine.h"
@@ -18,39 +18,40 @@ struct CpuTarget {
   std::string triple, cpu;
   std::vector<std::string> features; ///< LLVM names, enabled ones only, without sign; sorted
   std::vector<runtime::CacheLevel> caches; ///< of data, level 1 first; at least two
-  unsigned threads = 2;   ///< that run a program's kernels: these are cut for so many
+  unsigned threads = 2;   ///< that run a program's kernels, whose units are cut for so many
   double gigahertz = 3.5; ///< for estimates of time only
-  std::string problem;    ///< of the environment's overrides; programs are not compiled for such a target, but refused with this text
+  std::string problem;    ///< of the overrides in the environment; compilation for such a target is refused with this text
 
-  /// This machine, threads as runtime::defaultThreadCount() says but no more than processors, changed by MILLRACE_TARGET, MILLRACE_TARGET_THREADS and
-  /// MILLRACE_TARGET_CACHES (applyOverrides()). Asked once.
+  /// This machine, with threads as in runtime::defaultThreadCount() but at most one per processor, changed by MILLRACE_TARGET,
+  /// MILLRACE_TARGET_THREADS and MILLRACE_TARGET_CACHES (applyOverrides()). Determined once.
   static CpuTarget host();
-  /// A machine with the caches of a typical one and two threads: "host", a processor or level of x86-64 that LLVM knows ("x86-64-v3", "skylake-avx512", "znver4"), "avx2" and "avx512" for the levels 3
-  /// and 4, or "aarch64" (Armv8-A without extensions). The error lists what there is.
+  /// A machine with the caches of a typical one and two threads: "host", a processor or level of x86-64 that LLVM knows ("x86-64-v3",
+  /// "skylake-avx512", "znver4"), "avx2" and "avx512" for the levels 3 and 4, or "aarch64" (Armv8-A without extensions). The error lists what there
+  /// is.
   static llvm::Expected<CpuTarget> named(llvm::StringRef name);
 
   bool has(llvm::StringRef feature) const;
-  /// Of level 1, 2 or 3; 0 if the machine has no such cache.
+  /// Returns the bytes of level 1, 2 or 3; 0 if the machine has no such cache.
   int64_t cacheBytes(unsigned level) const;
-  /// "32K/8,1M/16": size and ways of each level, from level 1 on. The error says what the text must look like.
+  /// Sets the cache levels from text such as "32K/8,1M/16": size and ways of each level, from level 1 on. The error describes the expected form.
   llvm::Error setCaches(llvm::StringRef text);
   std::string cachesText() const;
-  /// Lines for a reader: what `xla-compile --print-target` prints.
+  /// Returns the text that `xla-compile --print-target` prints.
   std::string describe() const;
-  /// The same instructions are allowed, and chosen for the same processor.
+  /// Returns true if both targets allow the same instructions and name the same processor.
   bool hasInstructionsOf(const CpuTarget &other) const;
-  /// Everything that compiled code depends on, by name: parts of the keys of caches.
+  /// Returns everything that compiled code depends on, by name, as parts of cache keys.
   std::vector<std::pair<std::string, std::string>> keyParts() const;
   bool operator==(const CpuTarget &) const = default;
 };
 
-/// What the user says of the machine; an empty text or 0 leaves what it is.
+/// The user's description of the machine; an empty text or 0 leaves a field unchanged.
 struct CpuTargetOverrides {
   std::string name;     ///< for CpuTarget::named()
   unsigned threads = 0; ///< 1 to 1024
   std::string caches;   ///< for CpuTarget::setCaches()
 };
-/// Changes `target`; the error begins with the name of the field.
+/// Changes `target`; an error message begins with the name of the field.
 llvm::Error applyOverrides(const CpuTargetOverrides &overrides, CpuTarget &target);
 
 } // namespace millrace::lowering

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- EmitterPool.cpp - Object emitters between two uses -----------------===//
+//===- EmitterPool.cpp - Reuse object emitters -----------------------------===//
 #include "lowering/cpu/EmitterPool.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace millrace::lowering {
 
 EmitterPool &EmitterPool::ofProcess() {
-  // Never destroyed: threads may compile while the process ends.
+  // The pool is never destroyed, because threads may compile while the process ends.
   static EmitterPool &pool = *new EmitterPool;
   return pool;
 }

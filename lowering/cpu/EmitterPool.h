@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- EmitterPool.h - Object emitters between two uses -------------------===//
+//===- EmitterPool.h - Reuse object emitters -------------------------------===//
 #pragma once
 
 #include "lowering/cpu/ObjectEmitter.h"
@@ -9,17 +9,17 @@
 
 namespace millrace::lowering {
 
-/// Object emitters that nobody uses. To make one, with LLVM's tables of the processor, takes a tenth of the time of a small program. Thread-safe.
+/// Idle object emitters. Creating one, with LLVM's tables of the processor, takes a tenth of the time of compiling a small program. Thread-safe.
 class EmitterPool {
 public:
   static EmitterPool &ofProcess();
 
-  /// An idle one for `target`, else a new one.
+  /// Returns an idle emitter for `target`, else a new one.
   llvm::Expected<std::unique_ptr<ObjectEmitter>> take(const CpuTarget &target);
   void give(std::unique_ptr<ObjectEmitter> emitter);
 
-  /// Emitters that are kept; those that come when there are so many are destroyed. Unit: emitters. Source: judgement, not measured alone; commit
-  /// 74c913c has the figures of the whole change.
+  /// Idle emitters that are kept; further ones are destroyed. Unit: emitters. Source: judgement, not measured alone; commit 74c913c has the figures
+  /// of the whole change.
   static constexpr size_t kMostIdle = 16;
   size_t idleCount() const;
 

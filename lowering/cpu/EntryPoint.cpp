@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- EntryPoint.cpp - The kernel ABI in front of a kernel body ----------===//
+//===- EntryPoint.cpp - Generate entry points with the kernel ABI ---------===//
 #include "lowering/cpu/KernelForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -92,7 +92,7 @@ void addEntryPoint(const BufferKernel &kernel, StringRef symbol) {
   unsigned numBuffers = kernel.numInputs + kernel.numOutputs;
   for (unsigned i = 0; i < numBuffers; ++i) {
     arguments.push_back(descriptors.memref(cast<MemRefType>(body.getArgument(i).getType()), buffer(i)));
-    // Inputs and outputs of one call never overlap, except for operands updated in place, which are only one argument.
+    // Inputs and outputs of one call do not overlap; an operand that is updated in place is a single argument.
     body.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
   }
   auto scratchType = cast<MemRefType>(body.getArgument(numBuffers).getType());
@@ -100,7 +100,7 @@ void addEntryPoint(const BufferKernel &kernel, StringRef symbol) {
   arguments.push_back(descriptors.cast(scratchType, scratch, {descriptors.constant(kernel.scratchBytes)}));
   for (unsigned i : {2, 3})
     arguments.push_back(UnrealizedConversionCastOp::create(builder, loc, builder.getIndexType(), block->getArgument(i)).getResult(0));
-  for (unsigned i = 0; i < kernel.numNumbers; ++i) // static shapes: there are no run-time dimensions beside them
+  for (unsigned i = 0; i < kernel.numNumbers; ++i) // shapes are static, so there are no run-time dimensions
     arguments.push_back(UnrealizedConversionCastOp::create(builder, loc, builder.getIndexType(), descriptors.nextDim()).getResult(0));
   func::CallOp::create(builder, loc, body, arguments);
   Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
@@ -121,7 +121,7 @@ void addSharedEntryPoints(const BufferKernel &kernel, ArrayRef<SharedEntry> entr
     builder.setInsertionPointToEnd(module.getBody());
     std::vector<int64_t> list = entry.numbers;
     if (list.empty())
-      list.push_back(0); // nobody reads it
+      list.push_back(0); // it is not read
     auto size = static_cast<int64_t>(list.size());
     auto values = DenseElementsAttr::get(RankedTensorType::get({size}, builder.getI64Type()), ArrayRef<int64_t>(list));
     auto numbers = LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI64Type(), size), /*isConstant=*/true,

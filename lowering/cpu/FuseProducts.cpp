@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FuseProducts.cpp - Which products and sums round once ---------------===//
+//===- FuseProducts.cpp - Fuse multiplications with additions --------------===//
 // Input:   %p = fmul contract %x, %y    %s = fadd contract %p, %z
-// Output:  %s = llvm.fma(%x, %y, %z); fsub accordingly, with a negated factor or summand, which costs nothing
+// Output:  %s = llvm.fma(%x, %y, %z); likewise fsub, with a negated operand, which costs nothing
 #include "lowering/cpu/FuseProducts.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -14,7 +14,7 @@ using namespace llvm;
 
 namespace millrace::lowering {
 
-/// `value` as a product that may be part of a sum, and is of no use beside that.
+/// Returns `value` as a multiplication that can be fused into its only user.
 static BinaryOperator *productIn(Value *value) {
   auto *product = dyn_cast<BinaryOperator>(value);
   return product && product->getOpcode() == Instruction::FMul && product->hasAllowContract() && product->hasOneUse() ? product : nullptr;
@@ -44,7 +44,7 @@ static void fuse(BinaryOperator &sum) {
 }
 
 void fuseProducts(Function &function, bool hasFma, bool hasHalfFma) {
-  SmallVector<BinaryOperator *> sums; // a product, which goes, may be anywhere
+  SmallVector<BinaryOperator *> sums; // the multiplications are erased, wherever they are
   for (Instruction &instruction : instructions(function)) {
     auto *sum = dyn_cast<BinaryOperator>(&instruction);
     if (!hasFma || !sum || (sum->getOpcode() != Instruction::FAdd && sum->getOpcode() != Instruction::FSub) || !sum->hasAllowContract())

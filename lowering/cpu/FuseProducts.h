@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FuseProducts.h - Which products and sums round once -----------------===//
+//===- FuseProducts.h - Fuse multiplications with additions ----------------===//
 #pragma once
 
 namespace llvm {
@@ -8,9 +8,9 @@ class Function;
 
 namespace millrace::lowering {
 
-/// Sums whose operand is a product that nobody else uses become fused operations where both allow that (contract), of f32, f64 and f16. LLVM's code
-/// generation would decide it block by block, otherwise without optimizations than with them: afterwards no operation has a flag by
-/// which it would regroup or fuse. `hasFma`: the processor has such an operation, else only the flags go; `hasHalfFma`: also of f16.
+/// Fuses an addition with a multiplication of which it is the only user into one operation where both allow it (contract), for f32, f64 and f16.
+/// LLVM's code generation would decide block by block, and otherwise without optimizations than with them; afterwards no operation has a flag by
+/// which it would reassociate or fuse. `hasFma`: the processor has such an operation, else only the flags are removed; `hasHalfFma`: also for f16.
 void fuseProducts(llvm::Function &function, bool hasFma, bool hasHalfFma);
 
 } // namespace millrace::lowering

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- GenericKernel.cpp - Any kernel: bufferize and loop -----------------===//
-// The fallback of all emitters and their reference in tests: correct for every operation, with loops that LLVM's
-// vectorizer may improve.
+//===- GenericKernel.cpp - The generic path: bufferize and lower to loops -===//
+// The fallback of all emitters and their reference in tests: correct for every operation, with loops that LLVM's vectorizer may improve.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LoopOrder.h"
@@ -85,7 +84,7 @@ func::FuncOp toDestinationStyle(func::FuncOp fn, unsigned &numInputs, unsigned &
   return body;
 }
 
-/// `value` is `buffer` after updates that happen in its memory: insertions, loops that carry it, destination operands.
+/// Returns true if `value` is `buffer` after in-place updates: insertions, loops that carry it, destination operands.
 bool isUpdateOf(Value value, Value buffer) {
   while (value != buffer) {
     auto result = dyn_cast<OpResult>(value);
@@ -113,12 +112,12 @@ bool isUpdateOf(Value value, Value buffer) {
   return true;
 }
 
-/// The next values of a while loop go to the buffers of the carried ones, all read before the first is written. Without
-/// this, bufferization would have to return buffers from the loop, whose number is not known.
+/// Stores the next values of a while loop in the buffers of the carried ones, all read before the first is written. Without this, bufferization would
+/// have to return buffers from the loop, whose number is unknown.
 void carryInPlace(func::FuncOp body) {
   body.walk([](scf::WhileOp loop) {
     scf::YieldOp yield = loop.getYieldOp();
-    // Only loops whose condition passes all carried values on, see addKernelCanonicalizer; bufferization reports others.
+    // Only loops whose condition passes all carried values on are changed, see addKernelCanonicalizer; bufferization reports others.
     if (!llvm::equal(loop.getConditionOp().getArgs(), loop.getBeforeArguments()))
       return;
     OpBuilder builder(yield);
@@ -141,7 +140,7 @@ void carryInPlace(func::FuncOp body) {
   });
 }
 
-/// The operand is overwritten by what its owner computes, or becomes a result.
+/// Returns true if the operand is overwritten by its user's result, or becomes a result.
 bool isStart(OpOperand &use) {
   Operation *user = use.getOwner();
   if (auto styled = dyn_cast<DestinationStyleOpInterface>(user))
@@ -151,8 +150,8 @@ bool isStart(OpOperand &use) {
   return isa<scf::WhileOp, bufferization::MaterializeInDestinationOp>(user);
 }
 
-/// Results do not start from one value: the elimination of empty tensors would give it the memory of the first result, and
-/// what becomes the second one might then be computed there. Constant values are made again for each, others copied.
+/// Gives each result an initial value of its own: the elimination of empty tensors would give a shared one the memory of the first result, and the
+/// second result might then be computed there. Constants are cloned, other values copied.
 void separateStarts(func::FuncOp body) {
   auto isConstant = [](Operation *op) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -163,7 +162,7 @@ void separateStarts(func::FuncOp body) {
     if (op->getNumResults() == 1 && (isConstant(op) || isa<DestinationStyleOpInterface, scf::ForOp>(op)))
       makers.push_back(op);
   });
-  for (Operation *op : llvm::reverse(makers)) { // what a clone uses is used once more
+  for (Operation *op : llvm::reverse(makers)) { // a clone uses its operands once more
     SmallVector<OpOperand *> starts;
     for (OpOperand &use : op->getResult(0).getUses())
       if (isStart(use))
@@ -184,10 +183,10 @@ void separateStarts(func::FuncOp body) {
   }
 }
 
-/// Loops that hand a buffer on and branches that agree on one: what follows them uses the buffer itself. Else what becomes a result in the
-/// memory of an operand would be copied there once more, as a whole.
+/// Replaces results of loops that return a buffer unchanged, and of branches that return the same one, by the buffer itself. Otherwise a result in
+/// the memory of an operand would be copied there as a whole.
 void forwardBuffers(func::FuncOp body) {
-  body.walk([](Operation *op) { // inner ones first
+  body.walk([](Operation *op) { // inner ones come first
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [result, argument, init, next] :
            llvm::zip_equal(loop.getResults(), loop.getRegionIterArgs(), loop.getInitArgs(), loop.getYieldedValues()))
@@ -209,7 +208,7 @@ void forwardBuffers(func::FuncOp body) {
   });
 }
 
-/// memref.copy between strided buffers would call a C library function: make it a loop nest like all others.
+/// Replaces memref.copy, which would call a C library function for strided buffers, by a loop nest.
 void copiesToLinalg(func::FuncOp body) {
   IRRewriter rewriter(body.getContext());
   body.walk([&](memref::CopyOp copy) {
@@ -230,7 +229,7 @@ void copiesToLinalg(func::FuncOp body) {
   });
 }
 
-/// Reads and writes of vectors that lie inside of a buffer, side by side: loads and stores.
+/// Replaces transfers of contiguous vectors that are within the bounds of a buffer by loads and stores.
 void transfersToLoads(func::FuncOp body) {
   IRRewriter rewriter(body.getContext());
   body.walk([&](Operation *op) {
@@ -242,8 +241,8 @@ void transfersToLoads(func::FuncOp body) {
   });
 }
 
-/// memref.reshape reads its sizes from memory, which MLIR lowers for shapes of index type only: load them here. The source
-/// is contiguous, as memref.reshape demands.
+/// Replaces memref.reshape by reinterpret_cast with loaded sizes: MLIR lowers the former for shapes of index type only. The source is contiguous, as
+/// memref.reshape demands.
 void reshapesToReinterpretCasts(func::FuncOp body) {
   body.walk([&](memref::ReshapeOp reshape) {
     auto type = dyn_cast<MemRefType>(reshape.getType());
@@ -270,7 +269,7 @@ void reshapesToReinterpretCasts(func::FuncOp body) {
                                             getValueOrCreateConstantIndexOp(builder, loc, sizes[d]));
       stride = getAsOpFoldResult(product);
     }
-    // Static sizes to the right give static strides, which the type of the result spells.
+    // Static inner sizes give static strides, which the result type states.
     auto [typeStrides, offset] = type.getStridesAndOffset();
     for (auto [d, typeStride] : llvm::enumerate(typeStrides))
       if (!ShapedType::isDynamic(typeStride))
@@ -282,13 +281,13 @@ void reshapesToReinterpretCasts(func::FuncOp body) {
   });
 }
 
-/// The trip count of `loop` if it runs from 0 in steps of 1 to a constant; else 0.
+/// Returns the trip count of `loop` if it runs from 0 in steps of 1 to a constant; else 0.
 int64_t tripCount(scf::ForOp loop) {
   auto from = getConstantIntValue(loop.getLowerBound()), step = getConstantIntValue(loop.getStep());
   return from == 0 && step == 1 ? getConstantIntValue(loop.getUpperBound()).value_or(0) : 0;
 }
 
-/// The loop among the operations of `body` that may run in parts, see Loops.h.
+/// Returns the loop of `body` that may run in parts, see Loops.h.
 scf::ForOp parallelLoop(func::FuncOp body) {
   for (auto loop : body.getOps<scf::ForOp>())
     if ((loop->hasAttr(kParallelRowsAttr) || loop->hasAttr(kParallelPartsAttr)) && tripCount(loop) > 1)
@@ -296,10 +295,9 @@ scf::ForOp parallelLoop(func::FuncOp body) {
   return {};
 }
 
-/// The size of dimension 0 if all work of `body` consists of linalg operations whose outermost loop runs over it and
-/// every buffer written is accessed in the row of the current iteration only: then rows are independent and may be
-/// computed by different calls. Else 1.
-/// A parallel loop over as many rows may be part of the work, one over parts must be all of it.
+/// Returns the size of dimension 0 if all work of `body` consists of linalg operations whose outermost loop runs over it and every written buffer is
+/// accessed only in the row of the current iteration: then rows are independent and may be computed by different calls. Else 1.
+/// A parallel loop over the same number of rows may be part of the work; a parallel loop over parts must be all of it.
 int64_t independentRows(func::FuncOp body) {
   SmallVector<linalg::LinalgOp> work;
   scf::ForOp loop = parallelLoop(body);
@@ -310,7 +308,7 @@ int64_t independentRows(func::FuncOp body) {
       continue;
     else if (!isPure(&op) && !isa<memref::AllocOp, memref::AllocaOp, func::ReturnOp>(op))
       return 1;
-    // A view of a written buffer would hide an access.
+    // A view of a written buffer could hide an access.
     else if (op.getNumResults() == 1 && isa<MemRefType>(op.getResult(0).getType()) &&
              !isa<memref::AllocOp, memref::AllocaOp>(op))
       return 1;
@@ -347,7 +345,7 @@ int64_t independentRows(func::FuncOp body) {
         if (rest.isFunctionOfDim(0))
           return 1;
     }
-    // linalg.index of dimension 0 is fine, but reading other buffers by computed index must not reach written ones.
+    // linalg.index of dimension 0 is allowed, but computed indices must not read written buffers.
     bool readsMemory = false;
     op->walk([&](memref::LoadOp load) { readsMemory |= written.contains(load.getMemRef()); });
     if (readsMemory)
@@ -356,8 +354,7 @@ int64_t independentRows(func::FuncOp body) {
   return rows;
 }
 
-/// All linalg operations to scf.for nests. With `rows` > 1 the outermost loop of each top-level nest runs over
-/// [begin, end) instead.
+/// Lowers all linalg operations to scf.for nests. With `rows` > 1 the outermost loop of each top-level nest runs over [begin, end) instead.
 LogicalResult linalgToLoops(func::FuncOp body, int64_t rows, Value begin, Value end) {
   SmallVector<linalg::LinalgOp> work;
   body.walk([&](linalg::LinalgOp op) { work.push_back(op); });
@@ -382,10 +379,10 @@ LogicalResult linalgToLoops(func::FuncOp body, int64_t rows, Value begin, Value 
   return success();
 }
 
-/// Static temporaries move into the scratch argument (small ones to the stack); returns its size in bytes.
+/// Moves static temporaries to the scratch argument (small ones to the stack); returns its size in bytes.
 int64_t allocsToScratch(func::FuncOp body, Value scratch) {
-  // Larger temporaries of a kernel lie in its scratch instead of on the stack. Unit: bytes. Source: judgement, not measured alone; chosen in commit
-  // 9d7c236.
+  // Larger temporaries of a kernel are placed in its scratch instead of on the stack. Unit: bytes. Source: judgement, not measured alone; chosen in
+  // commit 9d7c236.
   constexpr int64_t kMaxStackBytes = 1024;
   int64_t offset = 0;
   DataLayout layout = DataLayout::closest(body);
@@ -417,8 +414,8 @@ int64_t allocsToScratch(func::FuncOp body, Value scratch) {
   return offset;
 }
 
-/// Temporaries whose size is known at run time only come from the C heap and are freed where their block ends: no
-/// buffer leaves the block that allocates it, because bufferization does not return allocations from loops.
+/// Frees temporaries of dynamic size, which come from the C heap, where their block ends: no buffer leaves the block that allocates it, because
+/// bufferization does not return allocations from loops.
 void freeDynamicAllocs(func::FuncOp body) {
   body.walk([&](memref::AllocOp alloc) {
     OpBuilder builder(alloc->getBlock()->getTerminator());
@@ -426,7 +423,7 @@ void freeDynamicAllocs(func::FuncOp body) {
   });
 }
 
-/// Picoseconds of everything in `block`, once.
+/// Estimates the picoseconds of one execution of `block`.
 double estimatePicos(Block &block) {
   double total = 0;
   for (Operation &op : block) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- InterleaveChains.cpp - Independent computations side by side -------===//
+//===- InterleaveChains.cpp - Interleave independent dependence chains ----===//
 // Input:   a block that computes a polynomial for one vector, then the same polynomial for the next one
 // Output:  the first step of both, the second step of both, ...
-//          A step waits some four cycles for the one before, and a core looks only some hundred instructions ahead: with one chain of
-//          forty steps after the other it sees two or three of them at a time and mostly waits.
-//          Instructions go by their distance to the end of the block, so that values are made as late as possible.
+//          A step waits some four cycles for the one before, and a core reorders only some hundred instructions: with chains of forty steps one
+//          after the other it overlaps two or three of them and mostly waits.
+//          Instructions are sorted by their distance to the end of the block, so that values are computed as late as possible.
 // Leaves alone blocks of few instructions, blocks with calls, blocks whose values would not fit into the registers.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/InterleaveChains.h"
@@ -24,18 +24,18 @@ using namespace llvm;
 namespace millrace::lowering {
 namespace {
 
-/// A shorter block has no chains that a core would not overlap itself. Unit: instructions of LLVM. Source: judgement, not measured alone: a core
-/// looks some hundred instructions ahead; commit 45727cb has the figures of the whole change.
+/// A core overlaps the chains of a shorter block itself. Unit: instructions of LLVM. Source: judgement, not measured alone: a core reorders some
+/// hundred instructions; commit 45727cb has the figures of the whole change.
 constexpr size_t kMinBlockInstructions = 24;
-/// A longer block is left in its order: a bound of the time to compile. Unit: instructions of LLVM. Source: judgement, not measured alone; commit
-/// 45727cb has the figures of the whole change.
+/// A longer block keeps its order: a bound of the time to compile. Unit: instructions of LLVM. Source: judgement, not measured alone; commit 45727cb
+/// has the figures of the whole change.
 constexpr size_t kMaxBlockInstructions = 4096;
 
 bool isVector(const Value &value) { return value.getType()->isVectorTy(); }
 
-/// The most vectors that are needed at one time, of those that the block makes.
+/// Returns the largest number of vectors defined in the block that are live at the same time.
 unsigned mostVectors(ArrayRef<Instruction *> order, const DenseMap<Instruction *, unsigned> &numberOf) {
-  // Uses that are left of every value; values used outside stay to the end.
+  // `left` counts the remaining uses of every value; values used outside are live to the end.
   DenseMap<Instruction *, unsigned> left;
   unsigned live = 0, most = 0;
   for (Instruction *inst : order) {
@@ -70,7 +70,7 @@ void interleave(BasicBlock &block, unsigned registers) {
   for (Instruction &inst : block) {
     if (isa<PHINode>(inst) || inst.isTerminator())
       continue;
-    // Intrinsics that only compute are like any other operation.
+    // Intrinsics without side effects are like any other operation.
     if (!isa<LoadInst, StoreInst>(inst) && !isPrefetch(inst) && (inst.mayReadOrWriteMemory() || inst.mayHaveSideEffects()))
       return;
     if (auto *load = dyn_cast<LoadInst>(&inst); load && !load->isSimple())
@@ -84,9 +84,9 @@ void interleave(BasicBlock &block, unsigned registers) {
   DenseMap<Instruction *, unsigned> numberOf;
   for (auto [number, inst] : enumerate(before))
     numberOf[inst] = unsigned(number);
-  // The longest way to the end of the block: after all users, and after the accesses of memory that come later.
+  // The height is the longest path to the end of the block, over all users and over later accesses of memory.
   SmallVector<unsigned> height(before.size(), 0);
-  unsigned stores = 0, accesses = 0; // heights that a load, a store before here must exceed
+  unsigned stores = 0, accesses = 0; // lower bounds for the heights of earlier loads and stores
   for (size_t i = before.size(); i-- > 0;) {
     Instruction *inst = before[i];
     for (User *user : inst->users())
@@ -105,7 +105,7 @@ void interleave(BasicBlock &block, unsigned registers) {
   std::stable_sort(after.begin(), after.end(), [&](Instruction *a, Instruction *b) { return height[numberOf[a]] > height[numberOf[b]]; });
   if (after == before)
     return;
-  // Constants need one or two registers, too.
+  // Constants take one or two registers, too.
   unsigned needed = mostVectors(after, numberOf);
   if (needed + 2 > registers && needed > mostVectors(before, numberOf))
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- InterleaveChains.h - Independent computations side by side ---------===//
+//===- InterleaveChains.h - Interleave independent dependence chains ------===//
 #pragma once
 
 namespace llvm {
@@ -8,9 +8,8 @@ class Function;
 
 namespace millrace::lowering {
 
-/// Reorders vector instructions inside of the blocks of `function` so that chains that do not depend on each other take turns. No
-/// memory access moves across another one that it might depend on. `registers`: how many vectors a core holds; a block whose values
-/// would no longer fit keeps its order.
+/// Reorders vector instructions within the blocks of `function` so that independent dependence chains alternate. No memory access moves across
+/// another one that it may depend on. `registers` is the number of vector registers; a block whose live values would no longer fit keeps its order.
 void interleaveChains(llvm::Function &function, unsigned registers);
 
 } // namespace millrace::lowering

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelCache.cpp - Kernels that were compiled before ----------------===//
+//===- KernelCache.cpp - Cache of compiled kernels ------------------------===//
 #include "lowering/cpu/KernelCache.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -7,7 +7,7 @@
 namespace millrace::lowering {
 
 KernelCache &KernelCache::ofProcess() {
-  // Never destroyed: threads may compile while the process ends.
+  // The cache is never destroyed, because threads may compile while the process ends.
   static KernelCache &cache = *new KernelCache(size_t(64) << 20);
   return cache;
 }

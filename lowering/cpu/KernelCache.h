@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelCache.h - Kernels that were compiled before ------------------===//
+//===- KernelCache.h - Cache of compiled kernels --------------------------===//
 #pragma once
 
 #include "runtime/base/ByteStore.h"
@@ -17,23 +17,23 @@
 
 namespace millrace::lowering {
 
-/// Kernels by their keys: those used last, up to a number of bytes. Thread-safe.
+/// Compiled kernels by key, least recently used ones are dropped beyond a number of bytes. Thread-safe.
 class KernelCache {
 public:
   explicit KernelCache(size_t byteLimit) : byteLimit(byteLimit) {}
-  /// The one of this process, of 64 MiB.
+  /// Returns the cache of this process, of 64 MiB.
   static KernelCache &ofProcess();
 
-  /// Null if there is none: the caller makes it and calls insert() or abandon(). Who asks for it meanwhile waits for that, and is
-  /// told to make it in turn if it was abandoned.
+  /// Returns null if there is no entry: the caller then compiles the kernel and calls insert() or abandon(). Another thread that asks meanwhile waits
+  /// for that, and becomes the compiling one if the kernel was abandoned.
   std::shared_ptr<const runtime::KernelEntry> findOrClaim(llvm::StringRef key);
   void abandon(llvm::StringRef key);
-  /// All of `keys`, as soon as nobody else makes one of them; the caller makes them and calls insert() or abandon() for each. Who claims
-  /// several must do so at once: two who wait for each other's would wait for ever.
+  /// Claims all of `keys`, once no other thread compiles one of them; the caller compiles them and calls insert() or abandon() for each. All keys
+  /// must be claimed in one call: two threads that wait for each other's keys would deadlock.
   void claim(llvm::ArrayRef<std::string> keys);
-  /// Null if there is none, also where someone makes it.
+  /// Returns null if there is no entry, also while another thread compiles it.
   std::shared_ptr<const runtime::KernelEntry> find(llvm::StringRef key);
-  /// Keeps `entry`, unless it alone is larger than the limit, and drops those not used for longest.
+  /// Keeps `entry`, unless it alone exceeds the limit, and drops least recently used entries.
   void insert(llvm::StringRef key, std::shared_ptr<const runtime::KernelEntry> entry);
   size_t bytes() const;
 
@@ -43,14 +43,14 @@ private:
     std::shared_ptr<const runtime::KernelEntry> entry;
     size_t size() const { return key.size() + entry->object.size() + sizeof(runtime::KernelEntry); }
   };
-  /// find() with `mutex` held.
+  /// Does what find() does, with `mutex` held.
   std::shared_ptr<const runtime::KernelEntry> lookUp(llvm::StringRef key);
 
   const size_t byteLimit;
   mutable std::mutex mutex;
   std::condition_variable settled;
-  llvm::StringSet<> claimed; ///< someone is making them
-  std::list<Kept> kept; ///< the one used last comes first
+  llvm::StringSet<> claimed; ///< being compiled
+  std::list<Kept> kept; ///< most recently used first
   llvm::StringMap<std::list<Kept>::iterator> byKey;
   size_t total = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelCompiler.cpp - Kernel functions to object code ---------------===//
+//===- KernelCompiler.cpp - Compile kernel functions to object code -------===//
 #include "lowering/cpu/KernelCompiler.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -47,9 +47,9 @@ template <typename OpT> std::string textOf(OpT op) {
   return text;
 }
 
-/// The emitters that write vector code; they say why not in remarks.
+/// Tries the emitters of vector code, which report refusals as remarks.
 FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target) {
-  // An operand's buffer as output is the generic path's business, but for slices that are only copied there.
+  // A kernel that updates an operand in place takes the generic path, except for slices that are copied.
   FailureOr<EmittedKernel> emitted = fn->hasAttr(kInPlaceAttr) ? emitSliceUpdate(fn, target) : emitKernel(fn, target);
   if (failed(emitted))
     return failure();
@@ -65,12 +65,12 @@ FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target)
   return kernel;
 }
 
-/// Each is rounded on its own where nobody allows otherwise: as many as the specification's order is kept for, too. So few numbers of similar size
-/// cancel often enough for the other roundings to be seen, and as many operations again cost nothing beside loading and storing. Unit: products of a
-/// sum. Source: commit 88468aa: an error of 4 ULP in one of 30 sums of three products.
+/// Products of short sums are rounded one by one unless relaxed: up to so many products, the specification's order of sums is kept, too. So few
+/// values of similar size cancel often enough for another rounding to be visible, and the additional operations cost nothing next to loads and
+/// stores. Unit: products of a sum. Source: commit 88468aa: an error of 4 ULP in one of 30 sums of three products.
 constexpr int64_t kRoundedProducts = 8;
 
-/// All matrix products and convolutions of `kernel` are sums of few products; there is one.
+/// Returns true if `kernel` has contractions, and all of them are sums of few products.
 bool sumsFewProducts(func::FuncOp kernel) {
   int64_t most = 0;
   kernel.walk([&](Operation *op) {
@@ -85,12 +85,12 @@ bool sumsFewProducts(func::FuncOp kernel) {
       for (int64_t dim : convolution.getDimensionNumbers().getKernelSpatialDimensions())
         products *= window.getDimSize(dim);
     }
-    most = std::max(most, products < 0 ? kRoundedProducts + 1 : products); // an unknown size is negative
+    most = std::max(most, products < 0 ? kRoundedProducts + 1 : products); // a dynamic size is negative
   });
   return most > 0 && most <= kRoundedProducts;
 }
 
-/// A kernel in buffer form, in a module of its own.
+/// A kernel in buffer form, in its own module.
 struct Prepared {
   OwningOpRef<ModuleOp> module;
   BufferKernel kernel;
@@ -108,7 +108,7 @@ public:
       options.lowerings->give(std::move(lowerings));
   }
 
-  /// From memory, else from the store, else anew.
+  /// Returns the kernel from the cache in memory, else from the store, else compiles it.
   llvm::Expected<CompiledKernel> obtain(const KernelRequest &request) {
     Watch watch;
     CompiledKernel result;
@@ -121,7 +121,7 @@ public:
       result.source = KernelSource::Memory;
     } else {
       llvm::Error error = make(request, key, result);
-      // Code for the time being is nothing to keep: who asks meanwhile makes its own.
+      // Quick code is not cached: threads that ask for the kernel meanwhile compile their own.
       if (reuse && (error || result.isLate))
         cache.abandon(text);
       if (error)
@@ -134,16 +134,16 @@ public:
     return result;
   }
 
-  /// A kernel that may share machine code with others: in the end `result`, meanwhile the rest of this.
+  /// A kernel that may share machine code with others. `result` is set last; the other members are used until then.
   struct Pending {
     CompiledKernel result;
     runtime::ByteStore::Key key;
     std::string text; ///< of the key
-    Prepared prepared; ///< where there is a module: it has to be compiled
+    Prepared prepared; ///< has a module if the kernel has to be compiled
     std::optional<KernelSkeleton> skeleton;
   };
 
-  /// From memory, else from the store, else as far as the buffer form.
+  /// Takes the kernel from the cache in memory, else from the store, else lowers it to the buffer form.
   llvm::Error look(const KernelRequest &request, Pending &out) {
     Watch watch;
     out.key = keyOf(request);
@@ -165,7 +165,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// The machine code of kernels whose skeletons have the same form, or of one kernel.
+  /// Generates the machine code of kernels whose skeletons have equal forms, or of one kernel.
   llvm::Error make(ArrayRef<KernelRequest> kernels, ArrayRef<size_t> alike, std::vector<Pending> &pending) {
     Watch watch;
     KernelCache &cache = KernelCache::ofProcess();
@@ -203,7 +203,7 @@ private:
   }
 
   llvm::Error makeClaimed(ArrayRef<KernelRequest> kernels, ArrayRef<size_t> alike, std::vector<Pending> &pending) {
-    // Made for another program meanwhile.
+    // Another program may have compiled some of them meanwhile.
     size_t found = 0;
     for (size_t i : alike)
       if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(pending[i].text)) {
@@ -243,7 +243,7 @@ private:
     return ops;
   }
 
-  /// From the store, else anew.
+  /// Takes the kernel from the store, else compiles it.
   llvm::Error make(const KernelRequest &request, const runtime::ByteStore::Key &key, CompiledKernel &result) {
     if (std::optional<runtime::KernelEntry> stored = options.onStop ? std::nullopt : readStored(request, key)) {
       static_cast<runtime::KernelEntry &>(result) = std::move(*stored);
@@ -264,7 +264,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// What compile() makes.
+  /// The result of compile().
   struct Compiled {
     runtime::KernelEntry entry;
     ObjectOptions options;
@@ -275,7 +275,7 @@ private:
     compiled.entry.object.clear();
     return {[compiled = std::move(compiled), key, target = options.target, store = options.store]() -> llvm::Expected<runtime::KernelEntry> {
               std::string text = textOfKey(key);
-              if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(text)) // finished for another program
+              if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(text)) // finished by another program
                 return *known;
               auto emitter = EmitterPool::ofProcess().take(target);
               if (!emitter)
@@ -315,7 +315,7 @@ private:
     if (!bytes)
       return std::nullopt;
     runtime::StatusOr<runtime::KernelEntry> entry = runtime::parseKernel(*bytes);
-    // Another symbol would not be found by the loader: such an entry is not from this compiler.
+    // The loader would not find another symbol: such an entry was not written by this compiler.
     if (!entry || entry->symbol != request.symbol)
       return std::nullopt;
     return std::move(*entry);
@@ -352,7 +352,7 @@ private:
       buffered = tryEmitters(fn, target);
     }
     if (failed(buffered)) {
-      // Correct, but far slower than the kernels it was made of: attentionCheck() promised otherwise.
+      // The generic path would be correct, but far slower than the kernels before fusion: attentionCheck() has accepted the kernel.
       if (fn->hasAttr(kAttentionAttr) && !options.genericOnly)
         fn.emitWarning("attention was fused, but has no emitter: it will be slow");
       buffered = lowerings->generic.run(fn);
@@ -364,7 +364,7 @@ private:
     return result;
   }
 
-  /// From the buffer form to machine code. `shared`: the entry points, if several kernels have this code.
+  /// Compiles the buffer form to machine code. `shared`: the entry points, if several kernels share this code.
   llvm::Expected<Compiled> finish(Prepared &prepared, StringRef symbol, ArrayRef<SharedEntry> shared = {}) {
     runtime::profile::Scope scope(runtime::profile::Kind::Compile, "compile kernel");
     if (scope.isRecorded())
@@ -379,7 +379,7 @@ private:
     else
       addSharedEntryPoints(kernel, shared);
     allowRounding(module);
-    // What comes out is verified as LLVM's IR, in emit().
+    // The result is verified as LLVM IR in emit().
     if (failed(lowerings->expandMath.run(module)) || failed(lowerings->toLLVM.run(module, verifyEach())))
       return failure(symbol, "llvm");
     if (kernel.emitter == "generic")
@@ -417,7 +417,7 @@ private:
     return finish(*prepared, request.symbol);
   }
 
-  /// But for the object.
+  /// Returns the entry without the object.
   static runtime::KernelEntry entryOf(const BufferKernel &kernel, StringRef symbol) {
     runtime::KernelEntry entry;
     entry.symbol = symbol.str();
@@ -429,10 +429,10 @@ private:
     return entry;
   }
 
-  /// Between passes only where someone looks at the stops: it takes a quarter of the time.
+  /// Returns true only if the stops are read, because the verifier takes a quarter of the time.
   bool verifyEach() const { return bool(options.onStop); }
 
-  /// Buffers of a call do not overlap (one that is updated in place is one argument), which lets LLVM move loads out of loops. The
+  /// Marks buffers of a call as not overlapping (one that is updated in place is one argument), which lets LLVM hoist loads out of loops. The
   /// lowering of memrefs drops the attribute. Kernels of the row emitter may get a donated operand as their output.
   static void promiseDistinctBuffers(ModuleOp module, StringRef name) {
     auto body = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
@@ -441,7 +441,7 @@ private:
         body.setArgAttr(i, "llvm.noalias", UnitAttr::get(module.getContext()));
   }
 
-  /// Of the program's own operations: the expansions of functions come later, and some of them count on every rounding.
+  /// Allows contraction for the program's own operations only: the expansions of math functions, which follow, may rely on every rounding.
   void allowRounding(ModuleOp module) const {
     using arith::FastMathFlags;
     FastMathFlags allowed = FastMathFlags::none;
@@ -460,7 +460,7 @@ private:
     });
   }
 
-  /// Whether the lowerings come from the context's pool and go back there: those there do not verify between passes.
+  /// Returns true if the lowerings come from the context's pool and return there: those do not verify between passes.
   bool isShared() const { return options.lowerings && !verifyEach(); }
 
   void takeLowerings(MLIRContext *context) {
@@ -485,12 +485,12 @@ void addLinalgPasses(OpPassManager &pm) {
 }
 
 std::string fingerprintKernel(func::FuncOp kernel) {
-  // The text after the name: signature and body. Local scope spells aliases out; locations are not printed.
+  // The text after the name is the signature and the body. Local scope prints aliases in full; locations are not printed.
   std::string text = textOf(kernel.getOperation());
   StringRef meaning = StringRef(text).substr(StringRef(text).find('('));
   llvm::SHA256 hash;
   hash.update(meaning);
-  // The text only names what is kept outside of the program.
+  // The text only names resources, whose data is outside of the program.
   kernel.walk([&](Operation *op) {
     op->getAttrDictionary().walk([&](DenseResourceElementsAttr resource) {
       if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
@@ -502,7 +502,7 @@ std::string fingerprintKernel(func::FuncOp kernel) {
 
 namespace {
 
-/// Contexts of clients are for one thread, which costs no locks; while this lives, they are for several.
+/// Clients' contexts are single-threaded, which saves locks; while this object lives, the context is multi-threaded.
 class ManyThreads {
 public:
   explicit ManyThreads(MLIRContext &context) : context(context), wasForMany(context.isMultithreadingEnabled()) {
@@ -521,7 +521,7 @@ private:
 
 } // namespace
 
-/// A guess at how long a kernel takes to compile, for the order: contractions are ten times a row of operations.
+/// Estimates how long a kernel takes to compile, for the order: a contraction takes ten times as long as an elementwise kernel.
 static size_t compileWeight(func::FuncOp kernel) {
   size_t weight = 0;
   kernel.walk([&](Operation *op) {
@@ -533,20 +533,20 @@ static size_t compileWeight(func::FuncOp kernel) {
 
 namespace {
 
-/// What the threads that compile the kernels of one program have in common.
+/// The state that the threads compiling one program's kernels share.
 class Compilation {
 public:
   Compilation(ArrayRef<KernelRequest> kernels, const KernelOptions &options) : kernels(kernels), options(options), results(kernels.size()) {}
 
   llvm::Expected<std::vector<CompiledKernel>> run() {
-    // The longest first: none is left for one thread in the end.
+    // Kernels that take longest come first, so that no thread is left with one at the end.
     std::vector<size_t> weights;
     order.resize(kernels.size());
     std::iota(order.begin(), order.end(), 0);
     for (const KernelRequest &kernel : kernels)
       weights.push_back(compileWeight(kernel.function));
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
-    // Code for the time being is replaced kernel by kernel, and who looks at the stops sees them kernel by kernel.
+    // Quick code is replaced kernel by kernel, and the stops are reported kernel by kernel.
     if (options.onStop || options.onLateKernel || options.quick || options.genericOnly) {
       inThreads([&](Worker &worker) { takeOneByOne(worker); });
     } else {
@@ -595,7 +595,7 @@ private:
     }
   }
 
-  /// As far as the buffer form.
+  /// Lowers kernels to the buffer form.
   void look(Worker &worker) {
     for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
       Worker::Pending &kernel = pending[order[i]];
@@ -606,7 +606,7 @@ private:
     }
   }
 
-  /// The kernels that are left, in groups that share code; the longest first.
+  /// Groups the remaining kernels by shared code; those that take longest come first.
   void findAlike() {
     std::map<std::vector<uint64_t>, size_t> byForm;
     std::vector<size_t> sizes;
@@ -643,7 +643,7 @@ private:
   void makeAlike(Worker &worker) {
     for (size_t i; (i = next.fetch_add(1)) < groups.size();) {
       tell(groups[i].size());
-      // In the order of the program: machine code does not depend on who came first.
+      // Kernels of a group are in program order: machine code does not depend on the order of arrival.
       llvm::sort(groups[i]);
       if (llvm::Error error = worker.make(kernels, groups[i], pending))
         fail(std::move(error));

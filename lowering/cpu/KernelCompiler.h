@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelCompiler.h - Kernel functions to object code -----------------===//
+//===- KernelCompiler.h - Compile kernel functions to object code ---------===//
 #pragma once
 
 #include "lowering/cpu/KernelCache.h"
@@ -19,28 +19,28 @@ class KernelLoweringsPool;
 
 struct KernelOptions {
   CpuTarget target;
-  bool genericOnly = false; ///< no emitters: the reference path
+  bool genericOnly = false; ///< no emitters, only the generic path
   bool contract = false;    ///< a multiplication and the addition of its result may round once (FMA)
   bool relaxed = false;     ///< CompileOptions::relaxed
   bool quick = false;       ///< CompileOptions::quick
   unsigned threads = 1;
-  /// Receives the text of each kernel at the stops "linalg", "vector", "llvm", "asm" if set. One call at a time.
+  /// Receives the text of each kernel at the stops "linalg", "vector", "llvm", "asm" if set. Calls are serialized.
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
-  /// Told before each kernel: "kernel 12 of 40". One call at a time.
+  /// Called before each kernel with text such as "kernel 12 of 40". Calls are serialized.
   std::function<void(llvm::StringRef)> onProgress;
   std::function<void(LateKernel)> onLateKernel; ///< CompileOptions::onLateKernel
-  /// Where kernels of other programs and processes are, and these go. Not looked at when `onStop` wants to see how they are made.
+  /// The store of kernels that other programs and processes share. Not used if `onStop` is set, because a stored kernel passes no stops.
   runtime::ByteStore store;
-  /// Everything besides a kernel and these options that its machine code depends on: the versions of the compiler.
+  /// What a kernel's machine code depends on besides the kernel and these options: the versions of the compiler.
   runtime::ByteStore::Key versions;
-  /// What lowers kernels of the requests' context; null: every thread makes its own.
+  /// The lowerings for the requests' context; null: every thread creates its own.
   KernelLoweringsPool *lowerings = nullptr;
 };
 
 struct CompiledKernel : runtime::KernelEntry {
   std::vector<std::string> ops; ///< stablehlo operations inside
   KernelSource source = KernelSource::Compiled;
-  bool isLate = false; ///< onLateKernel was told
+  bool isLate = false; ///< onLateKernel was called for it
   double milliseconds = 0;
 };
 
@@ -51,13 +51,14 @@ struct KernelRequest {
   std::string symbol; ///< of the entry point
 };
 
-/// From stablehlo to the linalg that emitters read.
+/// Adds the passes from stablehlo to the linalg that emitters read.
 void addLinalgPasses(mlir::OpPassManager &pm);
 
-/// The kernel's meaning in 64 hexadecimal digits: equal for kernels that differ in name and locations only.
+/// Returns a hash of 64 hexadecimal digits, equal for kernels that differ only in names and locations.
 std::string fingerprintKernel(mlir::func::FuncOp kernel);
 
-/// Compiles `kernels` (stablehlo on tensors, see xla-fuse-kernels), or finds that they were compiled before; spread over threads. Diagnostics go to the handlers of the context; the error names the kernel that failed.
+/// Compiles `kernels` (stablehlo on tensors, see xla-fuse-kernels), or finds that they were compiled before; spread over threads. Diagnostics go to
+/// the handlers of the context; the error names the kernel that failed.
 llvm::Expected<std::vector<CompiledKernel>> compileKernels(llvm::ArrayRef<KernelRequest> kernels, const KernelOptions &options);
 
 } // namespace millrace::lowering

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelForm.h - A kernel between tensors and machine code -----------===//
+//===- KernelForm.h - The buffer form of kernels --------------------------===//
 //
-// Every way to generate code ends in the same form, the *buffer form*, so that entry points, lowering to LLVM and the
-// program builder need not know who generated a kernel:
+// Every code generator ends in the same form, the *buffer form*, so that entry points, lowering to LLVM and the program builder are independent of
+// the generator:
 //
 //   func.func private @name_body(inputs..., outputs..., memref<?xi8> scratch, index begin, index end)
 //
@@ -20,7 +20,7 @@
 
 namespace millrace::lowering {
 
-/// What the program builder must know of a kernel in buffer form.
+/// A kernel in buffer form with the properties that the program builder reads.
 struct BufferKernel {
   mlir::func::FuncOp body;
   unsigned numInputs = 0;
@@ -31,19 +31,19 @@ struct BufferKernel {
   double picosPerIteration = 0; ///< estimate; 0 = unknown, not worth threads
   bool heavyLoops = false;      ///< scalar loops over many elements: worth LLVM's vectorizer
   std::string emitter;          ///< "contraction", "row", "movement" or "generic": for --time and remarks
-  unsigned numNumbers = 0;      ///< further arguments of the body, index: code for several kernels (SharedCode.h)
+  unsigned numNumbers = 0;      ///< additional index arguments of the body, for code shared by kernels (SharedCode.h)
 };
 
-/// Canonicalization that keeps while loops as the lowering made them: the condition passes every carried value on. The
-/// upstream patterns prune and permute what it passes, after which a loop on tensors can no longer carry its buffers.
+/// Canonicalization that keeps while loops in the form that lowering gave them, whose condition passes every carried value on. The upstream patterns
+/// prune and permute these values, after which a loop on tensors can no longer carry its buffers.
 void addKernelCanonicalizer(mlir::OpPassManager &pm);
 
-/// The generic path: `fn` maps tensors to tensors in linalg, tensor, scf, arith, math and complex. Fuses linalg
-/// operations, bufferizes into the caller's buffers, lowers to loops and moves temporaries to scratch. Replaces `fn`
-/// by its buffer form. Independent rows of the outermost dimension become the parallel range. For many kernels in turn, on one thread.
+/// The generic path: `fn` maps tensors to tensors in linalg, tensor, scf, arith, math and complex. Fuses linalg operations, bufferizes into the
+/// caller's buffers, lowers to loops and moves temporaries to scratch. Replaces `fn` by its buffer form. Independent rows of the outermost dimension
+/// become the parallel range. An instance lowers many kernels, on one thread.
 class GenericLowering {
 public:
-  /// `verifyEach`: after every pass.
+  /// `verifyEach`: the verifier runs after every pass.
   GenericLowering(mlir::MLIRContext *context, bool verifyEach);
   mlir::FailureOr<BufferKernel> run(mlir::func::FuncOp fn);
 
@@ -56,16 +56,16 @@ private:
 /// that unpacks the buffers and run-time dimensions (in the order of the `?` of inputs, then outputs) and calls the body.
 void addEntryPoint(const BufferKernel &kernel, llvm::StringRef symbol);
 
-/// An entry point of its own for one of the kernels that share code.
+/// The entry point of one of the kernels that share code.
 struct SharedEntry {
   std::string symbol;
-  std::vector<int64_t> numbers; ///< BufferKernel::numNumbers of them
+  std::vector<int64_t> numbers; ///< the kernel's values of the BufferKernel::numNumbers arguments
 };
 
-/// Adds the entry points of kernels that have the same code. Another object of a program may define some of them, too: any of them is right.
+/// Adds the entry points of kernels that share code. Another object of a program may define some of them, too; their definitions are equivalent.
 void addSharedEntryPoints(const BufferKernel &kernel, llvm::ArrayRef<SharedEntry> entries);
 
-/// Attribute of the LLVM function that all of them call.
+/// Attribute of the LLVM function that all entry points of a group call.
 inline constexpr llvm::StringLiteral kSharedAttr = "millrace-shared";
 
 } // namespace millrace::lowering

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelLowerings.cpp - Pass managers and patterns that lower kernels ===//
+//===- KernelLowerings.cpp - Reuse pass managers and patterns of kernels --===//
 #include "lowering/cpu/KernelLowerings.h"
 
 #include "lowering/cpu/KernelCompiler.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelLowerings.h - Pass managers and patterns that lower kernels --===//
+//===- KernelLowerings.h - Reuse pass managers and patterns of kernels ----===//
 #pragma once
 
 #include "lowering/cpu/KernelForm.h"
@@ -13,8 +13,8 @@
 
 namespace millrace::lowering {
 
-/// The pass managers and frozen patterns that take a kernel from stablehlo to the LLVM dialect. Collecting them takes as long as lowering
-/// several kernels, so one instance lowers many. An instance belongs to one context and serves one thread at a time.
+/// The pass managers and frozen patterns that lower a kernel from stablehlo to the LLVM dialect. Building them takes as long as lowering several
+/// kernels, so one instance lowers many. An instance belongs to one context and serves one thread at a time.
 struct KernelLowerings {
   /// `verifyEach`: the verifier runs after every pass. `avx512`: the expansions of math functions may use its instructions.
   KernelLowerings(mlir::MLIRContext *context, bool verifyEach, bool avx512);
@@ -25,10 +25,10 @@ struct KernelLowerings {
   const bool avx512;
 };
 
-/// The instances of one context that no thread uses at the moment. Thread-safe.
+/// The idle instances of one context. Thread-safe.
 class KernelLoweringsPool {
 public:
-  /// An idle instance, else a new one; without the verifier between passes.
+  /// Returns an idle instance, else a new one; the verifier does not run between its passes.
   std::unique_ptr<KernelLowerings> take(mlir::MLIRContext *context, bool avx512);
   void give(std::unique_ptr<KernelLowerings> lowerings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LateKernel.h - A kernel that gets its machine code twice ------------===//
+//===- LateKernel.h - Finish kernels that were compiled quickly ------------===//
 #pragma once
 #include "runtime/program/KernelEntry.h"
 
@@ -9,9 +9,9 @@
 
 namespace millrace::lowering {
 
-/// A kernel whose machine code was made quickly, without LLVM's optimizations.
+/// A kernel whose first machine code was generated quickly, without LLVM's optimizations.
 struct LateKernel {
-  /// Makes the code that it should have, and keeps that for other programs as the compiler does. Owns all that it needs; for one thread.
+  /// Generates the optimized code, and stores it for other programs as the compiler does. Owns all its data; for one thread.
   std::function<llvm::Expected<runtime::KernelEntry>()> finish;
 };
 

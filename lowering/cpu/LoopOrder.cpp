@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LoopOrder.cpp - Innermost loops over neighbours in memory ----------===//
-// Input:   linalg.generic of C(m, n) += A(m, k) * B(k, n) with loops m, n, k: the innermost loop walks down a column of B
-// Output:  the same with loops m, k, n: the innermost loop walks along rows of B and C, and LLVM can vectorize it
-// Leaves alone operations whose innermost loop is already as good as any other.
+//===- LoopOrder.cpp - Order loops for contiguous innermost accesses ------===//
+// Input:   linalg.generic of C(m, n) += A(m, k) * B(k, n) with loops m, n, k: the innermost loop reads a column of B
+// Output:  the same with loops m, k, n: the innermost loop reads rows of B and C, and LLVM can vectorize it
+// Leaves alone operations whose innermost loop is as good as any other.
 #include "lowering/cpu/LoopOrder.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -15,11 +15,11 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// How far apart in memory consecutive iterations of a loop touch an operand.
+/// The distance in memory between an operand's elements in consecutive iterations of a loop.
 enum class Step { Same, Next, Far };
 
 Step stepOf(OpOperand &operand, AffineMap map, unsigned loop) {
-  // A view may have any strides: only the last dimension of one with unit stride counts as contiguous.
+  // A view may have any strides: only the last dimension of one with unit stride is contiguous.
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   bool isUsed = map.isFunctionOfDim(loop);
   if (!isUsed)
@@ -29,21 +29,21 @@ Step stepOf(OpOperand &operand, AffineMap map, unsigned loop) {
   for (AffineExpr result : map.getResults().drop_back())
     if (result.isFunctionOfDim(loop))
       return Step::Far;
-  // d, or d + something: neighbours. d * 2 is not.
+  // d and d + constant are contiguous; d * 2 is not.
   AffineExpr last = map.getResults().back(), dim = getAffineDimExpr(loop, map.getContext());
   AffineExpr next = last.replace(dim, dim + 1);
   auto difference = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(next - last, map.getNumDims(), map.getNumSymbols()));
   return difference && difference.getValue() == 1 ? Step::Next : Step::Far;
 }
 
-/// Larger is better as innermost loop.
+/// Returns the score of `loop` as innermost loop; larger is better.
 int64_t score(linalg::LinalgOp op, unsigned loop) {
   int64_t total = 0;
   for (OpOperand &operand : op->getOpOperands()) {
     Step step = stepOf(operand, op.getMatchingIndexingMap(&operand), loop);
     bool isOutput = op.isDpsInit(&operand);
-    // A strided output costs a read and a write per iteration. An output that stays put is a sum in a register, but one whose
-    // additions wait for each other.
+    // A strided output costs a read and a write per iteration. An output that does not move is a sum in a register, whose additions form a dependence
+    // chain.
     if (step == Step::Far)
       total -= isOutput ? 20 : 10;
     else if (step == Step::Next)
@@ -96,7 +96,7 @@ void orderLoops(Operation *root) {
     if (llvm::is_sorted(order))
       continue;
     rewriter.setInsertionPoint(op);
-    // The old op, without results, becomes the new one.
+    // The old operation, without results, becomes the new one.
     (void)linalg::interchangeGenericOp(rewriter, op, order);
   }
 }

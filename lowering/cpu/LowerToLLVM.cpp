@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LowerToLLVM.cpp - Buffer form to the LLVM dialect ------------------===//
+//===- LowerToLLVM.cpp - Lower the buffer form to the LLVM dialect --------===//
 #include "lowering/cpu/LowerToLLVM.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -43,14 +43,14 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Functions that LLVM has no exact intrinsic for: its lowering of expm1 is exp - 1. The others are instructions: square roots,
-/// rounding and the like.
+/// Returns true for functions without an exact LLVM intrinsic (its lowering of expm1 is exp - 1). The others are instructions: square roots, rounding
+/// and the like.
 bool isFunctionOfLibm(Operation *op) {
   return isa<math::AcosOp, math::AcoshOp, math::AsinOp, math::AsinhOp, math::Atan2Op, math::AtanOp, math::AtanhOp, math::CbrtOp,
              math::CoshOp, math::ErfOp, math::ErfcOp, math::ExpM1Op, math::Log1pOp, math::SinhOp, math::TanOp, math::TanhOp>(op);
 }
 
-/// They become calls.
+/// Replaces such functions by calls of libm.
 struct CallLibm : PassWrapper<CallLibm, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallLibm)
   StringRef getName() const override { return "CallLibm"; }
@@ -67,12 +67,12 @@ struct CallLibm : PassWrapper<CallLibm, OperationPass<ModuleOp>> {
   }
 };
 
-/// What the operations of a module need before the conversion of all dialects at once.
+/// The steps that a module needs before the conversion of all dialects at once.
 struct Preparation {
   bool functions = false; ///< complex numbers, calls of libm
-  bool strides = false;   ///< views of buffers other than whole ones, affine maps
-  bool expand = false;    ///< integer divisions with rounding, minima and maxima that LLVM does not have
-  bool vectors = false;   ///< of several dimensions, or operations that become simpler ones first
+  bool strides = false;   ///< views of parts of buffers, affine maps
+  bool expand = false;    ///< rounded integer divisions, minima and maxima without an LLVM intrinsic
+  bool vectors = false;   ///< of rank above 1, or operations that are decomposed first
 
   static Preparation everything() { return {true, true, true, true}; }
   static Preparation of(ModuleOp module) {
@@ -84,13 +84,13 @@ struct Preparation {
 
   void addPasses(OpPassManager &pm) const {
     if (functions) {
-      // What is left of complex and math after xla-expand-math.
+      // These are the complex and math operations that xla-expand-math leaves.
       pm.addPass(createConvertComplexToLibm());
       pm.addPass(createConvertComplexToStandardPass());
       pm.addPass(std::make_unique<CallLibm>());
     }
     if (strides) {
-      // Strided subviews need their offsets as arithmetic before memrefs become descriptors.
+      // The offsets of strided subviews must be arithmetic before memrefs become descriptors.
       pm.addPass(memref::createExpandStridedMetadataPass());
       pm.addPass(createLowerAffinePass());
     }
@@ -120,7 +120,7 @@ private:
                llvm::any_of(op->getResultTypes(), hasDimensions);
   }
 
-  /// Vector operations that LLVM has, in one dimension.
+  /// Returns true for vector operations of rank 1 that LLVM has.
   static bool isDirect(Operation *op) {
     if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
       return !isa<VectorType>(broadcast.getSourceType());
@@ -157,7 +157,7 @@ struct LlvmLowering::Patterns {
     loopsToBlocks = std::move(loops);
 
     RewritePatternSet all(context);
-    // As in upstream's conversion of vectors: a mask counts in 32 bits.
+    // Masks are computed with 32-bit indices, as in the upstream conversion of vectors.
     vector::populateVectorMaskMaterializationPatterns(all, /*force32BitVectorIndices=*/true);
     populateVectorToLLVMConversionPatterns(converter, all, /*reassociateFPReductions=*/false, /*force32BitVectorIndices=*/true);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, all);
@@ -181,7 +181,7 @@ LlvmLowering::~LlvmLowering() = default;
 
 LogicalResult LlvmLowering::convert(ModuleOp module) const {
   MLIRContext &context = *module.getContext();
-  // Blocks first: the arguments that loops carry are converted with the function that they are in.
+  // Blocks are converted first: arguments that loops carry are converted with their function.
   ConversionTarget blocks(context);
   blocks.addIllegalOp<scf::ForOp, scf::IfOp, scf::WhileOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, scf::ForallOp, scf::ParallelOp>();
   blocks.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LowerToLLVM.h - Buffer form to the LLVM dialect --------------------===//
+//===- LowerToLLVM.h - Lower the buffer form to the LLVM dialect ----------===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,17 +9,17 @@
 
 namespace millrace::lowering {
 
-/// Lowers kernels in buffer form (scf, vector, memref, arith, math, complex) and their entry points to the LLVM dialect; math is
-/// expanded before. Most kernels need the last step only, the conversion of all dialects at once; what comes before it runs where
-/// an operation asks for it. The patterns are collected when it is made, which takes as long as to lower a kernel: one per thread.
+/// Lowers kernels in buffer form (scf, vector, memref, arith, math, complex) and their entry points to the LLVM dialect; math has been expanded
+/// before. Most kernels need only the last step, the conversion of all dialects at once; earlier steps run if an operation needs them. The
+/// constructor builds the patterns, which takes as long as lowering a kernel: one instance per thread.
 class LlvmLowering {
 public:
   explicit LlvmLowering(mlir::MLIRContext *context);
   ~LlvmLowering();
 
-  /// `verifyEach`: between the steps, too.
+  /// `verifyEach`: the verifier runs between the steps.
   mlir::LogicalResult run(mlir::ModuleOp module, bool verifyEach) const;
-  /// The last step.
+  /// Does the last step only.
   mlir::LogicalResult convert(mlir::ModuleOp module) const;
 
 private:
@@ -27,7 +27,7 @@ private:
   std::unique_ptr<Patterns> patterns;
 };
 
-/// Adds all that LlvmLowering may do as passes.
+/// Adds all steps of LlvmLowering as passes.
 void addLowerToLLVMPasses(mlir::OpPassManager &pm);
 
 } // namespace millrace::lowering

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ObjectEmitter.cpp - LLVM dialect to relocatable object code --------===//
+//===- ObjectEmitter.cpp - Compile the LLVM dialect to object code --------===//
 #include "lowering/cpu/ObjectEmitter.h"
 
 #include "lowering/cpu/FuseProducts.h"
@@ -28,15 +28,15 @@
 
 namespace millrace::lowering {
 
-/// "-avx512f,-avx512bw": what LLVM expects of the model `target.cpu`, but the target does not have. Hypervisors hide features:
-/// a Zen 4 without AVX-512 still calls itself one.
+/// Returns features such as "-avx512f,-avx512bw" that LLVM expects of the model `target.cpu` but the target lacks. Hypervisors hide features: a Zen 4
+/// without AVX-512 still reports its model.
 static std::string missingFeatures(const llvm::Target &description, const llvm::Triple &triple, const CpuTarget &target) {
   std::unique_ptr<llvm::MCSubtargetInfo> model(description.createMCSubtargetInfo(triple, target.cpu, ""));
   std::string features;
-  // Only this machine's features are known by name; another architecture's model has what it has.
+  // Only this machine's feature names are known; another architecture's model keeps its features.
   if (!model || triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
     return features;
-  // Of those that a processor can be asked for: the model has others, which only tune. Asking takes long in virtual machines.
+  // Only features that CPUID reports count: the model has others, which only tune. CPUID is slow in virtual machines.
   static const llvm::StringMap<bool> askable = llvm::sys::getHostCPUFeatures();
   for (const llvm::SubtargetFeatureKV &feature : model->getEnabledProcessorFeatures())
     if (askable.contains(feature.Key) && !target.has(feature.Key))
@@ -44,7 +44,7 @@ static std::string missingFeatures(const llvm::Target &description, const llvm::
   return features;
 }
 
-/// Registers the code generator of this machine, or of another one.
+/// Registers the code generator for this machine, or for another one.
 static void initializeGenerator(const llvm::Triple &triple) {
   static std::once_flag native, aarch64;
   std::call_once(native, [] {
@@ -71,7 +71,7 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
   std::string features = missingFeatures(*description, triple, target);
   for (const std::string &feature : target.features)
     features += (features.empty() ? "+" : ",+") + feature;
-  // A hypervisor may name an older model, on which gathers are slow; no processor with matrix registers is one of those.
+  // A hypervisor may name an older model, on which gathers are slow; no processor with AMX is one of those.
   if (triple.isX86() && target.has("amx-tile"))
     features += ",-prefer-no-gather,-prefer-no-scatter";
   auto emitter = std::unique_ptr<ObjectEmitter>(new ObjectEmitter());
@@ -84,8 +84,8 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
   return emitter;
 }
 
-/// The clean-up after vector code from the emitters, which LLVM's default pipeline would spend most of its time on
-/// without improving (measured: docs/design/code-generation.md).
+/// The clean-up pipeline for the emitters' vector code, on which LLVM's default pipeline would spend most of its time without improving it (measured:
+/// docs/design/code-generation.md).
 static constexpr llvm::StringLiteral kShortPipeline =
     "function(early-cse),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
 
@@ -136,8 +136,8 @@ struct ObjectEmitter::CleanUp {
 ObjectEmitter::ObjectEmitter() = default;
 ObjectEmitter::~ObjectEmitter() = default;
 
-/// Code generation without loop strength reduction, if `quick`, and without moving instructions, if `inOrder`. LLVM has switches for that, but
-/// for the whole process. What prepares loops for that reduction alone would look at every induction in vain: a fifth of code generation.
+/// Code generation without loop strength reduction, if `quick`, and without scheduling, if `inOrder`. LLVM has switches for that, but per process
+/// only. The pass that prepares loops for strength reduction would analyze every induction variable in vain: a fifth of code generation.
 class CodegenPasses : public llvm::legacy::PassManager {
 public:
   explicit CodegenPasses(const ObjectOptions &options) : options(options) {}
@@ -154,8 +154,8 @@ private:
   const ObjectOptions &options;
 };
 
-/// The entry is what nobody calls, or what several kernels' entries call. What it calls is its own: internal, inlined if that is the only call. The buffers of
-/// the kernel's body do not overlap (KernelForm.h), which descriptors, (allocated, aligned, offset, ..), cannot say.
+/// The entry is what nobody calls, or what several kernels' entries call. What it calls is its own: internal, inlined if that is the only call. The
+/// buffers of the kernel's body do not overlap (KernelForm.h), which descriptors, (allocated, aligned, offset, ..), cannot say.
 static void hideBodies(llvm::Module &module) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration() || function.use_empty())
@@ -180,7 +180,7 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
     return llvm::createStringError("the kernel could not be translated to LLVM IR");
   ir->setDataLayout(machine->createDataLayout());
   ir->setTargetTriple(machine->getTargetTriple());
-  // Not before the full pipeline: it makes convolution's scalar loops 6 % slower (benchmarks/model conv_train).
+  // The full pipeline runs without this, because it makes convolution's scalar loops 6 % slower (benchmarks/model conv_train).
   if (!options.vectorizeLoops)
     hideBodies(*ir);
   bool wide = target.has("avx512f");
@@ -189,8 +189,8 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       continue;
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", machine->getTargetFeatureString());
-    // Without, spilled vectors lie where the caller's stack happens to: across lines, or across a page, which made
-    // a softmax four times slower in one build and not in the next.
+    // Without it, the alignment of spilled vectors depends on the caller's stack: they may cross cache lines, or a page, which made a softmax four
+    // times slower in one build and not in the next.
     function.addFnAttr("stackrealign");
     if (wide)
       function.addFnAttr("prefer-vector-width", "512");
@@ -248,7 +248,7 @@ llvm::Expected<std::string> ObjectEmitter::finish(llvm::StringRef bitcode, Objec
 llvm::Error ObjectEmitter::generate(llvm::Module &ir, const ObjectOptions &options, bool asText, std::string &output) {
   using Level = llvm::CodeGenOptLevel;
   machine->setOptLevel(options.unfinished ? Level::None : options.quick ? Level::Less : Level::Default);
-  // Without optimizations, too, instructions are selected by the selection that fuses multiply-adds where they are to be fused.
+  // Without optimizations, too, the instruction selector that fuses multiply-adds is used.
   machine->setO0WantsFastISel(false);
   machine->setFastISel(false);
   llvm::SmallVector<char, 0> bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ObjectEmitter.h - LLVM dialect to relocatable object code ----------===//
+//===- ObjectEmitter.h - Compile the LLVM dialect to object code ----------===//
 #pragma once
 
 #include "lowering/cpu/CpuTarget.h"
@@ -19,26 +19,25 @@ namespace millrace::lowering {
 
 struct ObjectOptions {
   bool vectorizeLoops = false; ///< scalar loops over many elements: LLVM's full pipeline; else a short clean-up
-  /// Vector code of the emitters: addresses are advanced and instructions are in order already, so that the passes which would do
+  /// Set for the emitters' vector code, whose addresses are strength-reduced and whose instructions are ordered already: the passes that would do
   /// that (40 % of the time of code generation) are left out.
   bool quick = false;
-  /// Instructions stay in the order they are written in: register tiles fill the registers, and a scheduler that loads all factors of a step
-  /// first makes sums wait in memory.
+  /// Instructions keep their order: register tiles fill the registers, and a scheduler that loads all operands of a step first would spill the
+  /// accumulators.
   bool inOrder = false;
-  bool interleave = false; ///< several vectors are computed one after the other: they are to take turns (InterleaveChains.h)
-  bool unfinished = false; ///< machine code for the time being: no optimization after LLVM IR
+  bool interleave = false; ///< interleave the computations of consecutive vectors (InterleaveChains.h)
+  bool unfinished = false; ///< quick machine code: no optimization after LLVM IR
   bool keepBitcode = false; ///< for ObjectEmitter::finish()
 };
 
-/// What came out of one module, with the intermediate texts on request.
+/// The object code of one module, with intermediate texts on request.
 struct ObjectResult {
   std::string object;
   std::string llvmIr, assembly; ///< filled if wanted
   std::string bitcode;          ///< filled if kept
 };
 
-/// Translates modules in the LLVM dialect to ELF objects. One emitter per thread: owns an LLVMContext-free target
-/// machine; every call uses an LLVM context of its own.
+/// Translates modules in the LLVM dialect to ELF objects. One emitter per thread: it owns a target machine, and every call uses its own LLVM context.
 class ObjectEmitter {
 public:
   static llvm::Expected<std::unique_ptr<ObjectEmitter>> create(const CpuTarget &target);
@@ -47,7 +46,7 @@ public:
   /// `module` needs the translation interfaces of the dialects LLVM and builtin (registerTranslations).
   llvm::Expected<ObjectResult> emit(mlir::ModuleOp module, const ObjectOptions &options, bool wantTexts = false);
 
-  /// The object that emit() would have made, had `options` not said unfinished, from its bitcode. Results of both have the same bits.
+  /// Returns the object that emit() would have generated without `unfinished`, from its bitcode. Results of both objects have equal bits.
   llvm::Expected<std::string> finish(llvm::StringRef bitcode, ObjectOptions options);
 
   const CpuTarget &cpu() const { return target; }
@@ -60,7 +59,7 @@ private:
   CpuTarget target;
   std::unique_ptr<llvm::TargetMachine> machine;
   struct CleanUp;
-  std::unique_ptr<CleanUp> cleanUp; ///< of all modules but those with heavy loops
+  std::unique_ptr<CleanUp> cleanUp; ///< for all modules without heavy loops
 };
 
 } // namespace millrace::lowering

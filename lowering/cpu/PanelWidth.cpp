@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PanelWidth.cpp - What packing of weights asks the emitter ----------===//
+//===- PanelWidth.cpp - Width of packed panels of a contraction -----------===//
 #include "lowering/cpu/PanelWidth.h"
 
 #include "lowering/cpu/emitters/contraction/ContractionPlan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PanelWidth.h - What packing of weights asks the emitter ------------===//
+//===- PanelWidth.h - Width of packed panels of a contraction -------------===//
 #pragma once
 
 #include "lowering/cpu/CpuTarget.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::lowering {
 
-/// The panels that contractions read in place on this processor. For any thread.
+/// Returns the query for the panels that contractions read in place on this processor. For any thread.
 fusion::PanelWidth panelWidth(const CpuTarget &cpu);
 
 } // namespace millrace::lowering

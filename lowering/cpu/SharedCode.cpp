@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SharedCode.cpp - Kernels that differ in numbers only ----------------===//
-// Input:   for %k = 0 to 2 { %a = %k * 512 ; for %c = 0 to 64 { load x[%a + %c] .. } }    // a convolution over a distance of 8 points
+//===- SharedCode.cpp - Share machine code between similar kernels ---------===//
+// Input:   for %k = 0 to 2 { %a = %k * 512 ; for %c = 0 to 64 { load x[%a + %c] .. } }    // a convolution with a dilation of 8
 //          for %k = 0 to 2 { %a = %k * 1024 ; for %c = 0 to 64 { load x[%a + %c] .. } }   // over 16
 // Output:  (%n) { for %k = 0 to 2 { %a = %k * %n ; for %c = 0 to 64 { load x[%a + %c] .. } } }   with %n = 512, 1024
-// Leaves alone what divisions and innermost loops of products know: machine code is better off with a constant there.
+// Leaves alone constants of divisions and of innermost contraction loops: machine code is faster with a constant there.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/SharedCode.h"
 
@@ -20,7 +20,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Of an index constant, else none.
+/// Returns the value of an index constant, else none.
 std::optional<int64_t> numberOf(Value value) {
   auto constant = value.getDefiningOp<arith::ConstantOp>();
   if (!constant || !value.getType().isIndex())
@@ -33,7 +33,7 @@ bool isFlat(Type type) {
   return memref && memref.getRank() == 1 && memref.getLayout().isIdentity() && !memref.getMemorySpace();
 }
 
-/// Their code does not depend on the size of a flat buffer.
+/// Returns true for operations whose code does not depend on the size of a flat buffer.
 bool ignoresSize(Operation *op) {
   return isa<memref::LoadOp, memref::StoreOp, memref::PrefetchOp, memref::ViewOp, vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp,
              vector::MaskedStoreOp, vector::GatherOp>(op);
@@ -41,11 +41,11 @@ bool ignoresSize(Operation *op) {
 
 bool isLoop(Operation *op) { return isa<LoopLikeOpInterface>(op); }
 
-/// Where an operation stands.
+/// The position of an operation in the loops.
 struct Place {
   int depth = 0;          ///< loops around it
-  bool innermost = false; ///< in a loop without loops: what does not change in it will be moved out
-  bool isBusy = false;    ///< with products, or of many operations: it fills the processor
+  bool innermost = false; ///< in an innermost loop, whose invariants will be hoisted
+  bool isBusy = false;    ///< in an innermost loop with products or many operations
 };
 
 /// Walks one kernel; calls `visitUse` for every use of an index constant.
@@ -71,7 +71,7 @@ private:
   void define(Value value) {
     numbers[value] = unsigned(numbers.size());
     Type type = value.getType();
-    // The code that reads them ignores their sizes; who makes others than views says what it needs.
+    // Readers of flat buffers ignore the size; operations that create buffers other than views depend on it.
     bool anySize = isFlat(type) && (isa<BlockArgument>(value) || value.getDefiningOp<memref::ViewOp>());
     add(anySize ? cast<MemRefType>(type).getElementType().getAsOpaquePointer() : type.getAsOpaquePointer());
   }
@@ -85,7 +85,7 @@ private:
 
   bool readOperation(Operation &op, Place place) {
     if (op.getNumResults() == 1 && numberOf(op.getResult(0)))
-      return true; // its uses tell
+      return true; // its uses decide
     if (!ignoresSize(&op) && llvm::any_of(op.getOperandTypes(), isFlat))
       return false;
     if (place.innermost) {
@@ -118,9 +118,9 @@ private:
       define(result);
     Place inside = place;
     if (isLoop(&op)) {
-      // A loop with more keeps its constants as they are: in so long a loop, addresses that are read cost registers. (The row emitter's alone;
-      // packing and moving have their own rule.) Unit: operations in the innermost loop. Source: judgement, not measured alone; commit 0a43f0a has
-      // the figures of the whole change.
+      // In a loop with more operations, constants stay immediate: in so long a loop, addresses from memory cost registers. (For the row emitter only;
+      // packing and data movement have their own rule.) Unit: operations in the innermost loop. Source: judgement, not measured alone; commit 0a43f0a
+      // has the figures of the whole change.
       constexpr int kMinBusyOps = 80;
       bool moves = kernel.emitter == "movement", packs = kernel.emitter == "contraction";
       bool hasLoops = false, hasProducts = false;
@@ -149,17 +149,17 @@ private:
     return true;
   }
 
-  /// A number in memory or a register instead of a constant: paid for once per call, unit, or pass of a loop that has loops in it.
+  /// Returns true if a value in memory or a register may replace the constant: it then costs once per call, unit, or iteration of an outer loop.
   bool mayDiffer(OpOperand &use, Place place) const {
     Operation *op = use.getOwner();
-    // Loops' bounds are read before the loop.
+    // Bounds of a loop are read before it.
     if (isa<scf::ForOp>(op))
       return use.getOperandNumber() < 2;
-    // Where elements are only moved, addresses are not what takes time.
+    // Where elements are only moved, the address arithmetic is hidden.
     if (place.innermost)
       return !place.isBusy && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::CmpIOp>(op);
-    // A division by a constant is a multiplication: one by a number that is read when the code is called may stand in an outermost loop whose
-    // iteration takes so long. Unit: picoseconds. Source: judgement, not measured alone; commit 56f192e has the figures of the whole change.
+    // A division by a constant is compiled to a multiplication; a division by an argument is allowed in an outermost loop whose iteration takes so
+    // long. Unit: picoseconds. Source: judgement, not measured alone; commit 56f192e has the figures of the whole change.
     constexpr double kMinDividedPicoseconds = 5e5;
     if (isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(op))
       return place.depth == 0 || (place.depth == 1 && kernel.picosPerIteration >= kMinDividedPicoseconds);
@@ -171,7 +171,7 @@ private:
   KernelSkeleton &out;
   SmallVectorImpl<OpOperand *> *uses;
   DenseMap<Value, unsigned> numbers;
-  DenseSet<Value> changing; ///< from one pass of an innermost loop to the next
+  DenseSet<Value> changing; ///< between iterations of an innermost loop
 };
 
 } // namespace
@@ -187,7 +187,7 @@ std::optional<KernelSkeleton> skeletonOf(const BufferKernel &kernel) {
   return skeleton;
 }
 
-/// (x + 3) * n in an innermost loop, as 3 * n before all loops and x * n, which other addresses have in common with this one.
+/// Rewrites (x + 3) * n in an innermost loop to 3 * n outside of all loops plus x * n, which other addresses share.
 static void spreadProduct(arith::MulIOp product, BlockArgument number) {
   Value other = product.getLhs() == number ? product.getRhs() : product.getLhs();
   auto sum = other.getDefiningOp<arith::AddIOp>();

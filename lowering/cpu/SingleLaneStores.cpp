@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SingleLaneStores.cpp - Masked stores of one lane --------------------===//
+//===- SingleLaneStores.cpp - Turn one-lane masked stores into scalar stores ===//
 // Input:   masked.store(<16 x i8> %v, ptr %p, <true, false, ...>)
 // Output:  store i8 (extractelement %v, 0), ptr %p
-// Leaves alone masks with several lanes, with undefined ones, and those that are computed.
+// Leaves alone masks with several lanes, with undefined ones, and masks that are not constant.
 #include "lowering/cpu/SingleLaneStores.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,7 +16,7 @@
 
 namespace millrace::lowering {
 
-/// The only lane of `mask`.
+/// Returns the only lane of `mask`.
 static std::optional<unsigned> singleLane(llvm::Value *mask) {
   auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
   auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());

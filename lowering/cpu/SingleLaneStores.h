@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SingleLaneStores.h - Masked stores of one lane ----------------------===//
+//===- SingleLaneStores.h - Turn one-lane masked stores into scalar stores ===//
 #pragma once
 
 namespace llvm {
@@ -8,8 +8,8 @@ class Function;
 
 namespace millrace::lowering {
 
-/// Masked stores whose mask is known to have one lane become stores of that element. LLVM 22.1.8 does so as well, but on AVX-512 it forgets that a
-/// value was truncated before: a lane of 8 bits is stored as 32, over what lies behind it.
+/// Replaces masked stores whose constant mask has one lane by stores of that element. LLVM 22.1.8 does so as well, but on AVX-512 it ignores a
+/// preceding truncation: a lane of 8 bits is stored as 32, over the bytes after it.
 void storeSingleLanes(llvm::Function &function);
 
 } // namespace millrace::lowering
