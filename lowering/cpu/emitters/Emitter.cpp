@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Emitter.cpp - The emitters in order of preference, as a pass -------===//
+//===- Emitter.cpp - Try the emitters in order of preference --------------===//
 // Input:   private functions with the attribute `millrace.kernel`, bodies in linalg on tensors.
-// Output:  for those that an emitter can treat: @<name>_range in vector code with the attributes `millrace.emitter`,
-//          `millrace.range_end`, `millrace.scratch_bytes`; the kernel itself is removed if nothing calls it.
-// Leaves alone all others, with one remark per emitter that says why.
+// Output:  for those that an emitter supports: @<name>_range in vector code with the attributes `millrace.emitter`, `millrace.range_end`,
+//          `millrace.scratch_bytes`; the kernel itself is removed if it has no callers.
+// Leaves alone all others, with one remark per emitter that gives the reason.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/Emitter.h"
 
@@ -50,7 +50,7 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   bool arm = llvm::Triple(cpu.triple).isAArch64();
   KernelTarget target;
   target.avx512 = cpu.has("avx512f") && cpu.has("avx512bw") && cpu.has("avx512vl") && cpu.has("avx512dq");
-  // Processors with a matrix unit begin a vdpbf16ps every other cycle only, but two multiply-adds in each.
+  // Processors with AMX start a vdpbf16ps every other cycle only, but two multiply-adds in each.
   bool tiles = target.avx512 && cpu.has("amx-tile");
   target.fastBf16Pairs = target.avx512 && cpu.has("avx512bf16") && !tiles;
   target.amxBf16 = tiles && cpu.has("amx-bf16");

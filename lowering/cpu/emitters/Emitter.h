@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Emitter.h - Kernels on tensors to rank-1 vector code ---------------===//
+//===- Emitter.h - Emit rank-1 vector code for kernels on tensors ---------===//
 //
-// An emitter takes a kernel whose body is linalg on tensors and writes, next to it, a function that computes the
-// iterations [begin, end) of the kernel's parallel range with rank-1 vectors, scf loops and memrefs:
+// An emitter takes a kernel whose body is linalg on tensors and generates, next to it, a function that computes the iterations [begin, end) of the
+// kernel's parallel range with rank-1 vectors, scf loops and memrefs:
 //
 //   func.func private @<name>_range(memref inputs..., memref outputs..., memref<?xi8> scratch, index begin, index end)
 //
@@ -13,7 +13,7 @@
 // * Results do not depend on how [0, rangeEnd) is split into calls.
 // * math.* operations on vectors are left in place; xla-expand-math rewrites them.
 //
-// An emitter that cannot treat a kernel says why in a remark, returns failure and leaves the module unchanged.
+// An emitter that does not support a kernel reports the reason in a remark, returns failure and leaves the module unchanged.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -32,11 +32,11 @@ class Pass;
 
 namespace millrace::lowering {
 
-/// The properties of a machine that choose tile shapes and cuts; CpuTarget has where they come from.
+/// The properties of the machine from which tile shapes and units are derived; CpuTarget says where they come from.
 struct KernelTarget {
   int vectorBits = 256;
   bool avx512 = false;
-  bool fastBf16Pairs = false; ///< vdpbf16ps as fast as a multiply-add
+  bool fastBf16Pairs = false; ///< vdpbf16ps has the throughput of a multiply-add
   bool amxBf16 = false, amxInt8 = false;
   bool fma = true;
   int vectorRegisters = 16;
@@ -44,14 +44,14 @@ struct KernelTarget {
   int l1Ways = 0;         ///< 0 if not known
   int64_t lineBytes = 64; ///< of the level 1 cache
   int64_t l2Bytes = 0;
-  int threads = 1;        ///< ranges should have a few times as many iterations
+  int threads = 1;        ///< parallel ranges should have a few times as many iterations
   double gigahertz = 0;   ///< for estimates only
-  /// Bytes per nanosecond that one thread reads and writes, for estimates only and the same on every machine so far: of rows in order, of what is
-  /// moved to other places, and of factors that come from the far cache.
+  /// Bandwidth of one thread in bytes per nanosecond, for estimates only and so far equal on all machines: of contiguous rows, of data movement, and
+  /// of operands from the last-level cache.
   double rowBytesPerNanosecond = 15, movedBytesPerNanosecond = 10, farBytesPerNanosecond = 20;
 
-  /// Rows that lie at multiples of so many bytes share few sets of the level 1 cache: half of what lies in one of its ways. 2048 with 32 KB in 8
-  /// ways and with 48 KB in 12; where the ways are not known, 8 are assumed.
+  /// Rows at multiples of so many bytes share few sets of the level 1 cache: half of the bytes of one way. 2048 with 32 KB in 8 ways and with 48 KB
+  /// in 12; if the ways are unknown, 8 are assumed.
   int64_t crowdedBytes() const { return std::max<int64_t>(l1Bytes / (l1Ways ? l1Ways : 8) / 2, lineBytes); }
   /// Bytes of one stream that stay in the level 1 cache while another stream of the same size passes through it: half of the cache.
   int64_t residentBytes() const { return l1Bytes / 2; }
@@ -68,23 +68,23 @@ struct EmittedKernel {
   std::string emitter;          ///< "attention", "contraction", "row", "movement", "window_reduce", "window_scatter"
 };
 
-/// Kernels around one sum of products: matrix products of any operand layout with batch dimensions, convolutions.
+/// Kernels around one contraction: matrix products of any operand layout with batch dimensions, convolutions.
 /// Elementwise producers are evaluated while packing, elementwise consumers on the accumulators.
 mlir::FailureOr<EmittedKernel> emitContraction(mlir::func::FuncOp fn, const KernelTarget &target);
 
-/// softmax(q k^T) v and its like: two matrix products with row operations in between, of which a tile of rows at a time exists.
-/// Also its gradients: two such products, and up to four of what follows from them.
+/// Attention, softmax(q k^T) v, and similar kernels: two contractions with row operations in between, of which a tile of rows is computed at a time.
+/// Also its gradients: two such contractions, and up to four that use their results.
 mlir::FailureOr<EmittedKernel> emitAttention(mlir::func::FuncOp fn, const KernelTarget &target);
-/// Whether emitAttention() takes the kernel; changes nothing.
+/// Returns success if emitAttention() accepts the kernel; changes nothing.
 mlir::LogicalResult canEmitAttention(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// Elementwise operations, broadcasts and reductions.
 mlir::FailureOr<EmittedKernel> emitRowKernel(mlir::func::FuncOp fn, const KernelTarget &target);
 
-/// Concatenations and several results, parts of which have indices of their own.
+/// Concatenations and kernels with several results, each of which has its own iteration space.
 mlir::FailureOr<EmittedKernel> emitIndependentParts(mlir::func::FuncOp fn, const KernelTarget &target);
 
-/// Transposes, with elementwise operations on the way.
+/// Transposes, with elementwise operations on the values.
 mlir::FailureOr<EmittedKernel> emitDataMovement(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// Pooling with windows along the last dimension.
@@ -98,14 +98,14 @@ mlir::FailureOr<EmittedKernel> emitWindowScatter(mlir::func::FuncOp fn, const Ke
 /// Gradients of max pooling, columns last.
 mlir::FailureOr<EmittedKernel> emitWindowScatterRows(mlir::func::FuncOp fn, const KernelTarget &target);
 
-/// All of them in order of preference; the remarks of all that failed.
+/// Tries all emitters in order of preference; forwards the remarks of all that refused.
 mlir::FailureOr<EmittedKernel> emitKernel(mlir::func::FuncOp fn, const KernelTarget &target);
 
 KernelTarget kernelTarget(const CpuTarget &cpu);
-/// The core this process runs on.
+/// Returns the properties of the core that this process runs on.
 KernelTarget hostKernelTarget();
 
-/// Pass `xla-emit-kernels`: replaces every function with the attribute `millrace.kernel` that an emitter can treat.
+/// Pass `xla-emit-kernels`: replaces every function with the attribute `millrace.kernel` that an emitter supports.
 std::unique_ptr<mlir::Pass> createEmitKernelsPass();
 void registerEmitKernelsPass();
 

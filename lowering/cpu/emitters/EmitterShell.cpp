@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- EmitterShell.cpp - What all emitters' functions have in common -----===//
+//===- EmitterShell.cpp - The function that emitters generate -------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
 
 #include "runtime/base/Alignment.h"
@@ -73,8 +73,8 @@ SmallVector<Value> foldLanes(PointEvaluator &at, SmallVector<Value> values,
     }
     values = combine(values, upper);
   }
-  // The last two lanes as scalars: LLVM 22.1.8 narrows a vector compare whose lane 0 alone is used, and for f64 then
-  // compares that lane with itself (wrong argmax on AVX-512).
+  // The last two lanes are combined as scalars: LLVM 22.1.8 narrows a vector compare of which only lane 0 is used, and for f64 then compares that
+  // lane with itself (wrong argmax on AVX-512).
   SmallVector<Value> second;
   for (Value &value : values) {
     OpBuilder b = at.builder();

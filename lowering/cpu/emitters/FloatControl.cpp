@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FloatControl.cpp - Stretches of code in which subnormal numbers are zeros ===//
-// LLVM moves arithmetic freely across what sets the control word, but no memory access, and nothing across an empty piece of assembly that changes
-// a value.
+//===- FloatControl.cpp - Code regions in which subnormals are flushed to zero ===//
+// LLVM moves arithmetic freely across instructions that set the control word, but no memory access, and nothing across an empty inline assembly that
+// has the value as operand and result.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/FloatControl.h"
 
@@ -25,7 +25,7 @@ static void callControl(PointEvaluator &at, StringRef name, Value words, int64_t
   LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr(name), ValueRange{pointer});
 }
 
-/// The same values, known only from here on, and needed here.
+/// Returns the same values from an inline assembly, before which they must be computed and after which they are available.
 static SmallVector<Value> pin(PointEvaluator &at, ArrayRef<Value> values) {
   SmallVector<Value> pinned;
   OpBuilder b = at.builder();
@@ -38,7 +38,7 @@ static SmallVector<Value> pin(PointEvaluator &at, ArrayRef<Value> values) {
 }
 
 void saveFloatControl(PointEvaluator &at, Value words) {
-  // Fact: bits of MXCSR: results and operands as zeros, and the marks of what happened so far: where they are set already, no operation has to.
+  // Fact: bits of MXCSR: flush results and operands to zero, and the exception flags: operations need not set flags that are set already.
   constexpr int32_t kFlush = 0x8040 | 0x3f;
   callControl(at, "llvm.x86.sse.stmxcsr", words, 0);
   OpBuilder b = at.builder();

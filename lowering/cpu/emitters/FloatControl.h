@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FloatControl.h - Stretches of code in which subnormal numbers are zeros ===//
-// A multiply-add with a subnormal factor or sum takes an x86-64 processor a hundred and fifty cycles instead of half a one. Between
-// flushSubnormals() and keepSubnormals() it takes them for zeros; what stands before and behind computes with them. Each of both waits for what
-// is under way, together 25 cycles.
+//===- FloatControl.h - Code regions in which subnormals are flushed to zero ===//
+// A multiply-add with a subnormal operand or result takes an x86-64 processor 150 cycles instead of half a cycle. Between flushSubnormals() and
+// keepSubnormals() subnormals are flushed to zero; the code before and after computes with them. Each of both waits for pending instructions,
+// together 25 cycles.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace millrace::lowering {
 
-/// Fact: words of 32 bits that `words` of the following holds.
+/// Fact: 32-bit words in the parameter `words` of the following functions.
 constexpr int64_t kFloatControlWords = 2;
 
-/// Writes the thread's control word, and the same with subnormal numbers as zeros, to `words`.
+/// Stores the thread's control word, and the same with flushing enabled, to `words`.
 void saveFloatControl(PointEvaluator &at, mlir::Value words);
-/// The stretch begins. What is in loops behind is computed inside.
+/// Begins the region. Values computed in loops that follow are computed inside.
 void flushSubnormals(PointEvaluator &at, mlir::Value words);
-/// The stretch ends. `values` are computed inside; what is computed from those it returns is computed behind.
+/// Ends the region. `values` are computed inside; values computed from the returned ones are computed after it.
 mlir::SmallVector<mlir::Value> keepSubnormals(PointEvaluator &at, mlir::Value words, mlir::ArrayRef<mlir::Value> values = {});
 
 } // namespace millrace::lowering

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DataMovement.cpp - Transposes --------------------------------------===//
-// Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f elementwise, other indices around them.
-// Output:  an iteration is a block of v (several vectors) for one value of the outer indices. For each square of `lanes` u and v: vectors of
-//          x along u, transposed by shuffles, and f for each u along v.
-//   direct   what comes out of a square is stored at once.
-//   joined   v is a few elements and u the next index of y (pixels of two by two): vectors of x along u for every v, interleaved. So are
-//            colours: x as y, and something that only depends on v. Where nothing is computed, groups of v are one vector that is
-//            loaded, permuted and stored (pixels from right to left, red and blue exchanged).
-//   staged   where powers of two lie between rows: a tile of transposed squares is collected in scratch, so that whole cache lines of x
-//            are read and long pieces of y's rows written before they push each other out; also large results, which are then stored
-//            around the caches.
-//          The last squares of u and v overlap those before. A v shorter than a vector is masked. A u that is no multiple of a vector is
-//          read together with the index outside of it, where x is contiguous along both (weights of convolutions: 9 and channels).
+//===- DataMovement.cpp - Emit transposes ---------------------------------===//
+// Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f is elementwise, other indices are outer loops.
+// Output:  an iteration is a block of v (several vectors) for one value of the outer indices. For each square of `lanes` u and v: vectors of x along
+//         u,
+//          transposed by shuffles, and f for each u along v.
+//   direct   the rows of a square are stored at once.
+//   joined   v has a few elements and u is the next index of y (pixels of two by two): vectors of x along u for every v are interleaved. Likewise
+//            colours, where x is read as y is and other operands depend on v only. Without computation, groups of v are one vector that is loaded,
+//            permuted and stored (pixels in reverse order, red and blue exchanged).
+//   staged   where rows are powers of two apart: a tile of transposed squares is collected in scratch, so that whole cache lines of x are read and
+//            long pieces of y's rows written before they displace each other; also for large results, which are then stored with streaming stores.
+//          The last squares of u and v overlap those before. A v shorter than a vector is masked. A u that is no multiple of a vector is read
+//          together with the next outer index, where x is contiguous along both (weights of convolutions: 9 and channels).
+// Leaves alone kernels with reductions, and kernels all of whose accesses are contiguous along one index.
 // Leaves alone kernels with reductions, or where everything is contiguous along one index.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
@@ -32,13 +33,13 @@ namespace {
 
 /// Fact: bytes of a page of memory (x86-64; the usual one elsewhere).
 constexpr int64_t kPageBytes = 4096;
-/// Up to so many short rows are transposed in registers and written in turns. Unit: vectors. Source: judgement, not measured alone; commit 1c52e2a
-/// has the figures of the whole change.
-constexpr int64_t kMaxJoinedVectors = 8;
-/// Outer indices join an iteration until it has so many. Unit: elements of an iteration. Source: judgement, not measured alone; commit 1c52e2a has
+/// Up to so many short rows are transposed in registers and stored in turns. Unit: vectors. Source: judgement, not measured alone; commit 1c52e2a has
 /// the figures of the whole change.
+constexpr int64_t kMaxJoinedVectors = 8;
+/// Outer indices join an iteration until it has so many elements. Unit: elements of an iteration. Source: judgement, not measured alone; commit
+/// 1c52e2a has the figures of the whole change.
 constexpr int64_t kMinElementsOfIteration = 1024;
-/// From here on stores around the caches win, even if the result is read next. Unit: bytes of the result. Source: judgement, not measured alone;
+/// From here on streaming stores are faster, even if the result is read next. Unit: bytes of the result. Source: judgement, not measured alone;
 /// commit e27ca1c has the figures of the whole change.
 constexpr int64_t kMinStreamedBytes = 4 << 20;
 
@@ -72,12 +73,12 @@ private:
   const KernelTarget &target;
   std::string why;
   int u = -1, v = -1;
-  int around = -1; ///< index whose elements follow each other after those of u
-  int64_t sizeU = 0; ///< of both
+  int around = -1; ///< index along which x is contiguous together with u
+  int64_t sizeU = 0; ///< of both together
   int64_t sizeV = 0;
   int64_t lanes = 1, block = 1, blocks = 1;
   bool isStaged = false, isStreamed = false, isJoined = false;
-  const Access *groups = nullptr; ///< joined, nothing is computed
+  const Access *groups = nullptr; ///< joined, without computation
   int64_t tile = 0;  ///< of u, staged
   int64_t pitch = 0; ///< from one u to the next in a tile
   int64_t scratchBytes = 0;
@@ -116,7 +117,7 @@ LogicalResult TransposeEmitter::match() {
     why = "no contiguous index";
     return failure();
   }
-  // The other index: the one along which most of what is not contiguous along v is.
+  // u is the index along which most of the bytes that are not contiguous along v are contiguous.
   std::map<int, double> bytes;
   model.forEachAccess([&](const Access &access, bool isStore) {
     if (isStore || access.address.coefficient(v) == 1 || access.address.coefficient(v) == 0)
@@ -175,10 +176,10 @@ LogicalResult TransposeEmitter::match() {
   return success();
 }
 
-/// The next index of all results where v is too short for lanes of its own, if all reads are vectors along it.
+/// Returns the next index of all results where v is too short for lanes of its own, if all reads are vectors along that index.
 int TransposeEmitter::besideFew(AtomSet all) const {
-  // Every so-manieth element is read by shuffles; wider strides are single loads. Unit: elements. Source: judgement, not measured alone; commit
-  // e27ca1c has the figures of the whole change.
+  // Elements at a short stride are read by vectors and shuffles; wider strides are single loads. Unit: elements. Source: judgement, not measured
+  // alone; commit e27ca1c has the figures of the whole change.
   constexpr int64_t kMaxShuffledStride = 4;
   int64_t few = model.atomSizes[v];
   for (int atom : members(all & ~atomBit(v))) {
@@ -193,7 +194,7 @@ int TransposeEmitter::besideFew(AtomSet all) const {
   return -1;
 }
 
-/// Results begin a row of v for every u, one after the other.
+/// Returns true if the results' rows of v for consecutive u are contiguous.
 bool TransposeEmitter::suitsJoining() const {
   return sizeV < lanes && sizeV <= kMaxJoinedVectors && sizeU >= lanes &&
          llvm::all_of(model.outputs, [&](const Output &output) { return output.store.address.coefficient(u) == sizeV; });
@@ -211,8 +212,8 @@ void TransposeEmitter::chooseJoinedBlocks(AtomSet outside) {
   }
 }
 
-/// What the result, unchanged, consists of: groups of v that lie next to each other there as here, where the processor permutes a vector of them
-/// in one instruction. Null otherwise.
+/// Returns the access if the result is x with groups of v permuted, and the processor permutes a vector of such groups in one instruction. Null
+/// otherwise.
 const Access *TransposeEmitter::copiedGroups() const {
   if (model.outputs.size() != 1 || !target.avx512)
     return nullptr;
@@ -230,7 +231,7 @@ const Access *TransposeEmitter::copiedGroups() const {
     value = &node.inputs[argument.getArgNumber()];
   }
   const Access &access = value->access;
-  // Booleans may be stored as other bytes than 0 and 1.
+  // Booleans may be stored as bytes other than 0 and 1.
   if (value->kind != Operand::Buffer || !access.guards.empty() || access.elementType != store.elementType || !access.elementType.isIntOrFloat() ||
       access.elementType.getIntOrFloatBitWidth() % 8 != 0)
     return nullptr;
@@ -251,15 +252,15 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= target.nearBytes();
   isStreamed = mayStage && maySkipCaches();
   isStaged = isStreamed || (mayStage && isCrowded);
-  // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads. Tiles that go through caches are
-  // smaller: what is written lies beside what is read.
+  // Long pieces of the result's rows save address translations, but the threads need enough pieces. Tiles that are stored through the caches are
+  // smaller, because they share the cache with what is read.
   block = isStaged && !isStreamed ? 4 * lanes : 8 * lanes;
   while (block > 4 * lanes && sizeV / block * model.product(outside) < 4 * target.threads)
     block /= 2;
   blocks = llvm::divideCeil(sizeV, block);
   tile = 8 * lanes;
   pitch = block;
-  // Vectors that are whole lines: of all forms two lines by four in the near cache, rows of it a line apart, are the fastest.
+  // Where vectors are whole lines, tiles of two lines by four in the level 1 cache, with rows one line apart, are the fastest of all measured.
   bool isLines = isStreamed && llvm::all_of(model.outputs, [&](const Output &output) { return lanes * bytesOf(output.store) == target.lineBytes; });
   if (isLines && sizeV % (2 * lanes) == 0) {
     block = 2 * lanes;
@@ -269,7 +270,7 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   }
 }
 
-/// The result is large, the more so the better caches keep it otherwise, and all its vectors are parts of whole cache lines.
+/// Returns true if the result is large, the more so the better it would stay in the caches, and all its vectors are parts of whole cache lines.
 bool TransposeEmitter::maySkipCaches() const {
   return llvm::all_of(model.outputs, [&](const Output &output) {
     const Access &store = output.store;
@@ -308,7 +309,7 @@ TransposeEmitter::Squares TransposeEmitter::readSquares(PointEvaluator &at, Valu
   return squares;
 }
 
-/// f and the stores at a point with u and v known, given what the transposed accesses are there.
+/// Evaluates f and stores the results at a point with u and v bound, given the values of the transposed accesses there.
 void TransposeEmitter::writeRow(PointEvaluator &point, ArrayRef<Value> vectors) {
   for (auto [access, vector] : llvm::zip(transposed, vectors))
     point.bindLoad(*access, vector);
@@ -356,7 +357,7 @@ void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
 }
 
 void TransposeEmitter::emitDirect(PointEvaluator &at, Value begin, Value end) {
-  // Two squares side by side use whole cache lines of x before its next rows push them out.
+  // Two neighbouring squares use whole cache lines of x before its next rows displace them.
   int64_t squares = sizeU >= 2 * lanes ? 2 : 1, step = squares * lanes;
   scf::ForOp uLoop = openLoop(at, at.constant(0), at.constant(sizeU), step);
   at.enterLoop(uLoop);
@@ -365,8 +366,8 @@ void TransposeEmitter::emitDirect(PointEvaluator &at, Value begin, Value end) {
     u0 = at.constant(0);
   else if (sizeU % step)
     u0 = atMost(at, u0, sizeU - step);
-  // The other parts of `around` and u lie far from each other in the result, often by powers of two: a row is best written in whole
-  // cache lines at once, before the lines of other rows take its place.
+  // The other parts of `around` and u are far apart in the result, often by powers of two: whole cache lines of a row are stored at once, before the
+  // lines of other rows displace them.
   int64_t beside = around >= 0 && sizeV % (2 * lanes) == 0 ? 2 : 1;
   scf::ForOp vLoop = openLoop(at, begin, end, beside * lanes);
   at.enterLoop(vLoop);
@@ -434,7 +435,7 @@ void TransposeEmitter::permuteGroups(PointEvaluator &at, Value u0) {
   auto type = VectorType::get({lanes * sizeV}, from.elementType);
   auto bits = type.clone(b.getIntegerType(from.elementType.getIntOrFloatBitWidth()));
   Value vector = vector::LoadOp::create(b, at.loc(), type, at.buffer(from.buffer), ValueRange{first});
-  // As integers: LLVM takes shuffles of small floats apart.
+  // The shuffles are on integers, because LLVM splits shuffles of small floats.
   if (bits != type)
     vector = arith::BitcastOp::create(b, at.loc(), bits, vector);
   vector = vector::ShuffleOp::create(b, at.loc(), vector, vector, order);
@@ -558,7 +559,7 @@ bool TransposeEmitter::emit() {
   else
     emitDirect(at, begin, end);
   if (isStreamed) {
-    // Stores around the caches are not ordered with what tells other threads that they are done.
+    // Streaming stores are not ordered with the stores that tell other threads of their completion.
     OpBuilder b(loop);
     b.setInsertionPointAfter(loop);
     LLVM::FenceOp::create(b, at.loc(), LLVM::AtomicOrdering::seq_cst, StringRef());

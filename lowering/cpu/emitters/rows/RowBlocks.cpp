@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowBlocks.cpp - Sums of products down columns which share a factor -===//
+//===- RowBlocks.cpp - Emit sums of products that share an operand ---------===//
 // Input:   depthwise convolution of x: 8x18x18x480 by w: 5x5x480, lanes along the channels.
-// Output:  an iteration takes several neighbours along a row of the image, for which each vector of w is loaded once, and each element of the
-//          row, too: x[q + r] is loaded once for all neighbours q and up to seven elements r of the window's last dimension. Iterations that
-//          read the same rows follow each other, so that a few channels of them stay in the cache; other channels come later.
+// Output:  an iteration computes several neighbours along a row of the image, for which each vector of w is loaded once, and each element of the row,
+//          too: x[q + r] is loaded once for all neighbours q and up to seven elements r of the window's last dimension. Iterations that read the same
+//          rows are consecutive, so that a few channels of these rows stay in the cache; other channels come later.
 //          Each sum still adds its products in the order of the window.
-// Leaves alone: kernels with several reductions, other reductions than sums of products, products of which both factors change along every
-//          index but the lanes, or of which no sum reads what another reads.
+// Leaves alone: kernels with several reductions, reductions other than sums of products, products both operands of which change along every index but
+//          the lanes, or without elements that several sums read.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 #include "passes/layout/Layout.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// The kernel's one reduction, a sum of products, if nothing else goes through its elements.
+/// Returns the kernel's only reduction, a sum of products, if no other operation reads its elements.
 const Node *RowEmitter::onlyReduction() const {
   const Node *found = nullptr;
   for (const RowGroup &group : plan_.groups) {
@@ -33,10 +33,10 @@ const Node *RowEmitter::onlyReduction() const {
   return found;
 }
 
-/// The innermost atom, best one with many indices, along which one factor does not change.
+/// Chooses the innermost atom, preferably one with many indices, along which one operand is invariant.
 bool RowEmitter::chooseBlock(AtomSet reduced) {
-  // Atoms with more indices are equally good to block along. Unit: indices of an atom. Source: judgement, not measured alone; commit 58a7193 has the
-  // figures of the whole change.
+  // Atoms with at least so many indices are equally good to block along. Unit: indices of an atom. Source: judgement, not measured alone; commit
+  // 58a7193 has the figures of the whole change.
   constexpr int64_t kMaxComparedIndices = 4;
   const Node *node = onlyReduction();
   SumOfProducts products;
@@ -53,8 +53,8 @@ bool RowEmitter::chooseBlock(AtomSet reduced) {
       plan_.block = atom;
   if (plan_.block < 0)
     return false;
-  // What is read twice or more for the indices of an atom should be there still. Products of which nothing is read again, but for the shared
-  // factor, wait for memory, which serves one row after the other best.
+  // Elements that are read several times for the indices of an atom should still be in the cache. Contractions that read elements once, except for
+  // the shared operand, wait for memory, which is fastest for one row after the other.
   model.forEachAccess([&](const Access &access, bool isStore) {
     for (int outer : members(access.address.atoms() & plan_.parallel))
       for (int inner : members(access.address.atoms() & reduced))
@@ -71,7 +71,7 @@ bool RowEmitter::chooseBlock(AtomSet reduced) {
   return true;
 }
 
-/// A reduced atom along which `moving` finds the elements that it finds some indices of the block later.
+/// Chooses a reduced atom along which `moving` reads the elements of a later index of the block.
 void RowEmitter::chooseWindow(const Factor &moving, AtomSet reduced) {
   if (moving.operand->kind != Operand::Buffer)
     return;
@@ -88,22 +88,22 @@ void RowEmitter::chooseWindow(const Factor &moving, AtomSet reduced) {
   }
 }
 
-/// Elements of the window whose factors are kept in registers together: all, or equal parts of at most as many as suit.
+/// Returns the number of window elements whose weights are kept in registers together: all, or equal pieces that fit.
 int64_t RowEmitter::windowPiece() const {
   int64_t size = model.atomSizes[plan_.window];
   return llvm::divideCeil(size, llvm::divideCeil(size, layout::kMaxWindowInRegisters));
 }
 
-/// Vectors of the lane atom by indices of the block: as many sums as fill the multipliers and leave registers for the window. What does not
-/// fill a block is computed one index at a time.
+/// Chooses the vectors of the lane atom and the indices of the block: as many sums as fill the multipliers and leave registers for the window. An
+/// incomplete block is computed one index at a time.
 void RowEmitter::chooseBlockSizes() {
   int64_t vectors = llvm::divideCeil(model.atomSizes[plan_.lane], plan_.width), size = model.atomSizes[plan_.block];
-  // Enough to hide the latency of a multiply-add; more are code that takes longer to make. Unit: sums in registers. Source: judgement, not measured
+  // So many sums hide the latency of a multiply-add; more sums are more code to compile. Unit: sums in registers. Source: judgement, not measured
   // alone; commit 58a7193 has the figures of the whole change.
   constexpr int64_t kSumsOfWindows = 8;
   int64_t window = plan_.window < 0 ? 1 : windowPiece(), most = plan_.window < 0 ? target.vectorRegisters / 2 : kSumsOfWindows;
-  // In products of one vector, for all vectors: loads of the other factor and of addresses, once for each block; cache lines of which few
-  // neighbours are wanted.
+  // The cost of all vectors, in multiply-adds of one vector: loads of the other operand and of addresses, once for each block; cache lines of which
+  // few neighbours are read.
   auto cost = [&](int64_t strips, int64_t rows) {
     double beside = 1.0 / double(strips), block = double(rows) * (1 + 0.5 * beside) + 1 + beside, alone = 2 + beside;
     return double(vectors) * (double(size / rows) * block + double(size % rows) * alone);
@@ -125,7 +125,7 @@ void RowEmitter::chooseBlockSizes() {
   plan_.chunks = llvm::divideCeil(model.atomSizes[plan_.lane], plan_.chunk);
 }
 
-/// The range's atoms, outermost first; those that count up faster than the lane atom's pieces behind the others, the block last.
+/// Returns the range's atoms, outermost first; those that vary faster than the lane atom's pieces come after the others, the block last.
 SmallVector<int> RowEmitter::rangeAtoms() const {
   SmallVector<int> atoms = outermostFirst(model, plan_.parallel & ~plan_.behindChunks);
   llvm::append_range(atoms, outermostFirst(model, plan_.behindChunks & ~atomBit(plan_.block)));
@@ -135,8 +135,8 @@ SmallVector<int> RowEmitter::rangeAtoms() const {
   return atoms;
 }
 
-/// The vectors of a piece of the lane atom at each of `rows` indices of the block. One piece's last lanes do not exist: the same code serves
-/// all, with a mask.
+/// Appends the vectors of a piece of the lane atom at each of `rows` indices of the block. The last piece's last lanes may not exist: all pieces use
+/// the same code with a mask.
 void RowEmitter::blockPoints(PointEvaluator &first, Value base, int64_t rows, Points &points) {
   int64_t rest = model.atomSizes[plan_.lane] % plan_.width;
   Value mask, count;
@@ -157,7 +157,7 @@ void RowEmitter::blockPoints(PointEvaluator &first, Value base, int64_t rows, Po
   }
 }
 
-/// All products along the window, a piece of it at a time.
+/// Adds all products along the window, a piece of it at a time.
 SmallVector<Value> RowEmitter::slideAll(Points &points, const Node &node, SmallVector<Value> carried) {
   int64_t size = model.atomSizes[plan_.window], piece = windowPiece(), full = size / piece * piece;
   PointEvaluator &first = points[0];
@@ -176,7 +176,7 @@ SmallVector<Value> RowEmitter::slideAll(Points &points, const Node &node, SmallV
   return full == size ? carried : slide(points, node, first.constant(full), size - full, carried);
 }
 
-/// The products of `size` elements of the window from `begin` on: each element of the factor that moves is loaded once.
+/// Adds the products of `size` elements of the window from `begin` on; each element of the moving operand is loaded once.
 SmallVector<Value> RowEmitter::slide(Points &points, const Node &node, Value begin, int64_t size, SmallVector<Value> carried) {
   SumOfProducts products;
   std::string unused;
@@ -211,7 +211,7 @@ SmallVector<Value> RowEmitter::slide(Points &points, const Node &node, Value beg
   return carried;
 }
 
-/// A piece of the lane atom at the indices of one block, which are fewer at the end of the atom.
+/// Emits a piece of the lane atom at the indices of one block, which has fewer indices at the end of the atom.
 void RowEmitter::emitBlocks(PointEvaluator &at, Value begin) {
   int64_t size = model.atomSizes[plan_.block], rest = size % plan_.blockRows;
   Value first = at.index(plan_.block);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RowEmitter.h - The state of emitRowKernel() ------------------------===//
-// RowPlan.cpp decides what goes along lanes and in which order, RowKernel.cpp writes the code, RowTiles.cpp that of wide sums down columns,
-// ShortRows.cpp that of rows shorter than a vector, RowBlocks.cpp that of sums of products which share a factor.
+// RowPlan.cpp chooses the lanes and the order of computation, RowKernel.cpp generates the code, RowTiles.cpp that of wide sums of columns,
+// ShortRows.cpp that of rows shorter than a vector, RowBlocks.cpp that of sums of products with a shared operand.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -20,9 +20,9 @@ struct RowGroup {
   int strips = 1; ///< row mode: vectors per step
   mlir::SmallVector<const Node *> reductions;
   mlir::SmallVector<const Output *> outputs;
-  mlir::SmallVector<mlir::Value> keep; ///< values stored to scratch while passing
-  double cost = 0;                     ///< of what is computed for each element
-  /// What is asked for while this sweep computes: what the next row reads from memory (row mode), or what comes some elements later.
+  mlir::SmallVector<mlir::Value> keep; ///< values that the sweep stores to scratch
+  double cost = 0;                     ///< of the computation of each element
+  /// Data that this sweep prefetches: the next row's elements (row mode), or elements at some distance.
   struct Ahead {
     const Access *access;
     int64_t elements;
@@ -33,7 +33,7 @@ struct RowGroup {
 
 struct RowPlan {
   AtomSet parallel = 0; ///< atoms of the range (without the lane atom in column mode)
-  mlir::SmallVector<int> rows; ///< of these, loops of an iteration, outermost first
+  mlir::SmallVector<int> rows; ///< those of them that are loops of an iteration, outermost first
   int lane = -1;
   bool column = false;
   int element = -1; ///< column mode: the index along rows that are shorter than a vector
@@ -41,13 +41,13 @@ struct RowPlan {
   int strips = 4;
   int64_t chunk = 0;  ///< column mode: lane elements per iteration
   int64_t chunks = 1;
-  bool tiled = false; ///< column mode: an iteration takes some rows of its whole chunk at a time, its accumulators lie in scratch
+  bool tiled = false; ///< column mode: an iteration adds some rows of its chunk at a time, accumulators are in scratch
   std::vector<RowGroup> groups;
-  int block = -1;          ///< column mode: the atom of which an iteration takes several indices, because they share a factor of their products
-  int64_t blockRows = 1;   ///< so many
-  int window = -1;         ///< the reduced atom of which each index is the same element for several of them: windows that overlap
-  int64_t windowStep = 0;  ///< from one's window to the next one's
-  AtomSet behindChunks = 0; ///< atoms of the range that count up faster than the pieces of the lane atom
+  int block = -1;          ///< column mode: the atom of which an iteration computes several indices, which share an operand
+  int64_t blockRows = 1;   ///< number of these indices
+  int window = -1;         ///< the reduced atom along which windows of neighbouring indices overlap
+  int64_t windowStep = 0;  ///< distance between the windows of neighbouring indices
+  AtomSet behindChunks = 0; ///< atoms of the range that vary faster than the pieces of the lane atom
 };
 
 class RowEmitter {
@@ -91,7 +91,7 @@ private:
   ScratchRow shortTile(const Access &access);
   bool isShortRow(const Output &output) const;
   void columnPieces(PointEvaluator &row, mlir::Value begin, mlir::Value end, bool last);
-  /// A piece of the lane atom: whole strips, and the rest if there is one and it is the last.
+  /// A piece of the lane atom: whole strips, followed by the rest if it is the last piece.
   struct Piece {
     mlir::Value begin, end, isLast;
   };
@@ -100,7 +100,7 @@ private:
   void emitTiles(PointEvaluator &at, const Piece &piece);
   void tileRows(PointEvaluator &at, mlir::ArrayRef<int> loops, const RowGroup &group, const Piece &piece, mlir::ArrayRef<ScratchRow> sums);
   mlir::SmallVector<mlir::Type> accumulatorTypes(const RowGroup &group) const;
-  /// Appends the vectors of `lanes` elements of the lane atom from `base` on.
+  /// Appends the vectors of `lanes` elements of the lane atom, starting at `base`.
   void columnPoints(const PointEvaluator &at, mlir::Value base, int64_t lanes, Points &points);
   void alongPiece(PointEvaluator &at, const Piece &piece, llvm::function_ref<void(Points &)> body);
   mlir::Value maskOf(PointEvaluator &at, int64_t lanes);
@@ -128,7 +128,7 @@ private:
   std::unique_ptr<Scratch> scratch;
   std::map<std::pair<void *, unsigned>, mlir::Value> kept;
   std::map<const Access *, mlir::Value> shortTiles;
-  mlir::SmallVector<std::pair<const Access *, ScratchRow>> shortReads; ///< of the rows in the lanes
+  mlir::SmallVector<std::pair<const Access *, ScratchRow>> shortReads; ///< of rows that are in the lanes
   std::string why;
 };
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowKernel.cpp - Elementwise operations and reductions --------------===//
+//===- RowKernel.cpp - Emit elementwise operations and reductions ---------===//
 // Input:   softmax(x: 4096x1024): max over the row, exp(x - max), sum, division.
 // Output:  for each row of [begin, end): one sweep for max, one for exp (kept in scratch) and sum, one for the quotient;
 //          each sweep takes strips of 4 vectors, then the rest of the row as vectors of which the last is masked.
-// Two ways to lay lanes:
+// Two ways to choose the lanes:
 //   row     the lane atom is reduced (or only some outputs have it): sweeps along it, accumulators are combined
 //           across lanes at the end, in a fixed order: strips pairwise, then lane l with lane l + width/2, ...
 //   column  the lane atom is kept by all reductions and outputs: an iteration is a piece of it, reduced atoms are loops.
-//           Elementwise kernels are this case without loops, wide sums have a way of their own (RowTiles.cpp), so have short rows
-//           (ShortRows.cpp).
-// Leaves alone: reductions of which results still depend on an index that another reduction sums over.
+//           Elementwise kernels are this case without loops; wide sums (RowTiles.cpp) and short rows (ShortRows.cpp) have code of their own.
+// Leaves alone: reductions whose results depend on an index over which another reduction sums.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 
@@ -38,7 +37,7 @@ Value RowEmitter::maskOf(PointEvaluator &at, int64_t lanes) {
   return at.number(DenseElementsAttr::get(type, bits));
 }
 
-/// What an accumulator starts with: the identity of a known combiner, else the initial value.
+/// Returns the initial value of an accumulator: the identity of a known combiner, else the initial value of the reduction.
 Value RowEmitter::start(PointEvaluator &at, const Node &node, int result, bool vector) {
   Value element;
   Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
@@ -56,14 +55,14 @@ SmallVector<Value> RowEmitter::combine(PointEvaluator &at, const Node &node, Arr
   if (knowsIdentity(node))
     return {at.cloneOn(matchCombiner(node.body, node.inputs.size(), element), {left[0], right[0]})};
   SmallVector<Value> args(right);
-  // Inputs that the body does not use.
+  // These are inputs that the body does not use.
   for (unsigned extra = right.size(); extra < node.inputs.size(); ++extra)
     args.push_back(at.evaluate(node.inputs[extra]));
   args.append(left.begin(), left.end());
   return at.cloneBody(node, args);
 }
 
-/// The result of integers that the body compares with its element, as argmax does with places; -1 if there is none.
+/// Returns the integer result that the body compares with its element, as argmax does with indices; -1 if there is none.
 static int placeOf(const Node &node) {
   unsigned inputs = node.inputs.size();
   for (unsigned i = 0; i < std::min(inputs, node.op->getNumResults()); ++i) {
@@ -75,8 +74,8 @@ static int placeOf(const Node &node) {
   return -1;
 }
 
-/// combine() of what two lanes found in a row: what lies further ahead in it is on the left, as if one had gone through all of it. Of several NaN
-/// argmax names the first.
+/// Combines the results of two lanes: that of the earlier elements of the row is the left operand, as if the row had been reduced in order. Of
+/// several NaNs argmax returns the first.
 SmallVector<Value> RowEmitter::combineLanes(PointEvaluator &at, const Node &node, ArrayRef<Value> left, ArrayRef<Value> right) {
   int place = knowsIdentity(node) ? -1 : placeOf(node);
   if (place < 0)
@@ -96,7 +95,7 @@ SmallVector<Value> RowEmitter::combineLanes(PointEvaluator &at, const Node &node
   return combine(at, node, first, second);
 }
 
-/// Adds the initial value and makes the result known.
+/// Combines with the initial value and binds the result.
 SmallVector<Value> RowEmitter::finishReduction(PointEvaluator &at, const Node &node, SmallVector<Value> values) {
   if (knowsIdentity(node)) {
     Value init = at.evaluate(node.inits[0]);
@@ -107,9 +106,9 @@ SmallVector<Value> RowEmitter::finishReduction(PointEvaluator &at, const Node &n
   return values;
 }
 
-/// The greatest or least float of a row, or of the columns in the lanes. What orders NaN and zeros as the operation does takes six
-/// instructions, each waiting for the one before.
-/// Carried are instead the greatest of those that are comparable, all signs, which tell zeros apart, and where there was a NaN.
+/// Returns true for the maximum or minimum of floats along a row, or of the columns in the lanes. Ordering NaN and zeros as the operation does takes
+/// six dependent instructions.
+/// Carried are instead the maximum of comparable values, all signs, which distinguish zeros, and whether there was a NaN.
 bool RowEmitter::isExtremum(const Node &node, const RowGroup &group) const {
   return !plan_.tiled && hasLanes(group) && isExtremum(node);
 }
@@ -125,13 +124,13 @@ bool RowEmitter::isExtremum(const Node &node) const {
 
 namespace {
 
-/// The operations on what is carried: x is better than y; signs of numbers none of which is better than zero: zero has a sign if all have
-/// (greatest), if any has (least).
+/// The operations on the carried values: x is better than y; signs of values none of which is better than zero: a zero result is negative if all have
+/// the sign (maximum), or if any has (minimum).
 struct Extremum {
   Operation *combine;
   bool isGreatest() const { return isa<arith::MaximumFOp>(combine); }
   Type type() const { return combine->getResult(0).getType(); }
-  /// What is carried: narrow numbers in f32.
+  /// Returns the type of carried values: f32 for narrow floats.
   Type carried() const { return type().getIntOrFloatBitWidth() < 32 ? Float32Type::get(combine->getContext()) : type(); }
   Value better(OpBuilder &b, Value x, Value y) const {
     auto order = isGreatest() ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
@@ -184,7 +183,7 @@ void RowEmitter::stepExtremum(MutableArrayRef<PointEvaluator> points, const Node
     signs = extremum.bothSigns(b, signs, arith::BitcastOp::create(b, point.loc(), signs.getType(), values[number]));
     if (number % 2 && !plan_.column)
       continue;
-    // One comparison finds the NaN of two vectors of a row.
+    // One comparison detects NaN in two vectors of a row.
     Value other = plan_.column ? values[number] : values[std::min(number + 1, values.size() - 1)];
     Value found = arith::CmpFOp::create(b, point.loc(), arith::CmpFPredicate::UNO, values[number], other);
     if (found.getType() != flags.getType())
@@ -198,7 +197,7 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
   Extremum extremum = extremumOf(node, element);
   OpBuilder b = at.builder();
   Value best = slots[0][0], signs = slots[0][1], flags = slots[0][2];
-  bool isColumn = plan_.column; // every lane has a result of its own
+  bool isColumn = plan_.column; // every lane has its own result
   for (const SmallVector<Value> &slot : slots.drop_front()) {
     best = extremum.better(b, best, slot[0]);
     signs = extremum.bothSigns(b, signs, slot[1]);
@@ -233,8 +232,8 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
   return arith::SelectOp::create(b, at.loc(), isNan, number(APFloat::getQNaN(semantics)), result);
 }
 
-/// Asks for what the group wants ahead of `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last element it asks in
-/// vain.
+/// Prefetches what the group wants ahead of `point`, once for each cache line; `lanesBefore` of the same step. Prefetches beyond the last element
+/// have no effect.
 void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore) {
   // Data that is requested less than a quarter of the level 1 cache ahead goes to that cache, other data to level 2: several streams are requested at
   // the same time.
@@ -251,7 +250,8 @@ void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t 
   }
 }
 
-/// A matrix product's sum, which is rounded once per step as in kernels of its own (512x512 by a vector, 50 times: 0.54 to 0.46 ms).
+/// Returns true for a matrix product's sum, which is rounded once per step as in contraction kernels (512x512 by a vector, 50 times: 0.54 to 0.46
+/// ms).
 bool RowEmitter::addsProducts(const Node &node, Value accumulator, SumOfProducts &products) const {
   std::string why;
   Type type = getElementTypeOrSelf(accumulator.getType());
@@ -259,8 +259,8 @@ bool RowEmitter::addsProducts(const Node &node, Value accumulator, SumOfProducts
          succeeded(matchSumOfProducts(node, products, why)) && products.accType == type;
 }
 
-/// One vector (or scalar) of a sweep at each of `points`: all reductions' steps, kept values, outputs. Stores come after everything
-/// else, so that the computations of all points can take turns (InterleaveChains.h).
+/// Emits one vector (or scalar) of a sweep at each of `points`: the steps of all reductions, kept values, outputs. Stores come last, so that the
+/// computations of all points can be interleaved (InterleaveChains.h).
 void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &group, MutableArrayRef<Value> carried) {
   unsigned perPoint = carried.size() / points.size();
   SmallVector<SmallVector<Value>> computed(points.size());
@@ -324,7 +324,7 @@ void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &gr
   }
 }
 
-/// Row mode: along the lane atom, strips and then the rest. `carried` holds one set of accumulators per strip slot.
+/// Row mode: emits strips along the lane atom and then the rest. `carried` holds one set of accumulators per strip slot.
 SmallVector<Value> RowEmitter::sweep(PointEvaluator &row, const RowGroup &group, SmallVector<Value> carried) {
   int64_t size = model.atomSizes[group.lane], width = plan_.width, strip = width * group.strips;
   int64_t full = size / strip * strip;
@@ -388,7 +388,7 @@ SmallVector<Value> RowEmitter::nest(Points &points, ArrayRef<int> loops, const R
   return SmallVector<Value>(loop.getResults());
 }
 
-/// All sweeps for one row, or for the points of one strip of columns.
+/// Emits all sweeps for one row, or for the points of one strip of columns.
 void RowEmitter::emitGroups(Points &points) {
   for (const RowGroup &group : plan_.groups) {
     bool lanes = hasLanes(group);
@@ -404,7 +404,7 @@ void RowEmitter::emitGroups(Points &points) {
           for (unsigned i = 0; i < node->op->getNumResults(); ++i)
             carried.push_back(start(at, *node, i, lanes));
       }
-    // Where kept values go: one row per point.
+    // Kept values are stored in one row per point.
     AtomSet own = group.inner;
     for (Value value : group.keep)
       for (auto [slot, point] : llvm::enumerate(points)) {
@@ -482,7 +482,7 @@ void RowEmitter::columnPoints(const PointEvaluator &at, Value base, int64_t lane
   }
 }
 
-/// Column mode: the elements [begin, end) of the lane atom, `last` if they end at a statically known rest.
+/// Column mode: emits the elements [begin, end) of the lane atom; `last` if they end with a rest of static size.
 void RowEmitter::columnPieces(PointEvaluator &row, Value begin, Value end, bool last) {
   int64_t width = plan_.width, size = model.atomSizes[plan_.lane];
   auto emitAt = [&](Value base, int64_t lanes) {
@@ -571,7 +571,7 @@ bool RowEmitter::emit() {
     emitBlocks(at, begin);
     return !at.broken();
   }
-  // The loop over whole strips.
+  // This is the loop over whole strips.
   if (full) {
     if (size % plan_.chunk && plan_.chunk != strip) {
       OpBuilder b = at.builder();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowPlan.cpp - How a row kernel goes through its indices -------------===//
+//===- RowPlan.cpp - Choose lanes and order of a row kernel ---------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,9 +18,8 @@ bool RowEmitter::knowsIdentity(const Node &node) const {
   return combine && identityOf(combine, combine->getResult(0).getType());
 }
 
-/// Lanes may be reduced each for itself and then with one another: the combiner has an identity to begin with; or results of it are
-/// elements, too, and it does no harm that every lane begins with the initial values, because they are neutral or the body only picks
-/// one of its operands (argmax).
+/// Returns true if lanes may be reduced separately and then combined: the combiner has an identity; or its results are elements, too, and every lane
+/// may start with the initial values, because they are neutral or the body only picks one of its operands (argmax).
 bool RowEmitter::maySplit(const Node &node) const {
   if (knowsIdentity(node))
     return true;
@@ -45,7 +44,7 @@ bool RowEmitter::maySplit(const Node &node) const {
                    }));
 }
 
-/// Another access finds its elements between those of this one: parts of the same vectors.
+/// Returns true if another access reads elements between those of this one, that is, from the same vectors.
 static bool isInterleaved(const KernelModel &model, const Access &access, int64_t stride) {
   bool found = false;
   model.forEachAccess([&](const Access &other, bool) {
@@ -56,7 +55,7 @@ static bool isInterleaved(const KernelModel &model, const Access &access, int64_
   return found;
 }
 
-/// The atom along which most bytes are contiguous, less those that would be gathered.
+/// Returns the atom along which most bytes are contiguous, less those that would be gathered.
 int RowEmitter::chooseLane(AtomSet candidates) const {
   double best = 0;
   int lane = -1;
@@ -65,7 +64,7 @@ int RowEmitter::chooseLane(AtomSet candidates) const {
     model.forEachAccess([&](const Access &access, bool isStore) {
       int64_t coefficient = access.address.coefficient(atom);
       double bytes = double(access.numElements) * (isStore ? 2 : 1);
-      // Short strides are vectors and shuffles (VectorStride.h), others single elements.
+      // Short strides are vectors and shuffles (VectorStride.h), others are single elements.
       if (coefficient == 1)
         score += bytes;
       else if (coefficient > 1 && coefficient <= 4 && isInterleaved(model, access, coefficient))
@@ -73,12 +72,12 @@ int RowEmitter::chooseLane(AtomSet candidates) const {
       else if (coefficient && (isStore || coefficient < 0 || coefficient > 4))
         score -= bytes / 2;
     });
-    // Short lanes waste most of a vector; with masks on every access they are slower than one element at a time.
+    // Short lanes leave most of a vector empty; with masks on every access they are slower than one element at a time.
     if (model.atomSizes[atom] * 4 <= plan_.width)
       score = std::min(score, -1.0);
     else if (model.atomSizes[atom] < plan_.width)
       score *= double(model.atomSizes[atom]) / plan_.width;
-    // Lanes that are summed up at the end of each short row, a window's, cost more than the row.
+    // Combining lanes at the end of each short row, such as a window's, costs more than the row.
     if (score > 0 && model.atomSizes[atom] < 2 * plan_.width &&
         llvm::any_of(model.nodes, [&](const Node &node) { return node.reduced() & atomBit(atom); }))
       score /= 2;
@@ -103,7 +102,7 @@ void RowEmitter::collectGroups() {
   for (const Node &node : model.nodes)
     if (node.reduction)
       groupFor(node.level, node.iteration & ~range).reductions.push_back(&node);
-  // Later pieces of an output overwrite earlier ones, unless all of them together have as many elements as the output.
+  // Later pieces of an output overwrite earlier ones, unless all pieces together have as many elements as the output.
   DenseMap<int, int64_t> written;
   for (const Output &output : model.outputs)
     written[output.store.buffer] += model.product(output.store.address.atoms());
@@ -120,8 +119,8 @@ void RowEmitter::collectGroups() {
     plan_.groups.push_back(group);
 }
 
-/// Values that several sweeps need and that cost more than a load. Operands are shared, so a walk that visits a node once per use would take
-/// exponential time: both walks look at each node once.
+/// Chooses the values to keep, those that several sweeps need and that cost more than a load. Operands are shared, so a walk that visits a node once
+/// per use would take exponential time: both walks visit each node once.
 void RowEmitter::chooseKept() {
   std::vector<std::set<const Node *>> reach(plan_.groups.size());
   DenseMap<Value, int> kept;
@@ -177,7 +176,7 @@ void RowEmitter::chooseKept() {
   }
 }
 
-/// Another read of the same elements is among those that the group asks for ahead.
+/// Returns true if another read of the same elements is prefetched by the group already.
 static bool isAskedFor(const RowGroup &group, const Access &access) {
   return llvm::any_of(group.ahead, [&](const RowGroup::Ahead &other) {
     return other.access->buffer == access.buffer && other.access->address.offset == access.address.offset &&
@@ -185,10 +184,9 @@ static bool isAskedFor(const RowGroup &group, const Access &access) {
   });
 }
 
-/// Several sweeps: the first waits for memory, which later ones find in the cache. The one that computes most has time to ask for the next
-/// row.
+/// With several sweeps, the first waits for memory, and later ones hit the cache. The sweep that computes most prefetches the next row.
 void RowEmitter::chooseAhead() {
-  // The sweep that computes so much has time to ask for the next row. Unit: operations per element. Source: judgement, not measured alone; commit
+  // A sweep that computes so much has time to prefetch the next row. Unit: operations per element. Source: judgement, not measured alone; commit
   // 9df81e2 has the figures of the whole change.
   constexpr double kMinCostOfSweep = 15;
   SmallVector<int> order = outermostFirst(model, plan_.parallel);
@@ -213,13 +211,13 @@ void RowEmitter::chooseAhead() {
     longest->ahead.clear();
 }
 
-/// Long rows of which each vector takes long: too few of them are under way at a time for memory.
+/// Chooses prefetches for long rows each vector of which takes long: too few loads are outstanding at a time to use the memory's bandwidth.
 void RowEmitter::chooseLater(double costPerPoint) {
-  // Long rows of which each vector takes so long are asked for ahead: too few of them are under way at a time for memory. Unit: operations per
-  // element. Source: judgement, not measured alone; commit 2ab4d2f has the figures of the whole change.
+  // Long rows are prefetched if each element takes so long, because too few loads are outstanding at a time. Unit: operations per element. Source:
+  // judgement, not measured alone; commit 2ab4d2f has the figures of the whole change.
   constexpr double kMinCostOfPoint = 40;
-  // How far ahead such rows are asked for. Unit: bytes. Source: commit 2ab4d2f, xla-run --repeat=150: gelu_erf_512x3072 0.72 to 0.61 ms with other
-  // changes, one thread.
+  // The distance at which such rows are prefetched. Unit: bytes. Source: commit 2ab4d2f, xla-run --repeat=150: gelu_erf_512x3072 0.72 to 0.61 ms with
+  // other changes, one thread.
   constexpr int64_t kBytesAhead = 2048;
   if (costPerPoint < kMinCostOfPoint || plan_.groups.size() != 1 || model.atomSizes[plan_.lane] < 8 * kBytesAhead)
     return;
@@ -229,12 +227,12 @@ void RowEmitter::chooseLater(double costPerPoint) {
   });
 }
 
-/// How many vectors of each row a sum of `vectors` columns takes in at a time: about a quarter of a thread's, and such that threads get
-/// equally many; `others` is how often there are so many columns.
+/// Returns how many vectors of each row a sum of `vectors` columns adds at a time: about a quarter of a thread's, such that threads get equally many;
+/// `others` is how often there are so many columns.
 int RowEmitter::evenStrips(int64_t vectors, int64_t others) const {
-  // A sum of columns takes in so many at a time at least. Unit: vectors of each row. Source: judgement, not measured alone; chosen in commit f7caa64.
+  // A sum of columns adds at least so many at a time. Unit: vectors of each row. Source: judgement, not measured alone; chosen in commit f7caa64.
   constexpr int kMinStrips = 4;
-  // And so many at most, which are half of 32 registers. Unit: vectors of each row. Source: judgement, not measured alone; chosen in commit f7caa64.
+  // And at most so many, half of 32 registers. Unit: vectors of each row. Source: judgement, not measured alone; chosen in commit f7caa64.
   constexpr int kMaxStrips = 16;
   int wanted = kMinStrips;
   while (wanted < kMaxStrips && vectors >= wanted * 4 * target.threads)
@@ -247,8 +245,8 @@ int RowEmitter::evenStrips(int64_t vectors, int64_t others) const {
   return best;
 }
 
-/// How many vectors of each row a sum of `vectors` columns takes in at a time, of `plan_.strips` and its halves: those with which the last thread
-/// is done first. What a row costs besides its vectors counts as one of them.
+/// Returns how many vectors of each row a sum of `vectors` columns adds at a time, of `plan_.strips` and its halves: those with which the last thread
+/// finishes first. The overhead of a row counts as one vector.
 int RowEmitter::soonestStrips(int64_t vectors, int64_t others) const {
   auto time = [&](int strips) { return llvm::divideCeil(llvm::divideCeil(vectors, strips) * others, target.threads) * (std::min<int64_t>(strips, vectors) + 1); };
   int best = plan_.strips;
@@ -309,7 +307,7 @@ LogicalResult RowEmitter::plan() {
   if (plan_.column && chooseBlock(reduced))
     return success();
   if (plan_.column && suitsTiles(reduced, costPerPoint)) {
-    // As wide as the cache allows, as many as threads can share evenly.
+    // A strip is as wide as the cache allows, and there are as many as threads can share evenly.
     int64_t size = model.atomSizes[plan_.lane], strip = plan_.strips * plan_.width;
     int64_t chunks = llvm::divideCeil(size, 128 * plan_.width);
     if (model.product(plan_.parallel) < 2 * target.threads)
@@ -321,13 +319,13 @@ LogicalResult RowEmitter::plan() {
   }
   if (plan_.column) {
     int64_t size = model.atomSizes[plan_.lane];
-    // Sums down the columns read a piece of each row: wide pieces suit the prefetcher.
+    // Sums of columns read a piece of each row: wide pieces suit the prefetcher.
     if (reduced && costPerPoint <= 4)
       plan_.strips = evenStrips(llvm::divideCeil(size, plan_.width), model.product(plan_.parallel));
     else if (reduced)
       plan_.strips = soonestStrips(llvm::divideCeil(size, plan_.width), model.product(plan_.parallel));
-    // Of extrema three vectors are carried for each of them. Unit: vectors of each row. Source: judgement, not measured alone; commit 45181e7 has the
-    // figures of the whole change.
+    // Extrema carry three vectors for each vector of columns. Unit: vectors of each row. Source: judgement, not measured alone; commit 45181e7 has
+    // the figures of the whole change.
     constexpr int kMaxExtremaStrips = 4;
     if (llvm::any_of(model.nodes, [&](const Node &node) { return isExtremum(node); }))
       plan_.strips = std::min(plan_.strips, kMaxExtremaStrips);
@@ -336,26 +334,26 @@ LogicalResult RowEmitter::plan() {
     if (reduced) {
       plan_.chunk = strip;
     } else {
-      // About 4096 elements per iteration, in many equal pieces.
+      // An iteration has about 4096 elements, and the pieces are equal.
       plan_.chunk = llvm::alignTo(std::min<int64_t>(size, 4096), strip);
-      // Few elements along the lanes: several rows per iteration.
+      // With few elements along the lanes, an iteration has several rows.
       SmallVector<int> order = outermostFirst(model, plan_.parallel);
       int64_t iterations = model.product(plan_.parallel) * llvm::divideCeil(size, plan_.chunk);
-      // Pieces may have indices that are not the range's: an iteration runs through all of these.
+      // Pieces may have indices that the range lacks: an iteration loops over all of these.
       int64_t largest = 0;
       for (const Output &output : model.outputs)
         largest = std::max(largest, model.product(output.store.address.atoms()));
       int64_t elements = std::max(std::min(size, plan_.chunk), largest / iterations);
       while (!order.empty() && elements < 1024) {
         int64_t rows = model.atomSizes[order.back()];
-        // Not if it leaves too few iterations for the threads, unless there is hardly anything to do.
+        // Rows do not join if too few iterations are left for the threads, unless there is little work.
         if (iterations / rows < 8 * target.threads && elements * iterations > 16384)
           break;
         elements *= rows;
         iterations /= rows;
         plan_.rows.insert(plan_.rows.begin(), order.pop_back_val());
       }
-      // Short rows are best moved as a whole: a part of each at a time would touch every cache line twice.
+      // Short rows are moved as a whole: moving a part of each at a time would touch every cache line twice.
       if (!plan_.rows.empty() && costPerPoint <= 4 && size <= 8 * plan_.width) {
         plan_.strips = llvm::divideCeil(size, plan_.width);
         plan_.chunk = plan_.strips * plan_.width;

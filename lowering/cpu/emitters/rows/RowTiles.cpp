@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowTiles.cpp - Sums down wide columns ------------------------------===//
+//===- RowTiles.cpp - Emit sums of wide columns ---------------------------===//
 // Input:   sum over dimension 0 of x: 2048x2048.
-// Output:  an iteration adds a chunk of the columns: some rows at a time, all of the chunk, with its sums in scratch. Each of these rows is
-//          read from one end of the chunk to the other, which memory serves better than a few vectors of every row in turn. Each column
-//          still adds its elements in the order of the rows, so the results are those of the other way.
+// Output:  an iteration adds a chunk of the columns: some rows at a time, the whole chunk of each, with its sums in scratch. Reading each of these
+//         rows
+//          from one end of the chunk to the other is faster than reading a few vectors of every row in turn. Each column still adds its elements in
+//          row order, so the results have the same bits.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 
@@ -12,18 +13,18 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// How many rows are added between reading and writing the sums, best a number that divides all of them. Rows of a power of two share the
-/// lines of one place in the cache, of which there are eight.
+/// Returns how many rows are added between loading and storing the sums, preferably a divisor of their number. Rows a power of two apart share one
+/// set of the level 1 cache, which has eight ways.
 int64_t rowsAtOnce(int64_t rows) { return rows % 6 && rows % 5 == 0 ? 5 : std::min<int64_t>(rows, 6); }
 
 } // namespace
 
-/// Sums of all columns, nothing else along the rows; rows long enough for several chunks that are wider than what registers hold.
+/// Returns true for sums of all columns, without other operations along the rows, whose rows are several chunks wider than what registers hold.
 bool RowEmitter::suitsTiles(AtomSet reduced, double costPerPoint) const {
   // Sums of fewer rows are not cut into tiles. Unit: rows. Source: judgement, not measured alone; chosen in commit f7caa64.
   constexpr int64_t kMinTileRows = 16;
-  // Elements that take more are not read several at a time for memory's sake. Unit: operations per element. Source: judgement, not measured alone;
-  // chosen in commit f7caa64.
+  // Elements that cost more are not added several rows at a time, because memory is not the limit. Unit: operations per element. Source: judgement,
+  // not measured alone; chosen in commit f7caa64.
   constexpr double kMaxTileCost = 16;
   int64_t inRegisters = 16 * plan_.width;
   if (!reduced || costPerPoint > kMaxTileCost || model.atomSizes[plan_.lane] < 4 * inRegisters || model.product(reduced) < kMinTileRows)
@@ -129,7 +130,7 @@ void RowEmitter::emitTiles(PointEvaluator &at, const Piece &piece) {
     });
     SmallVector<int> loops = outermostFirst(model, group.inner);
     tileRows(at, loops, group, piece, sums);
-    // The sums become the results, which are read from there.
+    // The sums in scratch are the operands of the results.
     alongPiece(at, piece, [&](Points &columns) {
       for (PointEvaluator &column : columns) {
         const ScratchRow *sum = sums.begin();

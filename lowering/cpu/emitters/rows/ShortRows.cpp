@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ShortRows.cpp - Rows of a few elements, one row per lane -----------===//
+//===- ShortRows.cpp - Emit short rows with one row per lane --------------===//
 // Input:   softmax(x: 100000x4): max over the row, exp(x - max), sum, division.
-// Output:  an iteration takes as many rows as there are lanes: by shuffles their elements become one vector per place in the row, in scratch,
-//          from where the sweeps of column mode read them; results go back by shuffles. Nothing is combined across lanes, no lane is idle.
-// Leaves alone rows longer than three quarters of a vector, elements below 32 bits, reads at computed indices and beyond borders.
+// Output:  an iteration computes as many rows as there are lanes: shuffles turn their elements into one vector per column, in scratch, from where the
+//          sweeps of column mode read them; results are shuffled back. Nothing is combined across lanes, and no lane is idle.
+// Leaves alone rows longer than three quarters of a vector, elements below 32 bits, reads at computed indices and out of bounds.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Interleaving n vectors takes so many shuffles: n for each factor of two, n - 1 per vector for an odd rest.
+/// Returns the shuffles that interleave n vectors: n for each factor of two, n - 1 per vector for an odd rest.
 int64_t interleavingShuffles(int64_t n) {
   if (n == 1)
     return 0;
@@ -28,14 +28,14 @@ int64_t transposingShuffles(int64_t lanes) { return lanes * int64_t(llvm::Log2_6
 
 } // namespace
 
-/// The index whose elements are the lanes, if `element` is the one along the rows; -1 if there is none.
+/// Returns the index whose elements are the lanes, if `element` is the one along the rows; -1 if there is none.
 int RowEmitter::rowsAsLanes(AtomSet parallel, AtomSet reduced) const {
   AtomSet inner = model.allAtoms & ~parallel;
   if (inner != reduced || llvm::popcount(inner) != 1 || model.hasComputedReads() ||
       !llvm::all_of(model.nodes, [&](const Node &node) { return !node.reduction || node.reduced() == inner; }))
     return -1;
   int element = members(inner).front();
-  if (4 * model.atomSizes[element] > 3 * plan_.width) // a vector per row has few idle lanes, and takes no shuffles
+  if (4 * model.atomSizes[element] > 3 * plan_.width) // with a vector per row, few lanes are idle and no shuffles are needed
     return -1;
   int best = -1;
   for (int atom : members(parallel)) {
@@ -54,8 +54,8 @@ int RowEmitter::rowsAsLanes(AtomSet parallel, AtomSet reduced) const {
   return best;
 }
 
-/// Calls `body` for every element of `count` rows, one at a time, with where it lies in the buffer and in the tile; those beyond `rows` are the
-/// last one's.
+/// Calls `body` for every element of `count` rows, one at a time, with its place in the buffer and in the tile; rows beyond `rows` repeat the last
+/// one.
 void RowEmitter::eachElement(const PointEvaluator &at, const Access &access, const ScratchRow &tile, int64_t count, int64_t rows,
                              llvm::function_ref<void(OpBuilder &, Value, Value, Value)> body) {
   PointEvaluator point = at;
@@ -77,7 +77,7 @@ void RowEmitter::eachElement(const PointEvaluator &at, const Access &access, con
   point.leave();
 }
 
-/// The elements of all rows in the lanes of `at`, of whatever is read from rows, one vector per place.
+/// Loads the elements of all rows in the lanes of `at`, of every operand that is read by rows, one vector per column.
 void RowEmitter::readShortRows(const PointEvaluator &at, int64_t lanes) {
   int64_t size = model.atomSizes[plan_.element];
   auto pointAt = [&](int64_t row, int64_t place) {
@@ -103,7 +103,7 @@ void RowEmitter::readShortRows(const PointEvaluator &at, int64_t lanes) {
     }
     ScratchRow tile = shortTile(access);
     shortReads.push_back({&access, tile});
-    if (lanes < plan_.width) { // Lanes beyond the last row repeat it: what they divide by is no garbage.
+    if (lanes < plan_.width) { // Lanes beyond the last row repeat it, so that no lane divides by garbage.
       eachElement(at, access, tile, plan_.width, lanes, [&](OpBuilder &b, Value buffer, Value where, Value place) {
         memref::StoreOp::create(b, at.loc(), memref::LoadOp::create(b, at.loc(), buffer, where), tile.memref, place);
       });
@@ -127,7 +127,7 @@ void RowEmitter::readShortRows(const PointEvaluator &at, int64_t lanes) {
   });
 }
 
-/// Where the elements of some rows lie one place after the other, a vector of rows each.
+/// Returns the scratch where the elements of some rows are stored by columns, one vector of rows each.
 ScratchRow RowEmitter::shortTile(const Access &access) {
   Value &memory = shortTiles[&access];
   if (!memory)
@@ -139,7 +139,7 @@ ScratchRow RowEmitter::shortTile(const Access &access) {
   return tile;
 }
 
-/// The result consists of rows.
+/// Returns true if the result consists of rows.
 bool RowEmitter::isShortRow(const Output &output) const {
   return plan_.element >= 0 && output.store.address.coefficient(plan_.element) == 1 && output.store.address.coefficient(plan_.lane) > 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SliceUpdate.cpp - Slices written into an operand's buffer ----------===//
+//===- SliceUpdate.cpp - Emit in-place slice updates ----------------------===//
 // Input:   func.func private @k(%a: tensor<64x1024xf32>, %u: tensor<1x1024xf32>, %i: tensor<i32>) {millrace.in_place = [array<i64: 0, 0>]}
 //            %0 = tensor.insert_slice %u into %a[clamp(%i), 0] [1, 1024] [1, 1] ; return %0
-// Output:  the elements of %u copied to their place in the buffer of %a: an iteration is a piece of what is contiguous in both
+// Output:  the elements of %u copied to their place in the buffer of %a: an iteration is a piece of the range that is contiguous in both
 // Leaves alone updates that are computed in the kernel, strides, dynamic sizes.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/SliceUpdate.h"
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// A longer slice is cut for threads. Unit: elements of an iteration. Source: judgement, not measured alone; chosen in commit f7caa64.
+/// A longer slice is divided for threads. Unit: elements of an iteration. Source: judgement, not measured alone; chosen in commit f7caa64.
 constexpr int64_t kMaxPieceElements = 4096;
 
 class UpdateEmitter {
@@ -40,18 +40,18 @@ private:
   func::FuncOp kernel;
   const KernelTarget &target;
   std::string why;
-  KernelModel model; ///< its buffers only
+  KernelModel model; ///< only its buffers are set
   func::FuncOp shell;
   tensor::InsertSliceOp insert;
   unsigned destination = 0, source = 0; ///< arguments
-  SmallVector<int64_t> rows;            ///< outer dimensions of the update, and how far apart they are in the destination
+  SmallVector<int64_t> rows;            ///< outer dimensions of the update, and their strides in the destination
   SmallVector<int64_t> rowStrides;
-  int64_t length = 1;                   ///< elements that follow each other in both
+  int64_t length = 1;                   ///< elements that are contiguous in both
   int64_t width = 1;
   DenseMap<Value, Value> scalars;
 };
 
-/// Arithmetic on elements of arguments that have one.
+/// Returns true for arithmetic on elements of one-element arguments.
 bool UpdateEmitter::isScalar(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -99,7 +99,7 @@ LogicalResult UpdateEmitter::match() {
     model.bufferElements.push_back(tensor.getNumElements());
     model.bufferTypes.push_back(storageType(tensor.getElementType()));
   }
-  // From the last dimension on everything follows in both, up to the first one that is not written as a whole.
+  // Dimensions are contiguous in both from the last one on, up to the first one that is not written as a whole.
   ArrayRef<int64_t> sizes = insert.getSourceType().getShape(), whole = insert.getDestType().getShape();
   SmallVector<int64_t> strides = rowMajor(whole);
   int64_t d = sizes.size();
@@ -143,7 +143,7 @@ Value UpdateEmitter::offsetOf(OpBuilder &b, OpFoldResult offset) {
   return arith::ConstantIndexOp::create(b, kernel.getLoc(), *getConstantIntValue(offset));
 }
 
-/// `count` elements: four vectors at a time, vectors, single ones.
+/// Copies `count` elements: four vectors at a time, then vectors, then single elements.
 void UpdateEmitter::copy(PointEvaluator &at, Value from, Value to, Value count) {
   Value input = at.buffer(source), output = at.buffer(destination);
   auto piece = [&](Value begin, int64_t vectors, bool isVector) {

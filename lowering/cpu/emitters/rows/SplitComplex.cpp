@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitComplex.cpp - Kernels of complex numbers on real tensors ------===//
-// Input:   func @k(%a: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> with linalg operations on complex numbers
-// Output:  func @k.parts(%a: tensor<8x2xf32>) -> tensor<8x2xf32>: every complex value is two real ones. Those of arguments are slices, every
-//          other element of the buffer; results are joined by insertions. A body computes both parts, but sums of which each part needs
-//          nothing of the other become two reductions.
-//          Numbers of two f32 that are only moved are integers of 64 bits instead.
-// Leaves alone functions that call the runtime, regions other than linalg bodies, run-time shapes.
+//===- SplitComplex.cpp - Rewrite complex kernels on real tensors ---------===//
+// Input:   func @k(%a: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> with linalg operations on complex elements
+// Output:  func @k.parts(%a: tensor<8x2xf32>) -> tensor<8x2xf32>: every complex value becomes two real ones. Those of arguments are strided slices of
+//          the buffer; results are joined by insertions. A body computes both components, but a sum whose components are independent becomes two
+//          reductions.
+//          Complex elements of two f32 that are only moved become integers of 64 bits instead.
+// Leaves alone functions that call the runtime, regions other than linalg bodies, dynamic shapes.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/SplitComplex.h"
 
@@ -25,14 +25,14 @@ namespace {
 bool isComplex(Type type) { return isa<ComplexType>(getElementTypeOrSelf(type)); }
 bool isComplex(Value value) { return isComplex(value.getType()); }
 
-/// The real type of one part.
+/// Returns the real type of one component.
 Type partOf(Type type) {
   auto part = cast<ComplexType>(getElementTypeOrSelf(type)).getElementType();
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? Type(RankedTensorType::get(tensor.getShape(), part)) : part;
 }
 
-/// The tensor of both parts of each number, as they lie in memory.
+/// Returns the type of the tensor of both components of each element, as in memory.
 RankedTensorType joinedType(RankedTensorType type) {
   SmallVector<int64_t> shape(type.getShape());
   shape.push_back(2);
@@ -64,16 +64,16 @@ private:
 
   func::FuncOp fn;
   std::string &why;
-  IRMapping map;               ///< values that are not complex
-  DenseMap<Value, Parts> known; ///< those that are
+  IRMapping map;               ///< of values that are not complex
+  DenseMap<Value, Parts> known; ///< of complex values
 };
 
-/// The two parts of a complex constant.
+/// Returns the two components of a complex constant.
 Parts constantParts(OpBuilder &b, Location loc, ArrayAttr value) {
   return {arith::ConstantOp::create(b, loc, cast<TypedAttr>(value[0])), arith::ConstantOp::create(b, loc, cast<TypedAttr>(value[1]))};
 }
 
-/// A tensor of one number; of a constant a constant.
+/// Returns a splat tensor; a constant for a constant scalar.
 Value tensorOf(OpBuilder &b, Location loc, RankedTensorType type, Value scalar) {
   Attribute attr;
   if (matchPattern(scalar, m_Constant(&attr)))
@@ -145,7 +145,7 @@ LogicalResult Splitter::addScalar(OpBuilder &builder, Operation &op) {
       .Default([&](Operation *other) { return fail("'" + other->getName().getStringRef() + "' of complex numbers"); });
 }
 
-/// What of `body` the yielded value needs of its accumulators.
+/// Returns true if the yielded value of `body` depends on the accumulator.
 bool needs(Block *body, Value yielded, Value accumulator) {
   SmallVector<Value> pending{yielded};
   SmallPtrSet<Operation *, 16> seen;
@@ -160,7 +160,7 @@ bool needs(Block *body, Value yielded, Value accumulator) {
   return false;
 }
 
-/// A reduction with two results of which neither needs the other's accumulator: two reductions, each with what it reads.
+/// Splits a reduction with two results that do not depend on each other's accumulator into two reductions, each with its own operands.
 void Splitter::splitSums(OpBuilder &b, linalg::GenericOp op) {
   Block *body = op.getBody();
   unsigned inputs = op.getNumDpsInputs();
@@ -181,7 +181,7 @@ void Splitter::splitSums(OpBuilder &b, linalg::GenericOp op) {
         used.push_back(maps[input]);
         arguments.push_back(input);
       }
-    // Something must say how far the reduced loops go.
+    // An operand must give the sizes of the reduced dimensions.
     if (operands.empty()) {
       operands.push_back(op.getDpsInputOperand(result)->get());
       used.push_back(maps[result]);
@@ -281,7 +281,7 @@ LogicalResult Splitter::addGeneric(OpBuilder &b, linalg::GenericOp op) {
   return success(isKnown);
 }
 
-/// Operations that place elements: once for each part.
+/// Applies an operation that moves elements to each component.
 LogicalResult Splitter::addTensorOperation(OpBuilder &b, Operation &op) {
   if (op.getNumRegions() || op.getNumResults() != 1)
     return fail("'" + op.getName().getStringRef() + "' of complex numbers");
@@ -342,7 +342,7 @@ FailureOr<func::FuncOp> Splitter::run() {
   Location loc = fn.getLoc();
   b.setInsertionPointToStart(split.addEntryBlock());
   auto attr = [&](int64_t value) { return OpFoldResult(b.getIndexAttr(value)); };
-  // Where the parts of a tensor lie in the joined one.
+  // The place of a tensor's component in the joined tensor.
   struct Place {
     SmallVector<OpFoldResult> offsets, sizes, strides;
   };
@@ -393,7 +393,7 @@ FailureOr<func::FuncOp> Splitter::run() {
   return split;
 }
 
-/// No body looks into a number, and all of them have 64 bits.
+/// Returns true if no body computes with a complex element, and all of them have 64 bits.
 bool onlyMoves(func::FuncOp fn) {
   bool moves = true;
   auto isShort = [](Type type) { return !isComplex(type) || cast<ComplexType>(getElementTypeOrSelf(type)).getElementType().isF32(); };
@@ -410,7 +410,7 @@ bool onlyMoves(func::FuncOp fn) {
   return moves;
 }
 
-/// The copy of `fn` with integers for complex numbers.
+/// Returns the copy of `fn` with integers instead of complex elements.
 func::FuncOp asIntegers(func::FuncOp fn) {
   OpBuilder b(fn.getContext());
   b.setInsertionPointAfter(fn);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitComplex.h - Kernels of complex numbers on real tensors --------===//
+//===- SplitComplex.h - Rewrite complex kernels on real tensors -----------===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -8,11 +8,10 @@
 
 namespace millrace::lowering {
 
-/// Some value of the kernel is complex.
+/// Returns true if some value of the kernel is complex.
 bool usesComplex(mlir::func::FuncOp fn);
 
-/// A copy of the kernel behind it that computes the same with real numbers, on the same buffers; on failure `why` says what it has no form
-/// for.
+/// Creates, after the kernel, a copy that computes the same with real elements on the same buffers; on failure `why` names the unsupported operation.
 mlir::FailureOr<mlir::func::FuncOp> splitComplex(mlir::func::FuncOp fn, std::string &why);
 
 } // namespace millrace::lowering

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- VectorStride.cpp - Every n-th element as one vector ----------------===//
+//===- VectorStride.cpp - Strided loads and interleaving stores -----------===//
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,11 +10,11 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Beyond it loads of single elements are as fast. Unit: elements. Source: judgement, not measured alone; commit e3a723d has the figures of the whole
-/// change.
+/// With a longer stride, loads of single elements are as fast. Unit: elements. Source: judgement, not measured alone; commit e3a723d has the figures
+/// of the whole change.
 constexpr int64_t kMaxShuffledStride = 4;
 
-/// The lanes of all vectors in turn: those of the first result come first.
+/// Returns the lanes of all vectors in turn: those of the first result come first.
 SmallVector<Value> laneByLane(OpBuilder &b, Location loc, ArrayRef<Value> vectors) {
   int64_t n = vectors.size(), lanes = cast<VectorType>(vectors[0].getType()).getDimSize(0);
   if (n == 1)
@@ -35,7 +35,7 @@ SmallVector<Value> laneByLane(OpBuilder &b, Location loc, ArrayRef<Value> vector
     return results;
   }
   for (int64_t part = 0; part < n; ++part) {
-    // The lanes that are known so far stay where they are, the others come from the next vector.
+    // Lanes that are known already stay in place, the others come from the next vector.
     Value result;
     for (int64_t k = 0; k < n; ++k) {
       SmallVector<int64_t> order;

@@ -6,7 +6,7 @@
 
 namespace millrace::lowering {
 
-/// n vectors of n lanes (n a power of two): lane j of vector i becomes lane i of vector j.
+/// Transposes n vectors of n lanes (n a power of two): lane j of vector i becomes lane i of vector j.
 void transposeInRegisters(mlir::OpBuilder &builder, mlir::Location loc, mlir::MutableArrayRef<mlir::Value> vectors);
 
 } // namespace millrace::lowering

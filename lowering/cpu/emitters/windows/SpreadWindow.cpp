@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SpreadWindow.cpp - Windows over elements that lie apart ------------===//
+//===- SpreadWindow.cpp - Emit windows with base dilation ------------------===//
 // Input:   a kernel noted as reduce_window (lowering/linalg/reduction/WindowReduce.h) with a base dilation: the gradient of mean pooling.
-// Output:  an iteration is one row of the result: of each of its places the elements that the window holds, whole vectors of channels,
-//          combined in the window's order. What lies between elements is neither stored nor read.
-// Leaves alone windows along the last dimension, those whose own elements lie apart where the argument's do, too, and few channels.
+// Output:  an iteration is one row of the result: for each of its positions, the elements in the window, whole vectors of channels, are combined in
+//         the
+//          window's order. The holes of the dilation are neither stored nor read.
+// Leaves alone windows along the last dimension, window dilation together with base dilation, and few channels.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
 #include "lowering/linalg/reduction/WindowReduce.h"
@@ -25,7 +26,7 @@ public:
   FailureOr<EmittedKernel> run();
 
 private:
-  /// The elements that a window holds along one dimension: origin + k * step, k in [from, to).
+  /// The elements that a window covers along one dimension: origin + k * step, k in [from, to).
   struct Range {
     int64_t dim;
     Value origin, from, to;
@@ -50,7 +51,7 @@ private:
   }
   Value atLeast(OpBuilder &b, Value x, int64_t y) { return arith::MaxSIOp::create(b, loc, x, constant(y)); }
   Value atMost(OpBuilder &b, Value x, int64_t y) { return arith::MinSIOp::create(b, loc, x, constant(y)); }
-  /// The whole part of x / by, for x >= least.
+  /// Returns the quotient x / by, rounded down, for x >= least.
   Value quotient(OpBuilder &b, Value x, int64_t by, int64_t least) {
     if (by == 1)
       return x;
@@ -64,7 +65,7 @@ private:
   ArrayRef<int64_t> shape, resultShape;
   SmallVector<int64_t> inStrides;
   int64_t columns = 0;  ///< the last dimension with windows
-  int64_t channels = 1; ///< elements behind it
+  int64_t channels = 1; ///< elements of the dimensions after it
   Type element, computed;
   VectorType storedType, vectorType;
   DenseMap<Type, Value> splats;
@@ -112,18 +113,18 @@ SpreadWindowEmitter::Range SpreadWindowEmitter::range(OpBuilder &b, int64_t dim,
   int64_t size = what.window[dim], low = what.low[dim], spread = what.spread[dim], dilation = what.dilation[dim];
   Value start = add(b, times(b, index, what.strides[dim]), constant(-low));
   if (spread == 1) {
-    // Steps of the window that begin at 0 or later, and those before the end.
+    // The range consists of the window's steps that are at 0 or later, and before the end.
     Value from = quotient(b, add(b, atLeast(b, sub(b, constant(0), start), 0), constant(dilation - 1)), dilation, 0);
     Value left = atLeast(b, sub(b, constant(shape[dim] + dilation - 1), start), 0);
     return {dim, start, from, atMost(b, quotient(b, left, dilation, 0), size), dilation};
   }
-  // Element k lies at k * spread.
+  // Element k is at k * spread.
   Value from = atLeast(b, quotient(b, add(b, start, constant(spread - 1)), spread, spread - 1 - low), 0);
   Value behind = quotient(b, add(b, start, constant(size - 1 + spread)), spread, size - 1 + spread - low);
   return {dim, constant(0), from, atMost(b, behind, shape[dim]), 1};
 }
 
-/// `count` vectors of the result from channel `channel` on; the place's first one is at `to`.
+/// Emits `count` vectors of the result from `channel` on; the first channel of the position is at `to`.
 void SpreadWindowEmitter::strip(OpBuilder &b, ArrayRef<Range> ranges, Value channel, Value to, int64_t count, Value mask) {
   SmallVector<Value> none(count, splat(vectorType));
   std::function<SmallVector<Value>(OpBuilder &, size_t, Value, ValueRange)> nest = [&](OpBuilder &at, size_t depth, Value address,
@@ -157,7 +158,7 @@ void SpreadWindowEmitter::strip(OpBuilder &b, ArrayRef<Range> ranges, Value chan
   }
 }
 
-/// All channels of one place of the result.
+/// Emits all channels of one position of the result.
 void SpreadWindowEmitter::place(OpBuilder &b, ArrayRef<Range> ranges, Value to) {
   int64_t done = 0;
   for (int64_t vectors : {kVectorsInFlight, int64_t(1)}) {
@@ -178,7 +179,7 @@ void SpreadWindowEmitter::place(OpBuilder &b, ArrayRef<Range> ranges, Value to) 
 }
 
 void SpreadWindowEmitter::emit() {
-  KernelModel model; // the buffers only
+  KernelModel model; // only the buffers are set
   for (ArrayRef<int64_t> sizes : {shape, resultShape}) {
     model.bufferElements.push_back(llvm::product_of(sizes));
     model.bufferTypes.push_back(element);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowEmitter.cpp - What the emitters of windows share -------------===//
+//===- WindowEmitter.cpp - Base of the window emitters --------------------===//
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// Code for each of them is written out. Unit: elements of a window. Source: judgement, not measured alone; commit e3a723d has the figures of the
-/// whole change.
+/// The code of each element of a window is unrolled. Unit: elements of a window. Source: judgement, not measured alone; commit e3a723d has the
+/// figures of the whole change.
 constexpr int64_t kMaxWindowElements = 32;
 
 bool WindowScatterBase::describe() {
@@ -35,7 +35,7 @@ bool WindowScatterBase::describe() {
 }
 
 void WindowScatterBase::makeShell() {
-  KernelModel model; // the buffers only
+  KernelModel model; // only the buffers are set
   for (ArrayRef<int64_t> sizes : {shape, sourceShape, shape}) {
     model.bufferElements.push_back(llvm::product_of(sizes));
     model.bufferTypes.push_back(element);
@@ -51,7 +51,7 @@ Value WindowScatterBase::position(OpBuilder &b, int64_t value) {
 Value WindowScatterBase::isBetter(OpBuilder &b, Value best, Value chosen, bool isFound, Value x) {
   Value take;
   if (isa<FloatType>(element)) {
-    // Not best >= x; a NaN that stays is not given up.
+    // The comparison is the negation of best >= x, so that a NaN is kept once it is selected.
     take = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ULT, best, x);
     if (what.keepsNan)
       take = arith::AndIOp::create(b, loc, take, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, best, best));

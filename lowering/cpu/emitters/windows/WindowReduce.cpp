@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowReduce.cpp - Pooling with windows along the last dimension ----===//
+//===- WindowReduce.cpp - Emit pooling along the last dimension ------------===//
 // Input:   a kernel noted as reduce_window (lowering/linalg/reduction/WindowReduce.h): images with their columns last.
-// Output:  an iteration is one row of the result, or a piece of a long one. It first combines whole rows of the argument, those that
-//          the windows of the other dimensions hold, into a row of scratch with borders around it; then neighbours in that row.
-//          A window of h x w elements so costs h + w steps instead of h * w, all of them on contiguous vectors.
-//          Sums of f32 and f64 are added in the specification's order of a window instead, row by row: where large numbers cancel, another
-//          order has other digits. The rows that a window holds then lie in scratch with their borders, or are read where they are if
-//          no window reaches out of them.
+// Output:  an iteration is one row of the result, or a piece of a long one. It first combines whole rows of the argument, those that the windows of
+//         the
+//          other dimensions cover, into a padded row in scratch; then neighbours in that row. A window of h x w elements so costs h + w steps instead
+//          of h * w, all of them on contiguous vectors.
+//          Sums of f32 and f64 are added in the specification's order of a window instead, row by row: where large values cancel, another order gives
+//          other digits. The rows that a window covers then are copied to scratch with their padding, or are read in place if no window reaches out
+//          of them.
 // Sums of narrower floats (in f32) are added first along the leading dimensions of a window, then along the last.
-// Leaves alone windows along other dimensions only (their row kernels are contiguous anyway) and those that hold the whole row.
+// Leaves alone windows along other dimensions only (their row kernels are contiguous anyway) and those that cover the whole row.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/reduction/WindowReduce.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
@@ -24,8 +25,8 @@ namespace {
 
 /// Vectors that are computed at a time. Unit: vectors. Source: judgement, not measured alone; commit e3a723d has the figures of the whole change.
 constexpr int64_t kVectorsInFlight = 4;
-/// Wider windows are a loop instead of as many written-out steps. Unit: elements of a window along a row. Source: judgement, not measured alone;
-/// commit e3a723d has the figures of the whole change.
+/// Wider windows are a loop instead of unrolled steps. Unit: elements of a window along a row. Source: judgement, not measured alone; commit e3a723d
+/// has the figures of the whole change.
 constexpr int64_t kMaxWrittenSteps = 16;
 
 class WindowReduceEmitter : WindowEmitter {
@@ -42,7 +43,7 @@ private:
                    llvm::function_ref<SmallVector<Value>(OpBuilder &, Value address, Value number, ValueRange)> body);
   SmallVector<Value> sumsInOrder(OpBuilder &b, Value at, int64_t count);
   void combineNeighbours(OpBuilder &b, Value to, Value count);
-  /// Vectors of the argument at `column`, `count` of them, combined over the windows of the leading dimensions.
+  /// Returns `count` vectors of the argument from `from` on, combined over the windows of the leading dimensions.
   SmallVector<Value> column(OpBuilder &b, Value from, int64_t count, Value mask);
   Value window(OpBuilder &b, Value at);
   Value combine(OpBuilder &b, Value x, Value y) { return combineElements(b, loc, what, x, y); }
@@ -63,7 +64,7 @@ private:
   Value maskOf(OpBuilder &b, Value count) {
     return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{count});
   }
-  /// [begin, end) in steps of `step` as far as whole steps go; the place where they end.
+  /// Emits [begin, end) in whole steps of `step`; returns where they end.
   template <typename Body> Value whole(OpBuilder &b, Value begin, Value end, int64_t step, Body body) {
     Value last = sub(b, end, constant(step - 1));
     auto loop = scf::ForOp::create(b, loc, begin, last, constant(step), ValueRange{begin});
@@ -80,9 +81,9 @@ private:
   Type element, computed;
   VectorType storedType, vectorType;
   int64_t piece = 0, pieces = 1, segment = 0, front = 0;
-  bool inOrder = false;     ///< sums are added as the specification says
-  bool inPlace = false;     ///< and read where the argument is
-  int64_t keptRows = 1;     ///< in scratch: those that a window holds
+  bool inOrder = false;     ///< sums are added in the specification's order
+  bool inPlace = false;     ///< and the argument is read in place
+  int64_t keptRows = 1;     ///< rows in scratch: those that a window covers
   int64_t rowElements = 0;  ///< of each in scratch
   Value row; ///< the (first) one in scratch
   Value place; ///< in the argument: the row of the first window's elements
@@ -139,7 +140,7 @@ LogicalResult WindowReduceEmitter::match() {
               : std::min<int64_t>(count, llvm::alignTo(std::max<int64_t>(longRow / 2 / stride, 8 * lanes), lanes));
   pieces = llvm::divideCeil(count, piece);
   segment = (piece - 1) * stride + reach;
-  // A row in one piece lies in scratch from its first element on, even where windows begin later.
+  // A row in one piece is stored in scratch from its first element on, even where windows start later.
   front = std::max<int64_t>(what.low[last], 0);
   if (pieces == 1)
     segment = std::max(segment + front - what.low[last], shape[last] + front);
@@ -153,8 +154,8 @@ Value WindowReduceEmitter::narrowed(OpBuilder &b, Value value) {
   return element == computed ? value : arith::TruncFOp::create(b, loc, storedType, value).getResult();
 }
 
-/// The rows of the argument that the windows of a row of the result hold, in the specification's order: their addresses from `rowBase` on, and
-/// their numbers among all that may be.
+/// Loops over the rows of the argument that the windows of a row of the result cover, in the specification's order: their addresses from `rowBase`
+/// on, and their indices among all possible rows.
 void WindowReduceEmitter::forRows(OpBuilder &b, Value rowBase, MutableArrayRef<Value> carried,
                                   llvm::function_ref<SmallVector<Value>(OpBuilder &, Value, Value, ValueRange)> body) {
   std::function<SmallVector<Value>(OpBuilder &, size_t, Value, Value, ValueRange)> nest =
@@ -163,7 +164,7 @@ void WindowReduceEmitter::forRows(OpBuilder &b, Value rowBase, MutableArrayRef<V
       return body(at, address, number, before);
     const Leading &along = leading[left - 1]; // the first dimension is the last one there
     auto loop = scf::ForOp::create(at, loc, along.from, along.to, constant(1), before);
-    OpBuilder inner(loop.getBody(), before.empty() ? std::prev(loop.getBody()->end()) : loop.getBody()->end()); // a loop of nothing ends already
+    OpBuilder inner(loop.getBody(), before.empty() ? std::prev(loop.getBody()->end()) : loop.getBody()->end()); // has a terminator if nothing is carried
     Value step = loop.getInductionVar();
     Value index = add(inner, along.start, times(inner, step, what.dilation[along.dim]));
     SmallVector<Value> next = nest(inner, left - 1, add(inner, address, times(inner, index, inStrides[along.dim])),
@@ -192,7 +193,7 @@ SmallVector<Value> WindowReduceEmitter::column(OpBuilder &b, Value from, int64_t
   return sums;
 }
 
-/// Elements [begin, end) of a row, from `origin` on in scratch.
+/// Combines the elements [begin, end) of rows into scratch, from `origin` on.
 void WindowReduceEmitter::combineRows(OpBuilder &b, Value rowBase, Value begin, Value end, Value origin) {
   auto strip = [&](OpBuilder &at, Value first, int64_t count, Value mask) {
     SmallVector<Value> values = column(at, add(at, rowBase, first), count, mask);
@@ -209,7 +210,7 @@ void WindowReduceEmitter::combineRows(OpBuilder &b, Value rowBase, Value begin, 
   strip(inside, at, 1, maskOf(inside, left));
 }
 
-/// Elements [begin, end) of each row of the windows, from `origin` on in its row of scratch.
+/// Copies the elements [begin, end) of each row of the windows to its row of scratch, from `origin` on.
 void WindowReduceEmitter::keepRows(OpBuilder &b, Value rowBase, Value begin, Value end, Value origin) {
   forRows(b, rowBase, {}, [&](OpBuilder &in, Value address, Value number, ValueRange) {
     Value target = sub(in, times(in, number, rowElements), origin);
@@ -230,7 +231,7 @@ void WindowReduceEmitter::keepRows(OpBuilder &b, Value rowBase, Value begin, Val
   });
 }
 
-/// `count` vectors of sums whose first elements stand at `at`, at + stride, ... in the first row.
+/// Returns `count` vectors of sums whose first elements are at `at`, at + stride, ... in the first row.
 SmallVector<Value> WindowReduceEmitter::sumsInOrder(OpBuilder &b, Value at, int64_t count) {
   int64_t size = what.window[last], dilation = what.dilation[last], stride = what.strides[last];
   SmallVector<Value> sums(count, splat(vectorType));
@@ -258,7 +259,7 @@ SmallVector<Value> WindowReduceEmitter::sumsInOrder(OpBuilder &b, Value at, int6
   return sums;
 }
 
-/// The vector of windows whose first elements stand at `at`, at + stride, ... in scratch.
+/// Returns the vector of windows whose first elements are at `at`, at + stride, ... in scratch.
 Value WindowReduceEmitter::window(OpBuilder &b, Value at) {
   int64_t size = what.window[last], dilation = what.dilation[last], stride = what.strides[last];
   auto neighbour = [&](OpBuilder &in, Value place) { return loadStrided(in, loc, vectorType, row, place, stride, Beyond::Exists); };
@@ -275,7 +276,7 @@ Value WindowReduceEmitter::window(OpBuilder &b, Value at) {
   return loop.getResult(0);
 }
 
-/// `count` elements of the result, the first at `to`.
+/// Emits `count` elements of the result, the first at `to`.
 void WindowReduceEmitter::combineNeighbours(OpBuilder &b, Value to, Value count) {
   Value memory = shell.getArgument(1);
   auto values = [&](OpBuilder &in, Value first, int64_t vectors) {
@@ -299,7 +300,7 @@ void WindowReduceEmitter::combineNeighbours(OpBuilder &b, Value to, Value count)
   Value isAny = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left, constant(0));
   OpBuilder inside = scf::IfOp::create(b, loc, isAny, /*withElseRegion=*/false).getThenBodyBuilder();
   if (pieces == 1 && piece >= lanes) {
-    // The last whole vector of the row, part of it once more.
+    // The last whole vector of the row overlaps the one before.
     plain(inside, constant(piece - lanes));
     return;
   }
@@ -308,14 +309,14 @@ void WindowReduceEmitter::combineNeighbours(OpBuilder &b, Value to, Value count)
 }
 
 void WindowReduceEmitter::emit() {
-  KernelModel model; // the buffers only
+  KernelModel model; // only the buffers are set
   for (ArrayRef<int64_t> sizes : {shape, resultShape}) {
     model.bufferElements.push_back(llvm::product_of(sizes));
     model.bufferTypes.push_back(element);
   }
   shell = createShell(kernel, model);
   int64_t stride = what.strides[last];
-  // What is read past the end: whole vectors of windows, and what a vector of the argument leaves behind its last element.
+  // Reads reach past the end by whole vectors of windows, and stores by the rest of a vector after the argument's last element.
   int64_t reach = llvm::alignTo(piece, lanes) * stride + (what.window[last] - 1) * what.dilation[last] + stride * lanes;
   rowElements = llvm::alignTo(std::max(segment, reach + front) + 2 * lanes, lanes);
   int64_t elements = inPlace ? 0 : rowElements * keptRows;

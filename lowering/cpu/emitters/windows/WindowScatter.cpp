@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowScatter.cpp - Gradients of max pooling ------------------------===//
+//===- WindowScatter.cpp - Emit gradients of max pooling, channels last ----===//
 // Input:   a kernel noted as select_and_scatter (lowering/linalg/reduction/WindowScatter.h) whose last dimension has no window: channels.
-// Output:  an iteration is a few vectors of channels at one place of the other dimensions without a window. First it finds for each
-//          source element, per lane, which element of its window is selected, and writes that element's number to scratch. Then for each
-//          element of the result it adds, in the order of the sources, those of the windows around it that have selected it: every
-//          element of the result is written once. What lies outside of the operand is passed over, or replaced, by branches.
-// Leaves alone windows along the last dimension, windows of many elements, unknown sizes.
+// Output:  an iteration is a few vectors of channels at one position of the other dimensions without a window. First it finds for each source
+//         element,
+//          per lane, which element of its window is selected, and stores that element's index in scratch. Then for each element of the result it
+//          adds, in the order of the sources, those of the surrounding windows that have selected it: every element of the result is written once.
+//          Elements out of bounds are skipped, or replaced, by branches.
+// Leaves alone windows along the last dimension, windows of many elements, dynamic sizes.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
 
@@ -27,7 +28,7 @@ private:
   void emit();
   void choose(OpBuilder &b, ArrayRef<Value> at);
   void gather(OpBuilder &b, ArrayRef<Value> at);
-  /// The numbers chosen by one vector of windows, in scratch.
+  /// Returns the address in scratch of the indices chosen by one vector of windows.
   Value chosenAt(OpBuilder &b, Value source, int64_t v) { return add(b, times(b, source, perUnit()), add(b, step, constant(v * lanes))); }
   int64_t perUnit() const { return lanes * unroll * steps; }
   Value load(OpBuilder &b, unsigned buffer, Value at);
@@ -35,10 +36,10 @@ private:
 
   SmallVector<int64_t> windowed, plain;
   int64_t unroll = 1, steps = 1, blocks = 1; ///< a unit is `steps` times `unroll` vectors of channels
-  int64_t windows = 1;  ///< of one channel
+  int64_t windows = 1;  ///< per channel
   Value base, sourceBase; ///< addresses of the iteration's channels
-  Value chosen;           ///< i8: the number of each window's selected element, windows before channels
-  Value step;             ///< the first channel at hand, from the unit's first
+  Value chosen;           ///< i8: the index of each window's selected element, windows before channels
+  Value step;             ///< offset of the current vector of channels in the unit
   Value mask;
 };
 
@@ -59,7 +60,7 @@ LogicalResult WindowScatterEmitter::match() {
   }
   for (int64_t dim : windowed)
     windows *= sourceShape[dim];
-  // Whole rows of channels, if that leaves enough for the threads: memory is read in order.
+  // An iteration has whole rows of channels, if that leaves enough units for the threads, so that memory is read in order.
   int64_t others = 1;
   for (int64_t dim : ArrayRef(plain).drop_back())
     others *= shape[dim];
@@ -91,9 +92,9 @@ void WindowScatterEmitter::store(OpBuilder &b, Value value, Value at) {
     vector::StoreOp::create(b, loc, value, memory, ValueRange{at});
 }
 
-/// Which element of the window is selected for the source elements at `at` along the dimensions with a window.
+/// Selects the elements of the windows of the sources at `at` (along the dimensions with a window).
 void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
-  // Along each dimension: the part of the address, and whether the element exists (null: always).
+  // `places` holds, along each dimension, the part of the address and whether the element exists (null: always).
   SmallVector<SmallVector<std::pair<Value, Value>>> places;
   Value number = constant(0), allExist;
   for (auto [index, dim] : llvm::zip(at, windowed)) {
@@ -102,7 +103,7 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
     places.emplace_back();
     for (int64_t offset = 0; offset < what.window[dim]; ++offset) {
       Value place = add(b, start, constant(offset)), exists;
-      if (reachesOut(dim)) { // Unsigned: places before the first are large.
+      if (reachesOut(dim)) { // Unsigned: positions before the first are large.
         exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, place, constant(shape[dim]));
         allExist = allExist ? arith::AndIOp::create(b, loc, allExist, exists).getResult() : exists;
       }
@@ -128,7 +129,7 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
   auto chooseAmong = [&](OpBuilder &b, bool isInside) {
     for (int64_t v = 0; v < unroll; ++v) {
       Value best, chosenNumber;
-      bool isFound = false; // something is selected in every lane
+      bool isFound = false; // an element is selected in every lane
       for (auto [index, candidate] : llvm::enumerate(elements)) {
         int64_t number = index;
         Value address = candidate.address;
@@ -180,9 +181,9 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
   chooseAmong(border, /*isInside=*/false);
 }
 
-/// The elements of the result at `at` along the dimensions with a window.
+/// Computes the elements of the result at `at` along the dimensions with a window.
 void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
-  // A window that holds the element: its part of the source's address and number, the element's number in it, whether it exists.
+  // A window that covers the element: its part of the source's address and index, the element's index in it, whether it exists.
   struct Window {
     Value source, index, number, exists;
   };
@@ -192,10 +193,10 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
     int64_t stride = what.strides[dim], window = what.window[dim];
     to = add(b, to, times(b, place, strides[dim]));
     Value shifted = add(b, place, constant(what.low[dim]));
-    // Unsigned: windows before the first have large numbers.
+    // Unsigned: windows before the first have large indices.
     Value last = stride == 1 ? shifted : arith::DivUIOp::create(b, loc, shifted, constant(stride)).getResult();
     SmallVector<Window> next;
-    SmallVector<std::tuple<Value, Value, Value>> along; // index, the element's place in the window, exists
+    SmallVector<std::tuple<Value, Value, Value>> along; // index, the element's position in the window, exists
     for (int64_t before = llvm::divideCeil(window, stride) - 1; before >= 0; --before) {
       Value index = sub(b, last, constant(before));
       Value offset = sub(b, shifted, times(b, index, stride));
@@ -214,7 +215,7 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
   SmallVector<Value> sums(unroll, splat(b, what.init));
   auto narrow = VectorType::get({lanes}, b.getI8Type());
   for (const Window &window : around) {
-    // Windows of one element in every dimension: there is one around each element.
+    // Where windows have one element in every dimension, one window covers each element.
     Value exists = window.exists ? window.exists : arith::ConstantIntOp::create(b, loc, b.getI1Type(), 1).getResult();
     auto branch = scf::IfOp::create(b, loc, SmallVector<Type>(unroll, vectorType), exists, /*withElseRegion=*/true);
     OpBuilder in = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowScatterRows.cpp - Gradients of max pooling, columns last ------===//
+//===- WindowScatterRows.cpp - Emit gradients of max pooling, columns last ===//
 // Input:   a kernel noted as select_and_scatter (lowering/linalg/reduction/WindowScatter.h) with a window along the last dimension.
-// Output:  an iteration is one image: the dimensions with a window at one place of the others. It fills its part of the result; then
-//          for each row of the source it copies the rows of the operand that the windows hold to scratch, finds, with neighbouring
-//          windows in the lanes, which element of each window is selected, and adds the sources to those one by one.
-//          Rows outside of the operand are passed over (or replaced, if there is a number for what lies outside) by branches, columns
-//          outside by masks, in the vectors at both ends only.
-// Leaves alone windows of many elements, wide steps, unknown sizes, images that are not contiguous.
+// Output:  an iteration is one image: the dimensions with a window at one position of the others. It fills its part of the result; then for each row
+//         of
+//          the source it copies the rows of the operand that the windows cover to scratch, finds, with neighbouring windows in the lanes, which
+//          element of each window is selected, and adds the sources to those one by one.
+//          Rows out of bounds are skipped (or replaced, if there is a padding value) by branches, columns out of bounds by masks, in the vectors at
+//          both ends only.
+// Leaves alone windows of many elements, large strides, dynamic sizes, images that are not contiguous.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
@@ -41,16 +42,16 @@ private:
   };
   struct Choice {
     Value best, chosen;
-    bool isFound = false; ///< something is selected in every lane
+    bool isFound = false; ///< an element is selected in every lane
   };
   Choice candidate(OpBuilder &b, Choice before, const Row &row, int64_t column, Value first, std::optional<int64_t> known);
   Choice better(OpBuilder &b, Choice before, Value x, Value number, Value mask);
   Choice betterBeyond(OpBuilder &b, Choice before) { return better(b, before, splat(b, what.beyond), position(b, -1), {}); }
 
-  SmallVector<int64_t> windowed; ///< leading dimensions from the first with a window on
+  SmallVector<int64_t> windowed; ///< leading dimensions from the first one with a window on
   int64_t last = 0, first = 0, images = 1, imageSize = 1, sourceSize = 1;
   SmallVector<Value> copies; ///< rows of the operand
-  Value places;              ///< what is selected, from each window's first element on; -1: nothing
+  Value places;              ///< offset of the selected element from each window's first one; -1: none
   SmallVector<Row> rows;
   Value base, sourceBase;
 };
@@ -106,8 +107,8 @@ void WindowScatterRowsEmitter::fill(OpBuilder &b) {
   }
 }
 
-/// What is selected after one more element of the window. `first`: the first lane's window; `known`: its number if that is needed to
-/// tell which lanes' elements exist.
+/// Returns the selection after one more element of the window. `first` is the first lane's window; `known` its index if that decides which lanes'
+/// elements exist.
 WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::candidate(OpBuilder &b, Choice before, const Row &row, int64_t column, Value first,
                                                                      std::optional<int64_t> known) {
   int64_t stride = what.strides[last], low = what.low[last];
@@ -115,7 +116,7 @@ WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::candidate(OpBuilder &
   if (known) {
     SmallVector<bool> exists;
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      // Windows past the last one are never looked at.
+      // Windows past the last one are never read.
       int64_t window = std::min(*known + lane, sourceShape[last] - 1), at = window * stride + column - low;
       exists.push_back(at >= 0 && at < shape[last]);
     }
@@ -133,7 +134,7 @@ WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::candidate(OpBuilder &
   return better(b, before, x, arith::SelectOp::create(b, loc, mask, number, position(b, -1)), {});
 }
 
-/// The choice between what is selected and one more element, in the lanes of `mask` only. The number of an element outside is -1.
+/// Returns the choice between the selected and one more element, in the lanes of `mask` only. The index of an element out of bounds is -1.
 WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::better(OpBuilder &b, Choice before, Value x, Value number, Value mask) {
   if (!before.chosen && !mask)
     return {x, number, true};
@@ -146,7 +147,7 @@ WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::better(OpBuilder &b, 
           before.isFound || !mask};
 }
 
-/// The elements that the windows [first, first + lanes) select.
+/// Returns the elements that the windows [first, first + lanes) select.
 void WindowScatterRowsEmitter::choose(OpBuilder &b, Value first, std::optional<int64_t> known) {
   Choice now;
   for (const Row &row : rows) {
@@ -164,7 +165,7 @@ void WindowScatterRowsEmitter::choose(OpBuilder &b, Value first, std::optional<i
       before = {zeros(b), position(b, -1), false};
     auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, row.exists, /*withElseRegion=*/true);
     OpBuilder inside = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
-    // Where nothing was selected before, the first element of this row is, whatever it holds.
+    // Where no element was selected before, the first element of this row is, whatever its value.
     Choice after = along(inside, now);
     if (!after.chosen)
       after = before;
@@ -182,7 +183,7 @@ void WindowScatterRowsEmitter::choose(OpBuilder &b, Value first, std::optional<i
     vector::StoreOp::create(b, loc, position(b, -1), places, ValueRange{first});
 }
 
-/// Adds the sources of a row, `from` on, to what is selected; the first window begins at `to`.
+/// Adds the sources of a row, from `from` on, to the selected elements; the first window starts at `to`.
 void WindowScatterRowsEmitter::scatter(OpBuilder &b, Value to, Value from) {
   bool isAlwaysAny = !reachesOut(last) && llvm::none_of(windowed, [&](int64_t dim) { return reachesOut(dim); });
   auto one = [&](OpBuilder &at, Value window) {
@@ -211,7 +212,7 @@ void WindowScatterRowsEmitter::scatter(OpBuilder &b, Value to, Value from) {
     one(b, constant(i));
 }
 
-/// One row of the source, at `at` along the other dimensions of an image.
+/// Emits one row of the source, at `at` along the other dimensions of an image.
 void WindowScatterRowsEmitter::emitRow(OpBuilder &b, ArrayRef<Value> at) {
   Value to = base, from = sourceBase;
   rows.assign(1, Row());
@@ -224,7 +225,7 @@ void WindowScatterRowsEmitter::emitRow(OpBuilder &b, ArrayRef<Value> at) {
       for (int64_t offset = 0; offset < what.window[dim]; ++offset) {
         Row row = outer;
         row.offset += offset * strides[dim];
-        if (reachesOut(dim)) { // Unsigned: places before the first are large.
+        if (reachesOut(dim)) { // Unsigned: positions before the first are large.
           Value place = add(b, start, constant(offset));
           Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, place, constant(shape[dim]));
           row.exists = row.exists ? arith::AndIOp::create(b, loc, row.exists, exists).getResult() : exists;
