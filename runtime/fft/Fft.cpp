@@ -52,8 +52,8 @@ constexpr int64_t kMinLinesSideBySide = 4;
 /// With more of them whole lines side by side are faster. Unit: lanes, empty ones among them, of rows and columns for each point. Source: commit
 /// 50ba445, two threads: rfft 64x16000 0.65 to 0.54 ms; where empty lanes cost more than an eighth, whole lines run side by side.
 constexpr double kMaxLanesPerPoint = 1.12;
-/// Tiny images are transformed together: so many groups of them fill the level 2 cache. Unit: groups. Source: commit 3b92ee0, xla-run --repeat=60, two
-/// threads, groups of 128 KB: fft2 of 20000x4x4 2.29 to 0.64 ms, 300x32x32 the same.
+/// Tiny images are transformed together: so many groups of them fill the level 2 cache. Unit: groups. Source: commit 3b92ee0, xla-run --repeat=60,
+/// two threads, groups of 128 KB: fft2 of 20000x4x4 2.29 to 0.64 ms, 300x32x32 the same.
 constexpr int64_t kImageGroupsInCache = 8;
 /// Longer contiguous lines are faster as rows and columns. Unit: points. Source: commit 37a43bc, two threads, against MKL: 64x2048 1.06 to 1.26,
 /// 1024x1000 0.71 to 0.90.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionEmitter.cpp - Products of softmax(products) with a tile of rows in the cache -===//
+//===- AttentionEmitter.cpp - Emit attention with tiles of rows in the cache ===//
 // Input:   scores[batch, m, n] = sum over k of q[batch, m, k] * key[batch, n, k]; elementwise operations and reductions along n (scale,
 //          mask, softmax); result[batch, m, d] = sum over n of weights[batch, m, n] * value[batch, n, d].
 // Output:  an iteration is one index of batch and a group of rows m. Keys and values are packed once; then for a tile of rows:
-//            the products with all keys, to scratch: scores of the tile, of which nothing ever leaves the cache;
-//            one sweep along each row per reduction, and one that leaves the weights where the scores were;
-//            the products with the values, in pieces of n, and the result's consumers.
-//          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled. Weights that are
-//          subnormal numbers count as zeros in the products, those of f16 excepted, and so do sums with values that are. Products of bf16 are the matrix unit's (AttentionUnit.cpp).
+//            the contraction with all keys, to scratch: the scores of the tile, which never leave the cache;
+//            one sweep along each row per reduction, and one that replaces the scores by the weights;
+//            the contraction with the values, in pieces of n, and the result's consumers.
+//          All reductions are over whole rows, so that every element is what separate kernels compute; nothing is rescaled. Subnormal weights count
+//          as zero in the contractions, except for f16, and so do sums with subnormal values. Contractions of bf16 use AMX (AttentionUnit.cpp).
 // Indices that only q has (heads that share keys) count as rows.
-// Leaves alone: everything else.
+// Leaves alone all other kernels.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/attention/AttentionEmitter.h"
 #include "lowering/cpu/emitters/FloatControl.h"
@@ -24,7 +24,7 @@ using namespace mlir;
 
 namespace millrace::lowering::attention {
 
-/// Calls `step` for the vectors of a row; `carried` holds one set of accumulators per vector of a strip.
+/// Emits `step` for the vectors of a row; `carried` holds one set of accumulators per vector of a strip.
 SmallVector<Value> AttentionEmitter::sweep(PointEvaluator &row, SmallVector<Value> carried,
                                            llvm::function_ref<void(PointEvaluator &, MutableArrayRef<Value>)> step) {
   int64_t size = model.atomSizes[n], strip = lanes * kVectorsOfStrip, full = size / strip * strip;
@@ -79,7 +79,7 @@ SmallVector<Value> AttentionEmitter::sweep(PointEvaluator &row, SmallVector<Valu
   return carried;
 }
 
-/// Makes known what scratch holds of the row at the point.
+/// Binds the values of the row at the point that are in scratch.
 void AttentionEmitter::bindHeld(PointEvaluator &point, Value rowBase) {
   Value from = point.add(rowBase, point.index(n));
   for (auto [slot, tensor] : llvm::zip(slots, held)) {
@@ -98,7 +98,7 @@ void AttentionEmitter::hold(PointEvaluator &point, Value rowBase, unsigned slot,
   vector::StoreOp::create(b, point.loc(), point.splat(vector), slots[slot].memory, ValueRange{to});
 }
 
-/// What the slots are to hold so that these values are among it; what they do hold if the values are too many.
+/// Returns what the slots are to hold such that these values are among it; what they hold now if there are too many values.
 SmallVector<Value> AttentionEmitter::placeInSlots(ArrayRef<Value> live) const {
   SmallVector<Value> next(held.begin(), held.end());
   if (live.empty() || live.size() > slots.size())
@@ -112,7 +112,7 @@ SmallVector<Value> AttentionEmitter::placeInSlots(ArrayRef<Value> live) const {
   return next;
 }
 
-/// All reductions of one level, in one sweep.
+/// Emits all reductions of one level, in one sweep.
 void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) {
   SmallVector<const Node *> nodes;
   SmallVector<Operation *> combiners;
@@ -161,7 +161,7 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
       both.push_back(row.cloneOn(op, {x, y}));
     return both;
   };
-  // Strips pairwise, then the lanes by halves: the order of row kernels.
+  // Strips are combined pairwise, then the lanes by halves, which is the order of row kernels.
   size_t count = nodes.size();
   SmallVector<SmallVector<Value>> live;
   for (int64_t slot = 0; slot < kVectorsOfStrip; ++slot)
@@ -188,13 +188,13 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
   }
 }
 
-/// Calls `check` for points of the row behind the keys that are computed: with the largest and the smallest gradient of a weight that
-/// ordinary numbers give, where there are such.
+/// Calls `check` for points of the row after the computed keys: with the largest and the smallest gradient of a weight that finite values give, if
+/// there are gradients.
 void AttentionEmitter::atMaskedPoints(PointEvaluator &row, llvm::function_ref<void(PointEvaluator &)> check) {
   for (double extreme : {0x1p125, -0x1p125}) {
     PointEvaluator point = row;
     point.enter(row.block());
-    point.bindIndex(n, point.constant(0)); // nothing depends on it (matchMask)
+    point.bindIndex(n, point.constant(0)); // no value depends on it (matchMask)
     OpBuilder b = point.builder();
     for (Value condition : mask->conditions)
       point.bind(condition, point.number(b.getBoolAttr(false)));
@@ -216,11 +216,11 @@ void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
   maskedIsZero = arith::AndIOp::create(b, at.loc(), maskedIsZero, equal);
 }
 
-/// Those of f16 are large enough to count (each weight among 20000 equal ones is one), and are ordinary numbers in the f32 that is computed in.
+/// Subnormals of f16 are large enough to matter (each of 20000 equal weights is one), and are normal in f32, in which they are computed.
 static bool areSubnormalsTiny(const llvm::fltSemantics &semantics) { return APFloat::semanticsMinExponent(semantics) <= -126; }
 
-/// Zeros instead of subnormal numbers. As a factor such a weight takes processors up to a thousand times as long as another (masks of -100
-/// leave e^-100, biases that fall along a row leave all of them), and adds less than 2^-126 of a value to a sum.
+/// Replaces subnormals by zeros. A subnormal weight as operand takes a processor up to a thousand times as long as another (masks of -100 leave
+/// e^-100, biases that decrease along a row leave all magnitudes), and adds less than 2^-126 of a value to a sum.
 static Value withoutSubnormals(PointEvaluator &at, Value weights) {
   if (weights.getDefiningOp<arith::DivFOp>())
     return weights; // divideNoSubnormals
@@ -238,7 +238,7 @@ static Value withoutSubnormals(PointEvaluator &at, Value weights) {
   return arith::SelectOp::create(b, at.loc(), arith::AndIOp::create(b, at.loc(), isBelow, isAbove), zero, weights);
 }
 
-/// Likewise quotients by 1 or more, as of exponentials and their sum: the division of a subnormal number takes as long, too.
+/// Does the same for quotients by 1 or more, as of exponentials and their sum: the division of a subnormal takes as long, too.
 static void divideNoSubnormals(Operation *sweeps) {
   sweeps->walk([](arith::DivFOp division) {
     auto vector = dyn_cast<VectorType>(division.getType());
@@ -249,7 +249,7 @@ static void divideNoSubnormals(Operation *sweeps) {
     const llvm::fltSemantics &semantics = cast<FloatType>(vector.getElementType()).getFloatSemantics();
     auto all = [&](const APFloat &number) { return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, number)).getResult(); };
     Value x = division.getLhs(), y = division.getRhs(), zero = all(APFloat::getZero(semantics));
-    // The same for all of a row where y is.
+    // The condition is the same for all of a row if y is.
     Value isLarge = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, y, all(APFloat(semantics, 1)));
     Value least = arith::MulFOp::create(b, loc, y, all(APFloat::getSmallestNormalized(semantics)));
     least = arith::SelectOp::create(b, loc, isLarge, least, zero);
@@ -258,9 +258,9 @@ static void divideNoSubnormals(Operation *sweeps) {
   });
 }
 
-/// Puts each product's weights into its slot.
+/// Stores each product's weights in its slot.
 void AttentionEmitter::leaveWeights(PointEvaluator &row, Value rowBase) {
-  // Weights that are what a slot holds stay there.
+  // Weights that a slot holds already stay there.
   SmallVector<bool> isTaken(slots.size(), false);
   auto isHeld = [&](const Product &product, unsigned slot) {
     return held[slot] == product.weights.operand->value && !product.weights.converts && !sourceOf(held[slot]);
@@ -301,7 +301,7 @@ void AttentionEmitter::leaveWeights(PointEvaluator &row, Value rowBase) {
   });
 }
 
-/// From scores to weights, row by row. With a mask: whether keys from keysEnd on have no weight.
+/// Computes weights from scores, row by row. With a mask, returns whether keys from keysEnd on have no weight.
 Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value rows) {
   PointEvaluator row = tile;
   SmallVector<Value> carried;
@@ -325,7 +325,7 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
       for (const Product &product : products)
         isZero(row, factorAt(masked, product.sum, product.weights));
       if (mask->isSum) {
-        // A score that is a number, plus -inf.
+        // The masked point is a finite score plus -inf.
         OpBuilder b = row.builder();
         auto infinity = b.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true));
         Value isLow = arith::CmpFOp::create(b, row.loc(), arith::CmpFPredicate::OEQ, masked.evaluate(*mask->low), row.number(infinity));
@@ -343,7 +343,7 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
   return mask ? loop.getResult(0) : Value();
 }
 
-/// Register tiles may pass the last key: no weights there.
+/// Clears the weights past the last key, which register tiles may read.
 void AttentionEmitter::clearBehind(PointEvaluator &row, Value rowBase) {
   SmallVector<bool> done(slots.size(), false);
   for (const Product &product : products) {
@@ -359,7 +359,7 @@ void AttentionEmitter::clearBehind(PointEvaluator &row, Value rowBase) {
   }
 }
 
-/// The consumers of a product's results, `count` rows of them.
+/// Emits the consumers of a product's results, for `count` rows.
 void AttentionEmitter::finish(PointEvaluator &at, const Product &product, Value count,
                               llvm::function_ref<void(PointEvaluator &, Value)> bindRow) {
   PointEvaluator row = at;
@@ -387,7 +387,7 @@ void AttentionEmitter::takeScratch() {
     if (!product.isSumOfRows)
       rowsInMemory = std::max(rowsInMemory, tileRows + product.tile.rows);
   rowsInMemory = std::max(rowsInMemory, tileRows + scoreTile.rows);
-  // One more vector: rows that begin a power of two apart share cache sets.
+  // Rows have one more vector, because rows that are a power of two apart share cache sets.
   auto rowsOf = [&](int64_t width) {
     Matrix rows;
     rows.stride = width + lanes;
@@ -395,7 +395,7 @@ void AttentionEmitter::takeScratch() {
     return rows;
   };
   Type narrow = BFloat16Type::get(type.getContext());
-  // Whole cache lines, an odd number of them.
+  // Rows are whole cache lines, an odd number of them.
   auto narrowRowsOf = [&](int64_t width) {
     Matrix rows;
     rows.stride = (llvm::divideCeil(width, kUnitDepth) | 1) * kUnitDepth;
@@ -502,7 +502,7 @@ bool AttentionEmitter::emit() {
   return !at.broken();
 }
 
-/// All that follows the query's rows. With a mask: whether keys from keysEnd on have no weight.
+/// Computes everything that depends on the query's rows. With a mask, returns whether keys from keysEnd on have no weight.
 Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value rows) {
   for (auto [source, slot] : llvm::zip(sources, slots))
     multiplyTile(tile, rows, source, slot);
@@ -515,7 +515,7 @@ Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value 
   }
   if (!sumsRows())
     return isRight;
-  // What is added stays: not if the tile will be computed again.
+  // Values bound in the copy do not outlive it, because the tile may be computed again.
   PointEvaluator at = tile;
   if (mask) {
     OpBuilder b = at.builder();
@@ -531,8 +531,8 @@ Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value 
   return isRight;
 }
 
-/// The tile with the keys that some row reaches; if others turn out to have weights (no key is allowed, all allowed scores are as low
-/// as the mask's constant) or if 0 times a value may not be 0, with all keys.
+/// Computes the tile with the keys that some row reaches; if other keys turn out to have weights (no key is allowed, or all allowed scores are as low
+/// as the mask's constant), or if 0 times a value may not be 0, computes it with all keys.
 void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Value rows, Value reach, Value areNumbers) {
   PointEvaluator at = tile;
   Value areRows = areRowsOrdinary(at, rows);
@@ -565,10 +565,10 @@ void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Val
   at.leave();
 }
 
-/// Of the whole kernel; what lies between the products is in the part of the peak that they are taken to reach.
+/// Estimates the cycles of the whole kernel; the work between the contractions is included in kOfPeak.
 double AttentionEmitter::cyclesOfProducts() const {
-  // What products of attention are taken to reach, everything between them included, for estimates of time. Unit: part of the peak. Source:
-  // judgement, not measured alone; commit 826160f has the figures of the whole change.
+  // The share of peak that the contractions are assumed to reach, including the work between them, for estimates of time. Unit: part of the peak.
+  // Source: judgement, not measured alone; commit 826160f has the figures of the whole change.
   constexpr double kOfPeak = 0.7;
   double steps = 0;
   for (const Source &source : sources)
@@ -599,7 +599,7 @@ FailureOr<EmittedKernel> AttentionEmitter::run() {
 namespace millrace::lowering {
 
 static FailureOr<KernelModel> attentionModel(func::FuncOp fn) {
-  // Most kernels are none: no model is built to find out.
+  // Most kernels are rejected by this count, before a model is built.
   if (llvm::count_if(fn.getBody().front(), [](Operation &op) {
         auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
         return linalgOp && linalgOp.getNumReductionLoops() > 0;

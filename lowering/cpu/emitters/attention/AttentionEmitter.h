@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionEmitter.h - The emitter of attention, for its own files ---===//
+//===- AttentionEmitter.h - State of the attention emitter ----------------===//
 #pragma once
 
 #include "lowering/cpu/emitters/EmitterShell.h"
@@ -9,67 +9,67 @@
 
 namespace millrace::lowering::attention {
 
-/// Vectors of a row that are computed at a time: sums do not wait for each other. Unit: vectors. Source: judgement, not measured alone; commit
-/// d11828a has the figures of the whole change.
+/// Vectors of a row that are computed at a time, so that sums have independent dependence chains. Unit: vectors. Source: judgement, not measured
+/// alone; commit d11828a has the figures of the whole change.
 constexpr int64_t kVectorsOfStrip = 2;
 
-/// Rows of a tile in the matrix unit: two registers of 16. Unit: rows. Source: arithmetic: two by two registers of sums, two of each factor, are the
-/// eight that there are.
+/// Rows of a result block of AMX tiles: two registers of 16. Unit: rows. Source: arithmetic: two by two registers of sums and two of each operand are
+/// all eight.
 constexpr int64_t kUnitRows = 32;
-/// Columns of a tile in the matrix unit: two registers of 16. Unit: columns. Source: arithmetic, as kUnitRows.
+/// Columns of a result block of AMX tiles: two registers of 16. Unit: columns. Source: arithmetic, as kUnitRows.
 constexpr int64_t kUnitColumns = 32;
-/// Fact: terms of a sum that one instruction of the matrix unit adds: pairs of bf16 in the 16 rows of a register.
+/// Fact: terms of a sum that one AMX instruction adds: pairs of bf16 in the 16 rows of a register.
 constexpr int64_t kUnitDepth = 32;
 
-/// Rows and vectors of columns whose sums are in registers.
+/// Rows, and vectors of columns, of the sums that are in registers.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 
-/// One number instead of the scores wherever n >= limit (causal masks), or added to them, if it is -inf.
+/// A causal or similar mask: one value replaces the scores wherever n >= limit, or is added to them, if it is -inf.
 struct Mask {
-  mlir::Value chosen;           ///< the tensor of scores and that number
-  const struct Source *scores = nullptr, *other = nullptr; ///< of the gradients of weights, in a backward pass
-  mlir::SmallVector<mlir::Value, 2> conditions;            ///< booleans that are false from the limit on
-  const Operand *low = nullptr; ///< the number
+  mlir::Value chosen;           ///< the masked scores
+  const struct Source *scores = nullptr, *other = nullptr; ///< gradients of the weights, in a backward pass
+  mlir::SmallVector<mlir::Value, 2> conditions;            ///< booleans that are false for n >= limit
+  const Operand *low = nullptr; ///< the value of masked scores
   bool isSum = false;
-  LinearExpr limit; ///< of the row's indices
+  LinearExpr limit; ///< in the indices of the row
 };
 
-/// Numbers in scratch: element (i, j) is at base + i * stride + j * step.
+/// A matrix in scratch: element (i, j) is at base + i * stride + j * step.
 struct Matrix {
   mlir::Value memory;
   int64_t stride = 0, step = 1;
 };
 
-/// A product of rows and keys: the scores, or in a backward pass the gradients of their weights, too.
+/// A contraction of query rows and keys: the scores, or in a backward pass the gradients of their weights, too.
 struct Source {
   SumOfProducts sum;
   Factor query, keys;
-  int k = -1; ///< summed up
-  bool inUnit = false; ///< bf16, in the matrix unit: keys and queries are packed as it reads them
+  int k = -1; ///< the contracted index
+  bool inUnit = false; ///< computed by AMX in bf16: keys and queries are packed for it
   mlir::Value packedKeys;
-  Matrix queryRows; ///< of a tile
+  Matrix queryRows; ///< the packed query rows of a tile
 };
 
-/// A product of weights, which follow from the sources, and values.
+/// A contraction of weights, which are computed from the sources, and values.
 struct Product {
   SumOfProducts sum;
   Factor weights, values;
-  int d = -1;          ///< the values' own index
-  bool isSumOfRows = false; ///< summed over the rows: grows with each tile; else over the keys
-  bool inUnit = false;      ///< bf16 values, in the matrix unit, which reads `narrowWeights`
-  int64_t parts = 1;        ///< inUnit: of a weight, three of bf16 where it is f32, whose sum it is
+  int d = -1;          ///< the index that only the values have
+  bool isSumOfRows = false; ///< summed over the rows, adding in each tile; else over the keys
+  bool inUnit = false;      ///< computed by AMX with bf16 values and `narrowWeights`
+  int64_t parts = 1;        ///< inUnit: bf16 values whose sum is a weight: three for f32
   mlir::SmallVector<const Output *> outputs;
   RegisterTile tile;
   int64_t piece = 1;
   unsigned slot = 0;        ///< of the weights
-  mlir::Value packedValues; ///< along the keys
-  Matrix valueRows;         ///< isSumOfRows: of a tile
+  mlir::Value packedValues; ///< packed along the keys
+  Matrix valueRows;         ///< isSumOfRows: the packed value rows of a tile
   Matrix sums;              ///< of a tile, or isSumOfRows: of all keys
-  Matrix narrowWeights;     ///< inUnit: of a tile, parts side by side
-  mlir::Value wideValues;   ///< parts > 1: along the keys, for values that are no ordinary numbers; 0 times infinity is not 0
-  RegisterTile wideTile;    ///< and how these are multiplied
+  Matrix narrowWeights;     ///< inUnit: the weights of a tile, with parts next to each other
+  mlir::Value wideValues;   ///< parts > 1: packed along the keys, for values that are not finite: 0 * infinity is not 0
+  RegisterTile wideTile;    ///< the register tile of wideValues
 };
 
 inline bool haveSameWeights(const Product &a, const Product &b) {
@@ -80,7 +80,7 @@ class AttentionEmitter {
 public:
   AttentionEmitter(mlir::func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
       : kernel(kernel), model(model), target(target) {}
-  /// Whether the kernel is one that run() writes; a remark says why not.
+  /// Returns success if run() supports the kernel; a remark gives the reason otherwise.
   mlir::LogicalResult can();
   mlir::FailureOr<EmittedKernel> run();
 
@@ -95,7 +95,7 @@ private:
   mlir::LogicalResult classifySources();
   mlir::LogicalResult classifyProducts();
   mlir::LogicalResult classifyOutputs();
-  /// What follows from the sources, and from which products.
+  /// The sources and products on which a value depends.
   struct Reach {
     uint32_t sources = 0, products = 0; ///< as bits
   };
@@ -176,7 +176,7 @@ private:
   std::vector<Reach> reach; ///< of each node
   AtomSet batch = 0, rowAtoms = 0;
   mlir::SmallVector<int> batchOrder, rowOrder;
-  int n = -1; ///< of the keys
+  int n = -1; ///< index of the keys
   int lastLevel = 0;
   mlir::SmallVector<const Output *> rowOutputs;
   mlir::Type type; ///< of all sums
@@ -184,15 +184,15 @@ private:
   int64_t lanes = 1, tileRows = 1, groupRows = 1, groups = 1;
   RegisterTile scoreTile;
   mlir::func::FuncOp shell;
-  mlir::SmallVector<Matrix, 3> slots;    ///< numbers of a tile with the shape of the scores
+  mlir::SmallVector<Matrix, 3> slots;    ///< values of a tile with the shape of the scores
   mlir::SmallVector<mlir::Value, 3> held; ///< the tensor whose elements each slot holds, null if none
   std::optional<Mask> mask;
   mlir::Value keysEnd;   ///< the keys of the current tile are [0, keysEnd): all, or a multiple of `keyStep`
   int64_t keyStep = 1;
-  mlir::Value maskedIsZero; ///< i1: so far, keys from keysEnd on change nothing in the current row
-  mlir::Value areParts;   ///< i1: values are ordinary numbers, so that weights can be multiplied in parts; null where none are
+  mlir::Value maskedIsZero; ///< i1: keys from keysEnd on have changed nothing in the current row so far
+  mlir::Value areParts;   ///< i1: values are finite, so that weights may be multiplied in parts; null if no product needs it
   mlir::Value floatControl; ///< for FloatControl.h
-  mlir::Value unitFormat; ///< of the matrix unit, if it is used
+  mlir::Value unitFormat; ///< configuration of the AMX tiles, if used
   int64_t scratchBytes = 0;
 };
 

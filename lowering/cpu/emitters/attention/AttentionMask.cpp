@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionMask.cpp - Masks that leave out the last keys of a row -----===//
+//===- AttentionMask.cpp - Recognize masks that exclude the last keys of a row ===//
 #include "lowering/cpu/emitters/attention/AttentionEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace millrace::lowering::attention {
 
-/// The integers as a linear expression of the indices, if they are one.
+/// Returns the integer operand as a linear expression of the indices, if it is one.
 std::optional<LinearExpr> AttentionEmitter::linearOf(const Operand &operand) const {
   if (operand.kind == Operand::Scalar) {
     auto integer = dyn_cast<IntegerAttr>(operand.scalar);
@@ -55,7 +55,7 @@ std::optional<LinearExpr> AttentionEmitter::linearOf(const Node &node, Value val
   return left;
 }
 
-/// An expression that is at least 0 exactly where the boolean is true.
+/// Returns an expression that is at least 0 exactly where the boolean is true.
 std::optional<LinearExpr> AttentionEmitter::marginOf(const Operand &operand) const {
   if (operand.kind != Operand::Intermediate)
     return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<LinearExpr> AttentionEmitter::marginOf(const Operand &operand) con
   return left;
 }
 
-/// The operand's dependence on the index of the keys is through what a masked point has instead only.
+/// Returns true if the operand depends on the index of the keys only through values that a masked point has, too.
 bool AttentionEmitter::followsFrom(const Mask &found, const Operand &operand) const {
   if (!(model.depends(operand) & atomBit(n)))
     return true;
@@ -98,8 +98,8 @@ bool AttentionEmitter::followsFrom(const Mask &found, const Operand &operand) co
          llvm::all_of(node.captured, [&](const auto &captured) { return followsFrom(found, captured.second); });
 }
 
-/// The nodes whose elements change with those of the source (not through sums of rows), if they are linear in them: then they lie between
-/// what they are for the largest and the smallest number.
+/// Returns the nodes whose elements change with those of the source (not through sums of rows), if they are linear in them: their values then are
+/// between those for the largest and the smallest source value.
 std::optional<std::vector<bool>> AttentionEmitter::linearIn(const Source &source) const {
   std::vector<bool> changes(model.nodes.size());
   auto doesChange = [&](const Operand &operand) {
@@ -133,7 +133,7 @@ std::optional<std::vector<bool>> AttentionEmitter::linearIn(const Source &source
   return changes;
 }
 
-/// What a node without arithmetic of its own passes on.
+/// Returns the operand that a node without arithmetic forwards.
 static const Operand *passedOn(const Node &node) {
   if (!node.body)
     return &node.inputs.front();
@@ -141,7 +141,7 @@ static const Operand *passedOn(const Node &node) {
   return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
 }
 
-/// The scores themselves, perhaps reshaped.
+/// Returns true for the scores themselves, possibly reshaped.
 bool AttentionEmitter::areScores(const Operand &operand) const {
   if (operand.kind != Operand::Intermediate)
     return false;
@@ -150,7 +150,7 @@ bool AttentionEmitter::areScores(const Operand &operand) const {
   return sourceOf(operand.value) || (source && areScores(*source));
 }
 
-/// The node as condition ? first : second, all three inputs of it.
+/// Matches the node as condition ? first : second, which are all three inputs of it.
 static bool matchChoice(const Node &node, const Operand *&condition, const Operand *&first, const Operand *&second) {
   auto select = node.body ? node.body->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>() : arith::SelectOp();
   auto inputOf = [&](Value value) -> const Operand * {
@@ -165,7 +165,7 @@ static bool matchChoice(const Node &node, const Operand *&condition, const Opera
   return condition && first && second;
 }
 
-/// As a choice between scores and one number, or as scores + (a choice between 0 and one number, which is to be -inf).
+/// Matches a select between scores and one value, or scores + (a select between 0 and one value, which must be -inf).
 std::optional<Mask> AttentionEmitter::maskOf(const Node &node, const Operand *&condition) const {
   const Operand *first = nullptr, *low = nullptr;
   Mask found;
@@ -198,7 +198,7 @@ std::optional<Mask> AttentionEmitter::maskOf(const Node &node, const Operand *&c
   return std::nullopt;
 }
 
-/// Reductions and weights need nothing of masked keys but what atMaskedPoints() knows.
+/// Returns true if reductions and weights depend on masked keys only through what atMaskedPoints() evaluates.
 bool AttentionEmitter::canLeaveOut(const Mask &found) const {
   std::optional<std::vector<bool>> changes;
   if (found.other && !(changes = linearIn(*found.other)))
@@ -221,9 +221,9 @@ bool AttentionEmitter::canLeaveOut(const Mask &found) const {
   return llvm::all_of(products, [&](const Product &product) { return followsFrom(found, *product.weights.operand); });
 }
 
-/// A number instead of the scores where the index of the keys is too far behind the row's, if all else follows from that.
+/// Matches a value that replaces the scores where the index of the keys is too far after the row's, if everything else depends on that.
 void AttentionEmitter::matchMask() {
-  // Fact: no 32-bit index wraps below it.
+  // Fact: no 32-bit index below it wraps.
   constexpr int64_t kMaxIndexDistance = int64_t(1) << 30;
   for (const Node &node : model.nodes) {
     if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)) || !llvm::isPowerOf2_32(reachOf(node).sources))
@@ -239,7 +239,7 @@ void AttentionEmitter::matchMask() {
     int64_t most = std::abs(margin->offset);
     for (auto [atom, coefficient] : margin->terms)
       most += std::abs(coefficient) * model.atomSizes[atom];
-    // The same condition once more, for gradients.
+    // In gradients the same condition occurs once more.
     for (const Node &other : model.nodes) {
       if (other.reduction || other.op->getNumResults() != 1 || !getElementTypeOrSelf(other.op->getResult(0).getType()).isInteger(1))
         continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionMatch.cpp - What a kernel must be to be attention ----------===//
+//===- AttentionMatch.cpp - Recognize attention in a kernel ----------------===//
 #include "lowering/cpu/emitters/attention/AttentionEmitter.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -19,7 +19,7 @@ const Source *AttentionEmitter::sourceOf(Value tensor) const {
   return found == sources.end() ? nullptr : found;
 }
 
-/// Finds sources and products, and what follows from which.
+/// Finds sources and products, and the dependences between them.
 LogicalResult AttentionEmitter::match() {
   std::string ignored;
   reach.resize(model.nodes.size());
@@ -68,7 +68,7 @@ LogicalResult AttentionEmitter::match() {
   return success();
 }
 
-/// The indices on which the numbers depend: of repeated heads, not those along which they are repeated.
+/// Returns the indices on which the elements depend: for repeated heads, without those along which they are repeated.
 AtomSet AttentionEmitter::reads(const Operand &operand) const {
   if (operand.kind == Operand::Buffer)
     return operand.access.atoms();
@@ -87,7 +87,7 @@ AtomSet AttentionEmitter::reads(const Operand &operand) const {
 
 static int single(AtomSet atoms) { return atoms && !(atoms & (atoms - 1)) ? members(atoms).front() : -1; }
 
-/// The index of the keys: along which rows are reduced; without reductions the one that the fewest products sum over.
+/// Finds the index of the keys: the one along which rows are reduced; without reductions the one that the fewest products contract.
 LogicalResult AttentionEmitter::findKeys() {
   AtomSet reduced = 0;
   for (const Node &node : model.nodes) {
@@ -115,7 +115,7 @@ LogicalResult AttentionEmitter::findKeys() {
   return n >= 0 ? success() : fail("more than one index to sum over");
 }
 
-/// Rows, keys and the batch.
+/// Finds the indices of rows, keys and the batch.
 LogicalResult AttentionEmitter::classifySources() {
   AtomSet kept = sources[0].sum.node->kept, inKeys = 0, summed = 0;
   for (Source &source : sources) {
@@ -139,7 +139,7 @@ LogicalResult AttentionEmitter::classifySources() {
       return fail("sums over different rows");
     summed = reduced;
   }
-  // Heads that share keys are rows, too, unless sums over rows keep them apart.
+  // Heads that share keys are rows, too, unless sums over rows need them apart.
   rowAtoms = summed ? summed : kept & ~atomBit(n) & ~inKeys;
   batch = kept & ~atomBit(n) & ~rowAtoms;
   if (!rowAtoms)
@@ -198,7 +198,7 @@ LogicalResult AttentionEmitter::can() {
   return success();
 }
 
-/// The values from which all that is computed after the reductions of `level` follows: they may take the place of what is held.
+/// Returns the values on which all computation after the reductions of `level` depends: they may replace the values that are held.
 SmallVector<Value> AttentionEmitter::liveAfter(int level) const {
   llvm::SmallSetVector<Value, 4> live;
   llvm::DenseSet<Value> seen;
@@ -206,7 +206,7 @@ SmallVector<Value> AttentionEmitter::liveAfter(int level) const {
     if (!dependsOnScores(operand) || !(model.depends(operand) & atomBit(n)) || model.level(operand) >= level || !seen.insert(operand.value).second)
       return;
     const Node &node = model.nodeOf(operand);
-    // Slots hold sums' numbers; of others, what they are made of.
+    // Slots hold values of the sums' type; values of other types are recomputed from their operands.
     if (getElementTypeOrSelf(operand.value.getType()) == type || node.reduction) {
       live.insert(operand.value);
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionProducts.cpp - Packed operands and register tiles of attention -===//
+//===- AttentionProducts.cpp - Packing and register tiles of attention -----===//
 #include "lowering/cpu/emitters/attention/AttentionEmitter.h"
 #include "lowering/cpu/emitters/FloatControl.h"
 #include "lowering/cpu/emitters/rows/VectorTranspose.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace millrace::lowering::attention {
 
-/// Some buffer behind the operand has its neighbours along the atom.
+/// Returns true if some buffer on which the operand depends is contiguous along the atom.
 bool AttentionEmitter::isContiguous(const Operand &operand, int atom) const {
   if (operand.kind == Operand::Buffer)
     return operand.access.address.coefficient(atom) == 1;
@@ -40,7 +40,7 @@ RegisterTile AttentionEmitter::chooseTile(int64_t rows, int64_t columns) const {
   return tile;
 }
 
-/// A slot for each source, for each product's weights, and one more where that saves computing something twice.
+/// Chooses a slot for each source, for each product's weights, and one more where that saves recomputation.
 void AttentionEmitter::chooseSlots() {
   size_t weights = 0, most = isForward() ? 1 : sources.size() + 1, live = 0;
   for (auto [index, product] : llvm::enumerate(products))
@@ -51,15 +51,16 @@ void AttentionEmitter::chooseSlots() {
   slots.resize(std::max({sources.size(), weights, live}));
 }
 
-/// Groups of rows pack keys and values again (`packed` numbers): as many as are done first, and one where rows are summed up.
+/// Chooses groups of rows, each of which packs keys and values again (`packed` elements): the number that finishes first, and one where rows are
+/// summed.
 void AttentionEmitter::chooseGroups(int64_t rows, int64_t packed) {
-  // What packing keys and values costs each group of rows, as kPackedColumn of ContractionPlan.cpp. Unit: cycles per vector that is packed. Source:
-  // judgement, as there.
+  // The cost of packing keys and values in each group of rows, as kPackedColumn of ContractionPlan.cpp. Unit: cycles per vector that is packed.
+  // Source: judgement, as there.
   constexpr double kPackedCycles = 11;
-  // How late the last thread is, as in ContractionPlan.cpp. Unit: part of a unit. Source: judgement, as there.
+  // How much later the last thread finishes, as in ContractionPlan.cpp. Unit: part of a unit. Source: judgement, as there.
   constexpr double kLate = 0.05;
-  // A group of rows has no fewer, so that a register tile is full. Unit: rows. Source: judgement, not measured alone; commit 826160f has the figures
-  // of the whole change.
+  // A group has at least so many rows, so that a register tile is full. Unit: rows. Source: judgement, not measured alone; commit 826160f has the
+  // figures of the whole change.
   constexpr int64_t kMinRowsOfGroup = 16;
   groups = 1;
   if (sumsRows())
@@ -86,9 +87,9 @@ void AttentionEmitter::chooseBlocks() {
   chooseGroups(rows, length * widths);
   groupRows = llvm::divideCeil(rows, groups);
   groups = llvm::divideCeil(rows, groupRows);
-  // A tile of scores stays in the level 2 cache beside keys and values, if they fit there.
+  // A tile of scores stays in the level 2 cache next to keys and values, if they fit there.
   int64_t packed = length * widths * bytes;
-  // If they do not, each tile reads them from further away: as few tiles as possible, unless rows go through the tile many times.
+  // If they do not fit, each tile reads them from a farther cache: there are as few tiles as possible, unless rows are swept many times.
   bool isNear = packed <= target.l2Bytes * 5 / 8;
   int64_t left = isNear ? (target.l2Bytes - packed) * 2 / 3 : target.l2Bytes * 7 / 8 * (isForward() ? 3 : 2) / 3;
   int64_t most = std::clamp<int64_t>(left / (length * bytes * slots.size()), 12, 96);
@@ -98,7 +99,7 @@ void AttentionEmitter::chooseBlocks() {
   if (usesUnit())
     tileRows = llvm::alignTo(tileRows, kUnitRows);
   scoreTile = chooseTile(tileRows, length);
-  if (usesUnit()) // all that depends on its columns counts keys in steps of both
+  if (usesUnit()) // register tiles of vectors and AMX tiles both divide the step of keys
     scoreTile = {int64_t(llvm::divideCeil(tileRows, llvm::divideCeil(tileRows, 12))), kUnitColumns / lanes};
   for (Product &product : products) {
     product.tile = chooseTile(product.isSumOfRows ? length : tileRows, model.atomSizes[product.d]);
@@ -106,12 +107,12 @@ void AttentionEmitter::chooseBlocks() {
       product.tile = {kUnitRows, kUnitColumns / lanes};
       product.wideTile = {scoreTile.rows, product.tile.vectors};
     }
-    // Values of a piece stay in the level 1 cache while the rows of the tile pass.
+    // The values of a piece stay in the level 1 cache during all rows of the tile.
     product.piece = std::max<int64_t>(64, target.l1Bytes / 2 / (product.tile.vectors * lanes * bytes));
   }
 }
 
-/// Lanes along `atom` from `begin` on; where the last ones do not exist the index stays inside.
+/// Binds lanes along `atom` from `begin` on; the index of lanes that do not exist stays in bounds.
 void AttentionEmitter::bindLanes(PointEvaluator &at, int atom, Value begin, int64_t step) {
   int64_t size = model.atomSizes[atom];
   Value mask, count;
@@ -127,14 +128,14 @@ void AttentionEmitter::bindLanes(PointEvaluator &at, int atom, Value begin, int6
   at.setLanes(atom, mask, count);
 }
 
-/// The factor for all indices `depth` and `column` as panels [depth][vectors * lanes] one after the other.
+/// Packs the operand for all indices `depth` and `column` as consecutive panels [depth][vectors * lanes].
 void AttentionEmitter::packColumns(PointEvaluator &unit, const SumOfProducts &sum, const Factor &factor, int column, int depth, Value memory,
                                    int64_t vectors) {
   int64_t width = vectors * lanes, columns = model.atomSizes[column], steps = model.atomSizes[depth];
   bool isTransposed = !isContiguous(*factor.operand, column) && isContiguous(*factor.operand, depth);
   PointEvaluator at = unit;
   at.enter(at.block());
-  for (int atom : rowOrder) // along which heads are repeated
+  for (int atom : rowOrder) // indices along which heads are repeated
     at.bindIndex(atom, at.constant(0));
   scf::ForOp panels = openLoop(at, at.constant(0), at.constant(columns), width);
   at.enterLoop(panels);
@@ -183,7 +184,7 @@ void AttentionEmitter::packColumns(PointEvaluator &unit, const SumOfProducts &su
     at.leave();
 }
 
-/// Rows [rowBegin, rowBegin + rows) of the factor, contiguous along `atom`.
+/// Packs rows [rowBegin, rowBegin + rows) of the operand, contiguous along `atom`.
 void AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value rows, const SumOfProducts &sum, const Factor &factor, int atom,
                                 const Matrix &to) {
   PointEvaluator at = tile;
@@ -203,7 +204,7 @@ void AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value rows
   at.leave();
 }
 
-/// The values of all products over the keys.
+/// Packs the values of all products over the keys.
 void AttentionEmitter::packValues(PointEvaluator &unit) {
   for (const Product &product : products) {
     if (product.isSumOfRows)
@@ -231,7 +232,7 @@ void AttentionEmitter::packValues(PointEvaluator &unit) {
   inside.leave();
 }
 
-/// The first key that none of the rows reaches.
+/// Returns the first key that none of the rows reaches.
 Value AttentionEmitter::reachOfRows(PointEvaluator &tile, Value rowBegin, Value rows) {
   PointEvaluator at = tile;
   scf::ForOp loop = openLoop(at, at.constant(0), rows, 1, at.constant(0));
@@ -244,7 +245,7 @@ Value AttentionEmitter::reachOfRows(PointEvaluator &tile, Value rowBegin, Value 
   return loop.getResult(0);
 }
 
-/// The first `count` numbers become 0.
+/// Sets the first `count` elements to 0.
 void AttentionEmitter::clear(PointEvaluator &unit, const Matrix &numbers, int64_t count) {
   PointEvaluator at = unit;
   OpBuilder b = at.builder();
@@ -256,7 +257,7 @@ void AttentionEmitter::clear(PointEvaluator &unit, const Matrix &numbers, int64_
   at.leave();
 }
 
-/// Whether 0 times anything that is packed for all rows is 0.
+/// Returns whether 0 times every element that is packed for all rows is 0.
 Value AttentionEmitter::areUnitsOrdinary(PointEvaluator &unit) {
   Value all = unit.number(unit.builder().getBoolAttr(true));
   auto check = [&](Value memory, int64_t count) {
@@ -273,7 +274,7 @@ Value AttentionEmitter::areUnitsOrdinary(PointEvaluator &unit) {
   return all;
 }
 
-/// The same of what is packed for the rows of a tile; null if nothing needs it.
+/// Returns the same for the elements that are packed for the rows of a tile; null if nothing needs it.
 Value AttentionEmitter::areRowsOrdinary(PointEvaluator &tile, Value rows) {
   Value all;
   auto check = [&](const Matrix &matrix, int64_t width) {
@@ -290,7 +291,7 @@ Value AttentionEmitter::areRowsOrdinary(PointEvaluator &tile, Value rows) {
   return all;
 }
 
-/// Whether all numbers are so small that 0 times each is 0 and no sum of products of two of them overflows.
+/// Returns whether all elements are so small that 0 times each is 0 and no sum of products of two of them overflows.
 Value AttentionEmitter::areOrdinary(PointEvaluator &unit, const Matrix &numbers, Value rows, int64_t width) {
   PointEvaluator at = unit;
   OpBuilder b = at.builder();
@@ -316,7 +317,7 @@ Value AttentionEmitter::areOrdinary(PointEvaluator &unit, const Matrix &numbers,
     return {arith::MaximumFOp::create(inside, at.loc(), left[0], right[0])};
   });
   b = at.builder();
-  Value limit = at.number(b.getFloatAttr(type, 0x1p58)); // squares of it, up to 512 of them, are numbers of f32
+  Value limit = at.number(b.getFloatAttr(type, 0x1p58)); // a sum of 512 squares of it is finite in f32
   return arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OLT, most[0], limit);
 }
 
@@ -364,7 +365,7 @@ void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, co
   }
 }
 
-/// The products of a tile of rows and all keys.
+/// Multiplies a tile of rows with all keys.
 void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows, const Source &source, const Matrix &to) {
   int64_t width = scoreTile.vectors * lanes, depth = model.atomSizes[source.k];
   if (source.inUnit) {
@@ -385,10 +386,11 @@ void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows, const Sour
   at.leave();
 }
 
-/// The products of a tile's weights and the values.
+/// Multiplies a tile's weights with the values.
 void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows, const Product &product) {
   if (!product.inUnit) {
-    // Of weights that fall along a row (biases) some have subnormal sums and products with every value. All go through memory.
+    // With weights that decrease along a row (biases), some have subnormal sums and products with every value. The region stores all results to
+    // memory.
     bool flushes = target.avx512 && (type.isF32() || type.isF64());
     if (flushes) {
       saveFloatControl(tile, floatControl);
@@ -419,7 +421,7 @@ void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows, const Pr
   inside.leave();
 }
 
-/// The same by vectors.
+/// Does the same with vectors instead of AMX tiles.
 void AttentionEmitter::multiplyWideValues(PointEvaluator &tile, Value rows, const Product &product) {
   const RegisterTile &registers = product.inUnit ? product.wideTile : product.tile;
   Value packedValues = product.inUnit ? product.wideValues : product.packedValues;
@@ -451,7 +453,7 @@ void AttentionEmitter::multiplyWideValues(PointEvaluator &tile, Value rows, cons
   tile.leave();
 }
 
-/// What a tile's rows add to a sum over all rows, for each key: in the order of the rows.
+/// Adds the contribution of a tile's rows to a sum over all rows, for each key, in row order.
 void AttentionEmitter::multiplyRows(PointEvaluator &tile, Value rows, const Product &product) {
   const Matrix &weights = slots[product.slot];
   PointEvaluator at = tile;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionUnit.cpp - Attention's products of bf16 in the matrix unit -===//
-// Scores of bf16 queries and keys, and products of weights with bf16 values: 32 x 32 sums of f32 at a time, over 32 terms a step. What is
-// packed is filled with zeros to whole steps, whatever the sizes are. A weight of f32 is the sum of three numbers of bf16, whose products with
-// the value are exact: no more is rounded than by the vectors. Products summed over the rows (gradients) stay with the vectors.
+//===- AttentionUnit.cpp - Attention's contractions of bf16 by AMX ---------===//
+// Scores of bf16 queries and keys, and contractions of weights with bf16 values: 32 x 32 sums of f32 at a time, over 32 terms per step. Packed
+// operands are padded with zeros to whole steps, whatever the sizes are. An f32 weight is the sum of three bf16 values, whose products with the value
+// are exact: there is no more rounding than with vectors. Contractions over the rows (gradients) use vectors.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/attention/AttentionEmitter.h"
 #include "lowering/cpu/emitters/contraction/MatrixUnit.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace millrace::lowering::attention {
 
-/// The numbers of bf16 that the factor is, as f32; null if it is something else.
+/// Returns the operand of bf16 that is converted to f32 here; null if there is none.
 const Operand *AttentionEmitter::narrowOf(const Factor &factor) const {
   auto isWidened = [](Value value) {
     auto widen = value.getDefiningOp<arith::ExtFOp>();
@@ -26,7 +26,7 @@ const Operand *AttentionEmitter::narrowOf(const Factor &factor) const {
   const Operand *operand = factor.operand;
   if (operand->elementType.isBF16())
     return !factor.converts || isWidened(factor.element) ? operand : nullptr;
-  // The program widens them before.
+  // The program may convert it in separate operations.
   while (!factor.converts && operand->kind == Operand::Intermediate) {
     const Node &node = model.nodeOf(*operand);
     if (node.reduction || !node.reads.empty() || node.inputs.size() != 1)
@@ -55,13 +55,13 @@ void AttentionEmitter::chooseUnit() {
   }
 }
 
-/// The operand for all indices `depth` and `column` as panels [depth / 2][kUnitColumns][2] one after the other.
+/// Packs the operand for all indices `depth` and `column` as consecutive panels [depth / 2][kUnitColumns][2].
 void AttentionEmitter::packPairs(PointEvaluator &unit, const Operand &operand, int column, int depth, Value memory) {
   int64_t columns = model.atomSizes[column], steps = model.atomSizes[depth], padded = llvm::alignTo(steps, kUnitDepth);
   bool isTransposed = !isContiguous(operand, column) && isContiguous(operand, depth);
   PointEvaluator at = unit;
   at.enter(at.block());
-  for (int atom : rowOrder) // along which heads are repeated
+  for (int atom : rowOrder) // indices along which heads are repeated
     at.bindIndex(atom, at.constant(0));
   auto orZero = [](PointEvaluator &point, Value exists, Value value) {
     OpBuilder b = point.builder();
@@ -143,7 +143,7 @@ void AttentionEmitter::packPairs(PointEvaluator &unit, const Operand &operand, i
     at.leave();
 }
 
-/// Rows [rowBegin, rowBegin + rows) of the operand, contiguous along `atom`, with zeros to a whole step.
+/// Packs rows [rowBegin, rowBegin + rows) of the operand, contiguous along `atom`, with zeros to a whole step.
 void AttentionEmitter::packNarrowRows(PointEvaluator &tile, Value rowBegin, Value rows, const Operand &operand, int atom, const Matrix &to) {
   int64_t size = model.atomSizes[atom], padded = llvm::alignTo(size, kUnitDepth);
   PointEvaluator at = tile;
@@ -169,7 +169,7 @@ void AttentionEmitter::packNarrowRows(PointEvaluator &tile, Value rowBegin, Valu
   at.leave();
 }
 
-/// A tile's weights in parts, each what the next eight bits of the significand say; zeros behind the last key.
+/// Splits a tile's weights into parts, each with the next eight bits of the significand; stores zeros after the last key.
 void AttentionEmitter::narrowWeights(PointEvaluator &tile, Value rows, const Product &product) {
   const Matrix &from = slots[product.slot], &to = product.narrowWeights;
   int64_t length = model.atomSizes[n], padded = llvm::alignTo(length, kUnitDepth);
@@ -203,7 +203,7 @@ void AttentionEmitter::narrowWeights(PointEvaluator &tile, Value rows, const Pro
         break;
       Value first = arith::AndIOp::create(b, loc, bits, at.number(DenseElementsAttr::get(words, int32_t(0xffff0000))));
       Value rest = arith::SubFOp::create(b, loc, weight, vector::BitCastOp::create(b, loc, numbers, first));
-      // Nothing is left of infinity.
+      // The rest of infinity is NaN, which becomes zero.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, zero);
       weight = arith::SelectOp::create(b, loc, isNumber, rest, zero);
     }
@@ -212,17 +212,17 @@ void AttentionEmitter::narrowWeights(PointEvaluator &tile, Value rows, const Pro
   at.leave();
 }
 
-/// c = a * panels for all rows of a tile and columns [0, columnsEnd), over [0, depthEnd) of the `depth` that each panel has. a is the sum of
-/// `parts` that are `depth` elements apart.
+/// Computes c = a * panels for all rows of a tile and columns [0, columnsEnd), over [0, depthEnd) of the `depth` of each panel. a is the sum of
+/// `parts` matrices that are `depth` elements apart.
 void AttentionEmitter::multiplyInUnit(PointEvaluator &tile, Value rows, const Matrix &a, int64_t parts, Value panels, Value columnsEnd, Value depthEnd,
                                       int64_t depth, const Matrix &c) {
   // Fact: registers of a tile's rows.
   constexpr int64_t kTiles = kUnitRows / matrix::kRows;
   // Fact: registers of a tile's columns.
   constexpr int64_t kVectors = kUnitColumns / matrix::kRows;
-  // Fact: the first register of the left factor, behind the sums.
+  // Fact: the first register of the left operand, after the sums.
   constexpr int64_t kFirstOfA = kTiles * kVectors;
-  // Fact: the first register of the right factor.
+  // Fact: the first register of the right operand.
   constexpr int64_t kFirstOfB = kFirstOfA + kTiles;
   PointEvaluator at = tile;
   scf::ForOp columns = openLoop(at, at.constant(0), columnsEnd, kUnitColumns);

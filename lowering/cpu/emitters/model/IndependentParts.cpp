@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- IndependentParts.cpp - Pieces and results with indices of their own -===//
+//===- IndependentParts.cpp - Emit pieces and results with separate ranges -===//
 // Input:   concatenate(a: 100x300, b: 200x300) along dimension 0; or three slices of x: 1000x1200 as three results.
-// Output:  the range of a's piece followed by that of b's: each part is emitted as if it were the whole kernel, in units that take about
-//          equally long, and its loop takes what of [begin, end) is its own. So the parts need no common index to be shared by threads.
-// Pieces that share outer indices, but too few for the threads (the heads of a cache of keys that grows by one), are parts as well.
-// Leaves alone kernels with reductions, pieces that overwrite others, kernels whose results have outer indices enough in common, or too
-// little to do for more than one thread: there whole rows are written at once.
+// Output:  the range of a's piece followed by that of b's: each part is emitted as if it were the whole kernel, in units that take about the same
+//          time, and its loop covers its share of [begin, end). The parts so need no common index for threads to share them.
+// Pieces whose common outer indices are too few for the threads (the heads of a cache of keys that grows by one) are parts as well.
+// Leaves alone kernels with reductions, pieces that overwrite others, kernels whose results have enough common outer indices, or too little work for
+// more than one thread: these store whole rows at once.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 
@@ -21,13 +21,13 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Each is code of its own. Unit: parts. Source: judgement, not measured alone; commit 1c52e2a has the figures of the whole change.
+/// Each part is separate code. Unit: parts. Source: judgement, not measured alone; commit 1c52e2a has the figures of the whole change.
 constexpr size_t kMaxParts = 24;
-/// A unit of the range takes so long at least, if there are that many. Unit: nanoseconds. Source: judgement, not measured alone; commit 1c52e2a has
+/// A unit of the range takes at least so long, if there is enough work. Unit: nanoseconds. Source: judgement, not measured alone; commit 1c52e2a has
 /// the figures of the whole change.
 constexpr double kMinUnitNanoseconds = 500;
 
-/// The outputs of one part and what they need.
+/// The outputs of one part and the nodes on which they depend.
 struct Part {
   KernelModel model;
   EmittedKernel kernel;
@@ -82,10 +82,10 @@ LogicalResult PartsEmitter::split() {
       if (output.store.address.coefficient(atom) == 1)
         common &= ~atomBit(atom);
   }
-  // What takes a thread less than this is not cut. Unit: nanoseconds. Source: arithmetic: two pieces of the thread pool's shortest length.
+  // Work that takes one thread less than this is not divided. Unit: nanoseconds. Source: arithmetic: two pieces of the thread pool's shortest length.
   constexpr double kMinSharedNanoseconds = 2 * runtime::ThreadPool::leastPieceAwake / 1000;
   AtomSet shared = model.totalBytes() / target.rowBytesPerNanosecond >= kMinSharedNanoseconds ? common : AtomSet(0);
-  SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // those with the same outermost index, but for shared ones
+  SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // outputs with the same outermost index, shared ones excepted
   for (const Output &output : model.outputs) {
     int outermost = -1;
     for (int atom : members(output.store.address.atoms() & ~shared))
@@ -114,7 +114,7 @@ LogicalResult PartsEmitter::split() {
   return success();
 }
 
-/// The kernel as if it had these results only.
+/// Returns the model of the kernel with these results only.
 KernelModel PartsEmitter::modelOf(ArrayRef<const Output *> outputs) const {
   KernelModel part;
   part.atomSizes = model.atomSizes;
@@ -132,7 +132,7 @@ KernelModel PartsEmitter::modelOf(ArrayRef<const Output *> outputs) const {
     part.maxElementBits = std::max<int>(part.maxElementBits, model.bufferTypes[output->store.buffer].getIntOrFloatBitWidth());
     need(output->value);
   }
-  // Nodes are in program order: what one needs comes before it.
+  // Nodes are in program order: operands come before their users.
   for (size_t index = model.nodes.size(); index-- > 0;)
     if (needed[index]) {
       const Node &node = model.nodes[index];
@@ -160,7 +160,7 @@ KernelModel PartsEmitter::modelOf(ArrayRef<const Output *> outputs) const {
   return part;
 }
 
-/// One function whose units are those of all parts, one after the other.
+/// Creates one function whose units are those of all parts, one after the other.
 EmittedKernel PartsEmitter::join() {
   func::FuncOp shell = createShell(kernel, model);
   OpBuilder b(shell.getBody().front().getTerminator());
@@ -182,7 +182,7 @@ EmittedKernel PartsEmitter::join() {
   }
   for (Part &part : parts) {
     func::FuncOp own = part.kernel.fn;
-    // Units below the part's first and beyond its last are others'.
+    // Units before the part's first and after its last one belong to other parts.
     auto bound = [&](Value unit) -> Value {
       Value inside = arith::SubIOp::create(b, loc, arith::MaxSIOp::create(b, loc, unit, index(part.first)), index(part.first));
       Value iteration = arith::MulIOp::create(b, loc, inside, index(part.perUnit));

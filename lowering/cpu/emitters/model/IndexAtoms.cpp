@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- IndexAtoms.cpp - Tensor dimensions as products of loop indices -----===//
+//===- IndexAtoms.cpp - Factor tensor dimensions into shared loop indices --===//
 #include "lowering/cpu/emitters/model/IndexAtoms.h"
 
 using namespace mlir;
@@ -41,7 +41,7 @@ void IndexAtoms::split(int atom, int64_t innerSize) {
 }
 
 LogicalResult IndexAtoms::unify(ArrayRef<int> left, ArrayRef<int> right) {
-  // Innermost atoms first; every step may change what the remaining entries stand for.
+  // Innermost atoms come first; every step may replace atoms in the remaining entries.
   AtomList x = resolve(left), y = resolve(right);
   while (!x.empty() && !y.empty()) {
     int a = x.back(), b = y.back();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- IndexAtoms.h - Tensor dimensions as products of shared loop indices ===//
-// An atom is one loop index of the whole kernel. A tensor dimension is a list of atoms, outermost first; a dimension of
-// size 1 is the empty list. Saying that two dimensions are indexed alike (unify) may split an atom: a reshape
-// 128x1024 -> 4x32x1024 splits the atom of size 128 into one of 4 and one of 32.
+//===- IndexAtoms.h - Factor tensor dimensions into shared loop indices ----===//
+// An atom is one loop index of the whole kernel. A tensor dimension is a list of atoms, outermost first; a unit dimension is the empty list. Making
+// two dimensions have the same indices (unify) may split an atom: a reshape 128x1024 -> 4x32x1024 splits the atom of size 128 into one of 4 and one
+// of 32.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -20,13 +20,13 @@ using AtomList = mlir::SmallVector<int, 4>;
 
 class IndexAtoms {
 public:
-  /// The atoms of a new dimension.
+  /// Returns the atoms of a new dimension.
   AtomList dimension(int64_t size);
 
-  /// Makes both lists the same indices. Fails if the sizes have no common refinement.
+  /// Makes both lists denote the same indices. Fails if the sizes have no common refinement.
   mlir::LogicalResult unify(mlir::ArrayRef<int> left, mlir::ArrayRef<int> right);
 
-  /// Replaces unified and split atoms by those that stand for them now.
+  /// Replaces unified and split atoms by those that represent them now.
   AtomList resolve(mlir::ArrayRef<int> list) const;
 
   int64_t size(int atom) const { return atoms[atom].size; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelModel.cpp - Questions that emitters ask of a kernel ----------===//
+//===- KernelModel.cpp - Queries of the kernel model -----------------------===//
 #include "lowering/cpu/emitters/model/KernelModel.h"
 
 using namespace mlir;
@@ -96,7 +96,7 @@ double KernelModel::totalOperations() const {
 }
 
 double KernelModel::totalBytes() const {
-  // A large table of which few elements are gathered.
+  // `gathered` counts the elements that are gathered from a large table.
   DenseMap<int, double> gathered;
   for (const Node &node : nodes)
     for (const Read &read : node.reads)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelModelAtoms.cpp - Number the indices, make addresses ----------===//
+//===- KernelModelAtoms.cpp - Number the indices, compute addresses --------===//
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
 using namespace mlir;
@@ -76,8 +76,8 @@ bool KernelModelBuilder::hasDuplicates() const {
   return false;
 }
 
-/// Two operations that read one view of a buffer get the same indices where that is consistent: the sweeps of a row
-/// then share values. (x + transpose(x) is where it is not.)
+/// Gives two operations that read one view of a buffer the same indices where that is consistent, so that the sweeps of a row share values. (In
+/// x + transpose(x) it is not.)
 void KernelModelBuilder::shareBufferIndices() {
   if (hasDuplicates())
     return;
@@ -109,7 +109,7 @@ void KernelModelBuilder::shareBufferIndices() {
 
 LogicalResult KernelModelBuilder::finish() {
   shareBufferIndices();
-  // Number the atoms that remain.
+  // The remaining atoms are numbered.
   auto number = [&](ArrayRef<int> list) {
     for (int atom : atoms.resolve(list))
       if (dense.try_emplace(atom, model.atomSizes.size()).second)
@@ -184,7 +184,7 @@ LogicalResult KernelModelBuilder::finish() {
       return fail("a result without a value");
     model.outputs.push_back(out);
   }
-  // Buffers of indices do not make vectors shorter: they are mostly read one by one.
+  // Buffers of indices do not make the lanes shorter: they are mostly read one by one.
   DenseMap<int, int> uses, asIndex;
   model.forEachAccess([&](const Access &access, bool) { ++uses[access.buffer]; });
   for (const Node &node : model.nodes) {
@@ -213,7 +213,7 @@ LogicalResult KernelModelBuilder::finish() {
   return success();
 }
 
-/// Joins an atom with the next inner one where no address and no value tells them apart.
+/// Merges an atom with the next inner one where no address and no value distinguishes them.
 void KernelModelBuilder::coarsen() {
   SmallVector<LinearExpr *> exprs;
   SmallVector<AtomSet *> sets;
@@ -268,7 +268,7 @@ void KernelModelBuilder::coarsen() {
         changed = true;
       }
   }
-  // Close the gaps.
+  // The remaining atoms are renumbered without gaps.
   SmallVector<int> renumbered(count, -1);
   SmallVector<int64_t> sizes;
   for (int atom = 0; atom < count; ++atom)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelModelBody.cpp - What the body of an operation reads and costs ===//
+//===- KernelModelBody.cpp - Reads and cost of an operation's body ---------===//
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,7 +69,7 @@ LogicalResult KernelModelBuilder::checkBody(Block *body, RawNode &raw) {
   return success();
 }
 
-/// An element at the body's own loops is an operand like others.
+/// Adds an element at the body's own loop indices as an ordinary operand.
 LogicalResult KernelModelBuilder::addExtracted(tensor::ExtractOp extract, RawNode &raw, bool &done) {
   SmallVector<AffineExpr> exprs;
   for (Value index : extract.getIndices()) {
@@ -111,7 +111,7 @@ void KernelModelBuilder::decompose(Value index, int64_t scale, RawRead &out) {
   out.read.computed.push_back({index, scale});
 }
 
-/// What of a body is computed for each element: its cost and widest number; what only makes indices is known further out or cheap.
+/// Counts the cost of a body and its widest element; operations that only compute indices are hoisted or cheap.
 void KernelModelBuilder::countWork(Block *body, RawNode &raw, Node &node) {
   SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> indices;

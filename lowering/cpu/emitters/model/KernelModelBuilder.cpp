@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelModelBuilder.cpp - Operations, operands and results ----------===//
+//===- KernelModelBuilder.cpp - Add operations, operands and results -------===//
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,7 +64,7 @@ LogicalResult KernelModelBuilder::run() {
   return finish();
 }
 
-/// The number that a scalar of the kernel always has, null if it depends on an argument.
+/// Returns the constant value of a scalar of the kernel, null if it depends on an argument.
 TypedAttr KernelModelBuilder::constantOf(Value value) {
   Attribute attr;
   if (matchPattern(value, m_Constant(&attr)))
@@ -112,7 +112,7 @@ LogicalResult KernelModelBuilder::addOperation(Operation &op) {
         return failure();
     return success();
   }
-  // Scalars are looked at where they are used.
+  // Scalars are visited at their uses.
   if (op.getNumResults() == 1 && isa_and_nonnull<arith::ArithDialect>(op.getDialect()) &&
       !isa<ShapedType>(op.getResult(0).getType()))
     return success();
@@ -182,7 +182,7 @@ LogicalResult KernelModelBuilder::operandFor(Value value, AffineMap map, ArrayRe
     out.view = it->second;
     return success();
   }
-  // Never read: it gives loops their extents.
+  // An empty tensor is never read; it gives loops their extents.
   if (value.getDefiningOp<tensor::EmptyOp>()) {
     out.operand.kind = Operand::Scalar;
     out.operand.scalar = cast<TypedAttr>(mlir::Builder(fn.getContext()).getZeroAttr(tensor.getElementType()));
@@ -208,7 +208,7 @@ LogicalResult KernelModelBuilder::addLinalg(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || op->getNumRegions() != 1)
     return fail("operation '" + op->getName().getStringRef() + "'");
   Block *body = op.getBlock();
-  // One number everywhere.
+  // The result is a splat.
   if (op.getNumDpsInputs() == 0 && op.getNumReductionLoops() == 0 && op->getNumResults() == 1)
     if (TypedAttr attr = constantOf(body->getTerminator()->getOperand(0))) {
       scalarOf[op->getResult(0)] = attr;
@@ -219,7 +219,7 @@ LogicalResult KernelModelBuilder::addLinalg(linalg::LinalgOp op) {
   node.op = op;
   node.body = body;
   auto iterators = op.getIteratorTypesArray();
-  // No operand shows how long the loops over a window are whose every element is read at a sum of two loops.
+  // If every element of a window is read at a sum of two loops, no operand gives the extents of the loops over the window.
   if (!op.getShapesToLoopsMap())
     return fail("a loop whose length no operand has");
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -267,7 +267,7 @@ LogicalResult KernelModelBuilder::addLinalg(linalg::LinalgOp op) {
   return success();
 }
 
-/// A result is one value, or slices inserted one after the other into a value (concatenation, update); what is inserted may be a
+/// Adds a result, which is one value, or slices inserted one after the other into a value (concatenation, update); an inserted slice may be a
 /// concatenation itself.
 LogicalResult KernelModelBuilder::addOutput(Value value, int buffer) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -282,7 +282,7 @@ LogicalResult KernelModelBuilder::addOutput(Value value, int buffer) {
   return addPieces(value, out, llvm::to_vector(llvm::seq<unsigned>(0, type.getRank())), /*isWhole=*/true);
 }
 
-/// `value` is stored at the dimensions `dims` of the result, where `out` says.
+/// Adds the pieces of `value`, which is stored at the dimensions `dims` of the result as `out` says.
 LogicalResult KernelModelBuilder::addPieces(Value value, const RawOutput &out, ArrayRef<unsigned> dims, bool isWhole) {
   SmallVector<tensor::InsertSliceOp> pieces;
   Value base = value;
@@ -317,7 +317,7 @@ LogicalResult KernelModelBuilder::addPieces(Value value, const RawOutput &out, A
       int64_t size = insert.getStaticSize(d);
       piece.offsets[dim] += piece.steps[dim] * insert.getStaticOffset(d);
       piece.steps[dim] *= insert.getStaticStride(d);
-      // What is written at the same places of a dimension has the same index there.
+      // Pieces that are stored at the same positions of a dimension share its index.
       if (size != insert.getDestType().getDimSize(d)) {
         auto [known, isNew] = selections.try_emplace({int64_t(dim), piece.offsets[dim], piece.steps[dim], size});
         if (isNew)

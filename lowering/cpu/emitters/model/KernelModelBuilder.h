@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelModelBuilder.h - From linalg on tensors to the model ---------===//
+//===- KernelModelBuilder.h - Build the kernel model from linalg -----------===//
 // Input:   a function on static tensors of linalg operations, reshapes, slices and pads of arguments, constants.
 // Output:  nodes, accesses and atoms (KernelModel.h).
-// Not expressible: dynamic shapes, complex numbers, computed values read at computed indices or at two different index orders.
-// Operations are added one by one while their indices are unified (KernelModelBuilder.cpp, KernelModelViews.cpp, KernelModelBody.cpp); then
-// the indices that remain are numbered and every operand becomes an address (KernelModelAtoms.cpp).
+// Not supported: dynamic shapes, complex elements, computed values read at computed indices or in two different index orders.
+// Operations are added one by one while their indices are unified (KernelModelBuilder.cpp, KernelModelViews.cpp, KernelModelBody.cpp); then the
+// remaining indices are numbered and every operand becomes an address (KernelModelAtoms.cpp).
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -17,10 +17,10 @@
 
 namespace millrace::lowering {
 
-/// Strides of a dense tensor, in elements.
+/// Returns the strides of a dense tensor, in elements.
 mlir::SmallVector<int64_t> rowMajor(mlir::ArrayRef<int64_t> sizes);
 
-/// A buffer seen as a tensor: element (i0, i1, ...) is at offset + sum of i * stride.
+/// A buffer viewed as a tensor: element (i0, i1, ...) is at offset + sum of i * stride.
 struct KernelView {
   int buffer = -1;
   mlir::Type elementType;
@@ -35,7 +35,7 @@ struct KernelView {
   mlir::TypedAttr padding;
 };
 
-/// Builds the model of one function. Used once; `why` names the reason of a failure.
+/// Builds the model of one function. Used once; `why` is set to the reason of a failure.
 class KernelModelBuilder {
 public:
   KernelModelBuilder(mlir::func::FuncOp fn, std::string &why) : fn(fn), why(why) {}
@@ -44,12 +44,12 @@ public:
 
 private:
   struct RawOperand {
-    Operand operand; ///< final but for the access
+    Operand operand; ///< final except for the access
     int view = -1;
     mlir::AffineMap map; ///< loops -> view dimensions
   };
   struct RawRead {
-    Read read; ///< final but for the linear part of the address
+    Read read; ///< final except for the linear part of the address
     mlir::SmallVector<std::pair<unsigned, int64_t>> terms; ///< loop, stride
   };
   struct RawNode {

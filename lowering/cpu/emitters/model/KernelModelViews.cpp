@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelModelViews.cpp - Slices, pads and reshapes of buffers --------===//
+//===- KernelModelViews.cpp - Add slices, pads and reshapes of buffers -----===//
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// A slice of a buffer inserted into a tensor that holds one number is the padded buffer.
+/// Recognizes a slice of a buffer that is inserted into a splat tensor as the padded buffer.
 LogicalResult KernelModelBuilder::insertIntoFill(tensor::InsertSliceOp insert, bool &done) {
   auto source = viewOf.find(insert.getSource());
   auto fill = scalarOf.find(insert.getDest());
@@ -35,14 +35,14 @@ LogicalResult KernelModelBuilder::insertIntoFill(tensor::InsertSliceOp insert, b
   return success();
 }
 
-/// Slices, pads and reshapes of a buffer are the buffer at other addresses.
+/// Adds slices, pads and reshapes of a buffer as the buffer at other addresses.
 LogicalResult KernelModelBuilder::addView(Operation &op, bool &done) {
   if (op.getNumOperands() == 0 || op.getNumResults() != 1)
     return success();
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
     if (failed(insertIntoFill(insert, done)))
       return failure();
-    // Else a piece of an output (addOutput); as an operand it is refused.
+    // Otherwise it is a piece of an output (addOutput); as an operand it is refused.
     done = true;
     return success();
   }
@@ -60,13 +60,13 @@ LogicalResult KernelModelBuilder::addView(Operation &op, bool &done) {
     return success();
   KernelView view = views[it->second];
   if (isa<tensor::CastOp>(op)) {
-    // Same view.
+    // The view stays the same.
   } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     SmallVector<int64_t> strides;
     auto sizes = expand.getResultType().getShape();
     auto groups = expand.getReassociationIndices(); // by value: a loop over one of its elements would outlive the temporary
     for (KernelView::Pad &pad : view.pads) {
-      // A padded dimension cannot be split; it may get neighbours of size 1.
+      // A padded dimension cannot be split; unit dimensions may be added next to it.
       int padded = -1;
       for (int64_t d : groups[pad.dim])
         if (sizes[d] == view.sizes[pad.dim])
@@ -84,14 +84,14 @@ LogicalResult KernelModelBuilder::addView(Operation &op, bool &done) {
       }
       strides.append(reversed.rbegin(), reversed.rend());
     }
-    // A rank-0 source has no groups: every result dimension has size 1.
+    // A rank-0 source has no groups: every result dimension is a unit dimension.
     strides.resize(sizes.size(), 1);
     view.sizes.assign(sizes.begin(), sizes.end());
     view.strides = strides;
   } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
     SmallVector<int64_t> sizes, strides;
     if (!view.pads.empty() && collapse.getReassociationIndices().empty())
-      return success(); // no dimension is left that could be padded
+      return success(); // no dimension is left that may be padded
     for (auto [dim, group] : llvm::enumerate(collapse.getReassociationIndices()))
       for (KernelView::Pad &pad : view.pads) {
         if (!llvm::is_contained(group, pad.dim))
@@ -115,7 +115,7 @@ LogicalResult KernelModelBuilder::addView(Operation &op, bool &done) {
         if (first)
           stride = view.strides[d];
         else if (view.strides[d] != stride * size)
-          return success(); // not one stride: an operation of its own
+          return success(); // no single stride, so the reshape is an operation of its own
         first = false;
         size *= view.sizes[d];
       }

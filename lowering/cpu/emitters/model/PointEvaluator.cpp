@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PointEvaluator.cpp - Values of a kernel at one point or vector -----===//
+//===- PointEvaluator.cpp - Emit values of a kernel at one point or vector -===//
 #include "lowering/cpu/emitters/model/PointEvaluator.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 
@@ -41,7 +41,7 @@ void PointEvaluator::enter(Block *block) {
 }
 
 void PointEvaluator::enterRegion(Operation *op, Block *block) {
-  // All scopes of the block in which the operation stands insert before it from now on.
+  // All scopes of the block that contains the operation now insert before it.
   for (auto &scope : scopes)
     if (scope->block == op->getBlock())
       scope->inner = op;
@@ -72,7 +72,7 @@ void PointEvaluator::setLanes(int atom, Value newMask, Value count) {
 }
 
 int PointEvaluator::scopeFor(AtomSet need) const {
-  // An atom that is bound again further in has another index there.
+  // An atom that an inner scope binds again has another index there.
   int level = scopes.size() - 1;
   if (need & ~scopes[level]->available) {
     *faulty = true;
@@ -158,7 +158,7 @@ Value PointEvaluator::address(const Access &access) {
   Value sum;
   std::vector<std::shared_ptr<Scope>> all = scopes;
   AtomSet seen = 0;
-  // An atom bound again further in hides the outer one.
+  // A binding in an inner scope hides the outer one.
   AtomSet needed = access.address.atoms();
   for (size_t level = 0; level < all.size(); ++level) {
     Scope &scope = *all[level];
@@ -221,7 +221,7 @@ Value PointEvaluator::loadVector(Value memref, Value address, int64_t stride, Ty
       return vector::LoadOp::create(b, location, type, memref, ValueRange{address});
     return vector::MaskedLoadOp::create(b, location, type, memref, ValueRange{address}, guard, passThrough);
   }
-  // Backwards: from the last lane on, then turned around.
+  // A negative stride is loaded backwards, from the last lane, and reversed.
   if (stride < 0 && !guard && hasShuffles(type, -stride)) {
     Value first = addConstant(address, (width - 1) * stride);
     b = builder();
@@ -232,7 +232,7 @@ Value PointEvaluator::loadVector(Value memref, Value address, int64_t stride, Ty
       reversed.push_back(lane);
     return vector::ShuffleOp::create(b, location, loaded, loaded, reversed);
   }
-  // Masked loads of numbers below 32 bits are single elements.
+  // Masked loads of elements below 32 bits are single elements.
   if (stride > 1 && hasShuffles(type, stride) && (!guard || element.getIntOrFloatBitWidth() >= 32))
     return loadStrided(b, location, type, memref, address, stride, Beyond::Unknown, guard, passThrough);
   if (laneGuard) {

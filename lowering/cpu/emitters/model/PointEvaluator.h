@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PointEvaluator.h - Values of a kernel at one point or vector -------===//
-// Writes the code that computes a value of the kernel where the atoms have given indices. One atom may run along the
-// lanes of a vector. A value is computed in the outermost scope where all it depends on is known, once per scope.
+//===- PointEvaluator.h - Emit values of a kernel at one point or vector ---===//
+// Emits the code that computes a value of the kernel where the atoms have given indices. One atom may run along the lanes of a vector. A value is
+// computed in the outermost scope in which all its operands are available, once per scope.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace millrace::lowering {
 
-/// Places where code is inserted, outermost first. Scopes may share a block.
+/// Insertion points, outermost first. Scopes may share a block.
 struct Scope {
   mlir::Block *block = nullptr;
   mlir::Operation *inner = nullptr; ///< the loop being filled in this block: code goes before it
-  AtomSet available = 0;            ///< atoms known here and further out
-  AtomSet own = 0;                  ///< atoms that became known here
+  AtomSet available = 0;            ///< atoms bound here and in outer scopes
+  AtomSet own = 0;                  ///< atoms bound here
   llvm::DenseMap<int, mlir::Value> indices;
   llvm::DenseMap<mlir::Value, mlir::Value> values;  ///< tensor value -> scalar or vector
   llvm::DenseMap<mlir::Value, mlir::Value> splats;  ///< scalar -> vector
@@ -30,12 +30,12 @@ struct Scope {
   llvm::DenseMap<mlir::Attribute, mlir::Value> numbers; ///< other constants, in the outermost scope
 };
 
-/// A row of numbers in scratch memory, addressed like a buffer.
+/// A row of values in scratch memory, addressed like a buffer.
 struct ScratchRow {
   mlir::Value memref;
   LinearExpr address;
   bool alongLanes = false; ///< consecutive lanes are consecutive elements
-  mlir::Value origin;      ///< what the address is of the first element, 0 without
+  mlir::Value origin;      ///< the address of the first element; 0 if null
 };
 
 class PointEvaluator {
@@ -49,15 +49,15 @@ public:
   void leave();
   void bindIndex(int atom, mlir::Value index);
   void bindTask() { scopes.back()->available |= kInsideTask; }
-  /// Gives `value` (a tensor of the kernel) the scalar or vector `bound` in this scope and further in.
+  /// Binds `value` (a tensor of the kernel) to the scalar or vector `bound` in this scope and inner ones.
   void bind(mlir::Value value, mlir::Value bound) { scopes.back()->values[value] = bound; }
-  /// What reading `access` in this scope gives.
+  /// Binds the result of reading `access` in this scope.
   void bindLoad(const Access &access, mlir::Value loaded) { scopes.back()->loads[&access] = loaded; }
-  // Values kept in scratch: keepIn says where, storeKept stores this point's, readKept reads them from now on.
+  // Values kept in scratch: keepIn sets the place, storeKept stores the value at this point, readKept makes later evaluations read it.
   void keepIn(mlir::Value value, ScratchRow row) { keeping[value] = row; }
   void storeKept(mlir::Value value, mlir::Value computed) { storeScratch(keeping[value], computed); }
   void readKept(mlir::Value value) { scratch[value] = keeping[value]; }
-  /// Atom that runs along lanes: its bound index is that of lane 0. `count` lanes exist, all without a mask.
+  /// Sets the atom that runs along lanes: its bound index is that of lane 0. `count` lanes exist, all without a mask.
   void setLanes(int atom, mlir::Value mask = {}, mlir::Value count = {});
   int laneAtom() const { return vectorAtom; }
   mlir::Value laneMask() const { return mask; }
@@ -66,12 +66,12 @@ public:
   // Values.
   mlir::Value evaluate(const Operand &operand); ///< scalar if it is the same for all lanes
   mlir::Value evaluateVector(const Operand &operand);
-  /// The arguments of the node's body for its inputs.
+  /// Returns the arguments of the node's body for its inputs.
   mlir::SmallVector<mlir::Value> inputsOf(const Node &node);
-  /// The body with the given block arguments (scalars or vectors), in the current scope.
+  /// Clones the body with the given block arguments (scalars or vectors) in the current scope.
   mlir::SmallVector<mlir::Value> cloneBody(const Node &node, mlir::ArrayRef<mlir::Value> args);
   mlir::Value cloneOn(mlir::Operation *op, mlir::ArrayRef<mlir::Value> operands);
-  /// Values of the body that do not depend on block arguments given as null.
+  /// Evaluates a value of the body that does not depend on block arguments given as null.
   mlir::Value evaluateInBody(const Node &node, mlir::Value value, mlir::ArrayRef<mlir::Value> args);
   mlir::Value splat(mlir::Value scalar);
   mlir::Value broadcastTo(mlir::Value value, mlir::Type like);
@@ -79,21 +79,21 @@ public:
   // Memory, in the current scope.
   mlir::Value load(const Access &access);
   void store(const Access &access, mlir::Value value);
-  /// Those of all `outputs`; where they are written in turns along the lanes, whole vectors.
+  /// Stores to all `outputs`; whole vectors if the outputs are interleaved along the lanes.
   void storeAll(mlir::ArrayRef<const Output *> outputs, mlir::ArrayRef<mlir::Value> values);
   mlir::Value loadScratch(const ScratchRow &row, mlir::Type elementType);
   void storeScratch(const ScratchRow &row, mlir::Value value);
-  /// Address with all known atoms.
+  /// Returns the address with all bound atoms.
   mlir::Value address(const Access &access);
   mlir::Value linear(const LinearExpr &expr);
-  /// The terms of `which` atoms, without the offset.
+  /// Returns the terms of the atoms `which`, without the offset.
   mlir::Value terms(const LinearExpr &expr, AtomSet which);
   mlir::Value index(int atom) { return indexOf(atom); }
 
-  /// Set if something was asked for that is not known at its place (a fault of the emitter): the code is unusable.
+  /// Returns true if a value was needed where it is not available (a fault of the emitter): the generated code is unusable.
   bool broken() const { return *faulty; }
 
-  // Plumbing.
+  // Access to the insertion point.
   mlir::OpBuilder builder() const;
   mlir::Location loc() const { return location; }
   mlir::Value constant(int64_t value);

@@ -2,8 +2,7 @@
 //===- DataMovement.cpp - Emit transposes ---------------------------------===//
 // Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f is elementwise, other indices are outer loops.
 // Output:  an iteration is a block of v (several vectors) for one value of the outer indices. For each square of `lanes` u and v: vectors of x along
-//         u,
-//          transposed by shuffles, and f for each u along v.
+//          u, transposed by shuffles, and f for each u along v.
 //   direct   the rows of a square are stored at once.
 //   joined   v has a few elements and u is the next index of y (pixels of two by two): vectors of x along u for every v are interleaved. Likewise
 //            colours, where x is read as y is and other operands depend on v only. Without computation, groups of v are one vector that is loaded,
@@ -13,7 +12,6 @@
 //          The last squares of u and v overlap those before. A v shorter than a vector is masked. A u that is no multiple of a vector is read
 //          together with the next outer index, where x is contiguous along both (weights of convolutions: 9 and channels).
 // Leaves alone kernels with reductions, and kernels all of whose accesses are contiguous along one index.
-// Leaves alone kernels with reductions, or where everything is contiguous along one index.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"

@@ -2,9 +2,8 @@
 //===- RowTiles.cpp - Emit sums of wide columns ---------------------------===//
 // Input:   sum over dimension 0 of x: 2048x2048.
 // Output:  an iteration adds a chunk of the columns: some rows at a time, the whole chunk of each, with its sums in scratch. Reading each of these
-//         rows
-//          from one end of the chunk to the other is faster than reading a few vectors of every row in turn. Each column still adds its elements in
-//          row order, so the results have the same bits.
+//          rows from one end of the chunk to the other is faster than reading a few vectors of every row in turn. Each column still adds its elements
+//          in row order, so the results have the same bits.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/rows/RowEmitter.h"
 

@@ -2,8 +2,7 @@
 //===- SpreadWindow.cpp - Emit windows with base dilation ------------------===//
 // Input:   a kernel noted as reduce_window (lowering/linalg/reduction/WindowReduce.h) with a base dilation: the gradient of mean pooling.
 // Output:  an iteration is one row of the result: for each of its positions, the elements in the window, whole vectors of channels, are combined in
-//         the
-//          window's order. The holes of the dilation are neither stored nor read.
+//          the window's order. The holes of the dilation are neither stored nor read.
 // Leaves alone windows along the last dimension, window dilation together with base dilation, and few channels.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"

@@ -2,9 +2,8 @@
 //===- WindowReduce.cpp - Emit pooling along the last dimension ------------===//
 // Input:   a kernel noted as reduce_window (lowering/linalg/reduction/WindowReduce.h): images with their columns last.
 // Output:  an iteration is one row of the result, or a piece of a long one. It first combines whole rows of the argument, those that the windows of
-//         the
-//          other dimensions cover, into a padded row in scratch; then neighbours in that row. A window of h x w elements so costs h + w steps instead
-//          of h * w, all of them on contiguous vectors.
+//          the other dimensions cover, into a padded row in scratch; then neighbours in that row. A window of h x w elements so costs h + w steps
+//          instead of h * w, all of them on contiguous vectors.
 //          Sums of f32 and f64 are added in the specification's order of a window instead, row by row: where large values cancel, another order gives
 //          other digits. The rows that a window covers then are copied to scratch with their padding, or are read in place if no window reaches out
 //          of them.

@@ -2,10 +2,9 @@
 //===- WindowScatter.cpp - Emit gradients of max pooling, channels last ----===//
 // Input:   a kernel noted as select_and_scatter (lowering/linalg/reduction/WindowScatter.h) whose last dimension has no window: channels.
 // Output:  an iteration is a few vectors of channels at one position of the other dimensions without a window. First it finds for each source
-//         element,
-//          per lane, which element of its window is selected, and stores that element's index in scratch. Then for each element of the result it
-//          adds, in the order of the sources, those of the surrounding windows that have selected it: every element of the result is written once.
-//          Elements out of bounds are skipped, or replaced, by branches.
+//          element, per lane, which element of its window is selected, and stores that element's index in scratch. Then for each element of the
+//          result it adds, in the order of the sources, those of the surrounding windows that have selected it: every element of the result is
+//          written once. Elements out of bounds are skipped, or replaced, by branches.
 // Leaves alone windows along the last dimension, windows of many elements, dynamic sizes.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"

@@ -2,8 +2,7 @@
 //===- WindowScatterRows.cpp - Emit gradients of max pooling, columns last ===//
 // Input:   a kernel noted as select_and_scatter (lowering/linalg/reduction/WindowScatter.h) with a window along the last dimension.
 // Output:  an iteration is one image: the dimensions with a window at one position of the others. It fills its part of the result; then for each row
-//         of
-//          the source it copies the rows of the operand that the windows cover to scratch, finds, with neighbouring windows in the lanes, which
+//          of the source it copies the rows of the operand that the windows cover to scratch, finds, with neighbouring windows in the lanes, which
 //          element of each window is selected, and adds the sources to those one by one.
 //          Rows out of bounds are skipped (or replaced, if there is a padding value) by branches, columns out of bounds by masks, in the vectors at
 //          both ends only.
