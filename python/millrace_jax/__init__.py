@@ -32,7 +32,7 @@ def _client_options() -> dict[str, int]:
 
 
 def _without_millrace() -> str | None:
-    """Why the distribution millrace cannot be used: it is not there, or a package of that name by somebody else is. None where it can."""
+    """Why the distribution millrace cannot be used: it is not there, or another package has that name. None where it can."""
     advice = "install the wheel of millrace that came with this one (docs/guide/install.md)"
     try:
         import millrace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What ends this process is told to the others of its job. JAX's own service waits for all of them at the end: the others would wait for this one, which
+"""Tells the other processes of a job why this one ends. JAX's own service waits for all of them at the end: the others would wait for this one, which
 seems alive, until their timeout."""
 import atexit
 import contextlib
@@ -18,7 +18,7 @@ def _finish_devices() -> None:
     import jax
     import numpy
     for device in jax.local_devices():
-        with contextlib.suppress(Exception):  # of a program that failed, which is told elsewhere
+        with contextlib.suppress(Exception):  # of a program that failed, which is reported elsewhere
             (jax.device_put(numpy.float32(0), device) + 1).block_until_ready()
 
 
@@ -40,7 +40,7 @@ def _end_soon() -> None:
 
 
 def install(library: ctypes.CDLL) -> None:
-    """Has the end of this process, by an exception that nobody catches or in order, end the operations in which other processes wait for it. `library`:
+    """Has the end of this process, by an uncaught exception or in order, end the operations in which other processes wait for it. `library`:
     the plug-in."""
     end = library.millrace_end_processes
     end.argtypes, end.restype = [ctypes.c_char_p], None

@@ -214,7 +214,7 @@ class _Grid:
         return [variable.aval for variable in self.jaxpr.invars[len(self.jaxpr.invars) - count:]]
 
     def parallel(self, is_proven: bool) -> list[int]:
-        """Dimensions of the grid whose cells can run at once. `is_proven`: also those that nobody declared, while no cell reads what another
+        """Dimensions of the grid whose cells can run at once. `is_proven`: also undeclared ones, while no cell reads what another
         left in the scratch memory (Carried)."""
         found: list[int] = []
         has_scratch, in_front = not all(self.semaphores), True

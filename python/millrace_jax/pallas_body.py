@@ -68,7 +68,7 @@ class Ref:
 
 
 def unset(shape: Sequence[int], dtype: Any) -> Any:
-    """An array for memory that nobody has written; semaphores start at 0."""
+    """An array for uninitialized memory; semaphores start at 0."""
     if is_semaphore(dtype):
         return jnp.zeros(shape, jnp.int32)
     return primitives.uninitialized_value(tuple(shape), dtype)
@@ -342,7 +342,7 @@ def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None
 
 
 def _is_inside(indexer: indexing.NDIndexer) -> bool:
-    """Whether all that is read lies in the array, as far as one knows now."""
+    """Whether all reads are in bounds, as far as is known here."""
     return all(isinstance(index, indexing.Slice) and isinstance(index.start, int) and
                index.start + index.size * index.stride <= size for index, size in zip(indexer.indices, indexer.shape, strict=True))
 
@@ -380,7 +380,7 @@ def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _start_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
-    """A copy is done when it starts: what it brings may not be read before the wait, so that nobody can tell."""
+    """A copy is done when it starts: what it brings may not be read before the wait, so that the difference is not visible."""
     (source, from_where), (destination, to_where), _, _, device = _copy_parts(equation, values)
     if device is not None:
         raise body.refuse(equation, "a copy to another device's memory (make_async_remote_copy) has no meaning on CPUs: use jax.lax's "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Names of torch_xla._XLAC that few programs use: functions of XLA's operations, optimizer steps, collectives of lists, sizes from
-tensors. Added when somebody asks for a name that is not there: an import pays nothing for them."""
+tensors. Added at the first request for a name that does not exist: an import pays nothing for them."""
 import json
 import re
 

@@ -85,7 +85,7 @@ def install(xlac):
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
     torch._register_device_module("xla", module)
 
-    # torch.manual_seed knows a fixed list of devices: ours is told by a wrapper around it.
+    # torch.manual_seed knows a fixed list of devices: a wrapper around it seeds ours.
     original = torch.manual_seed
 
     def seed_all(seed):

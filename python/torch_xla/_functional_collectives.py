@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch's functional collectives (torch.ops._c10d_functional) on tensors of the device. For the group "default" or "", which
-PyTorch/XLA takes for everybody, or before torch.distributed is initialized, they are among all replicas of the world."""
+PyTorch/XLA takes for all replicas, or before torch.distributed is initialized, they are among all replicas of the world."""
 import torch
 import torch.distributed as dist
 

@@ -19,7 +19,7 @@ known_values = None
 
 
 def _numbers(value):
-    """A scale or a zero point as a list; None if nobody knows it yet."""
+    """A scale or a zero point as a list; None if it is not known yet."""
     if not isinstance(value, torch.Tensor):
         return [value]
     if value.device.type == "xla":

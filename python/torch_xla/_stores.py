@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stores of torch.distributed through which the processes of a job find each other, asked in a way that waits for nobody for ever.
+"""The stores of torch.distributed through which the processes of a job find each other, with reads that never wait without a limit.
 
 A TCPStore has no timeout where its server is stopped, or where another program listens at its port, and holds up signals while it waits. So each question
 is asked by a thread of its own."""
@@ -148,7 +148,7 @@ class TextStore:
         while (value := self.try_get(key)) is None:
             waited = time.monotonic() - begin
             if waited >= seconds:
-                raise TimeoutError(f"nobody has left {key}")
+                raise TimeoutError(f"no process has set {key}")
             if waited >= _TOLD_SECONDS and not is_told:
                 is_told = True
                 process = re.fullmatch(_PROCESS_KEY, key)
@@ -178,7 +178,7 @@ class TextStore:
 
 
 def _await_listener(host: str, port: int, keeper: Keeper, seconds: float) -> None:
-    """Waits until somebody listens; RuntimeError after so many seconds. Unlike a TCPStore it obeys signals, and the seconds."""
+    """Waits until a server listens; RuntimeError after so many seconds. Unlike a TCPStore it obeys signals, and the seconds."""
     begin, pause, is_told = time.monotonic(), 0.01, False
     while True:
         waited = time.monotonic() - begin

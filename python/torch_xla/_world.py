@@ -3,7 +3,7 @@
 
 Whoever starts the processes says both in the environment: torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), xmp.spawn
 (PJRT_LOCAL_PROCESS_RANK, PJRT_LOCAL_PROCESS_COUNT, MILLRACE_STORE), mpirun or srun. They connect at the first collective: a process that only computes by
-itself waits for nobody."""
+itself does not wait for others."""
 import atexit
 import contextlib
 import hashlib

@@ -91,7 +91,7 @@ def test_the_keeper_is_stopped_or_killed(keeper):
     store = _stores.TextStore(*_stores.over_tcp("localhost", port, 1, 3, False, 5))
     store.put("key", "value")
     assert store.get("key", 1) == "value" and store.try_get("other") is None
-    assert said_by(lambda: store.get("other", 0.1))[0] == "nobody has left other"
+    assert said_by(lambda: store.get("other", 0.1))[0] == "no process has set other"
     store.put("first", "1")
     os.kill(pid, signal.SIGSTOP)
     text, seconds = said_by(lambda: store.get("first", 30))

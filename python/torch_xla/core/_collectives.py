@@ -328,7 +328,7 @@ def collective_broadcast(tensors: Iterable[torch.Tensor], root_ordinal: int = 0,
 
 def _check_pair(what):
     if _world.size() == 1:
-        raise NotImplementedError(f"xm.{what}: the world has one replica, nobody {'receives' if what == 'send' else 'sends'}")
+        raise NotImplementedError(f"xm.{what}: the world has one replica, so no other replica {'receives' if what == 'send' else 'sends'}")
     if _replicas.current():
         raise NotImplementedError(f"xm.{what}: replicas that are threads of one process have no channels; use xm.collective_permute")
     if _world.size() > 2:

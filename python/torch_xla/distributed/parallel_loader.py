@@ -164,7 +164,7 @@ class ParallelLoader:
         return item
 
     def close(self):
-        """Ends the threads; batches that nobody took are lost."""
+        """Ends the threads; batches that were not taken are lost."""
         self._done = True
         for dqueue in self._queues.values():
             dqueue.queue.close()

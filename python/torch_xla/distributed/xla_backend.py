@@ -70,7 +70,7 @@ def _names_xla(backend) -> bool:
 
 def _check_arguments(initialize):
     """init_process_group(), which takes device_id= of a device of this side (PyTorch knows only the accelerators that it was built for), and compares
-    rank= and world_size= with the environment before anybody waits for a process that does not exist."""
+    rank= and world_size= with the environment before a process waits for one that does not exist."""
     signature = inspect.signature(initialize)
 
     @functools.wraps(initialize)
@@ -119,7 +119,7 @@ dist.register_rendezvous_handler("pjrt", _rendezvous)  # its name in PyTorch/XLA
 
 
 class _Done(dist._Work):
-    """Work that was recorded: the device does it in order, nobody has to wait."""
+    """Work that was recorded: the device runs it in order, so that no wait is needed."""
 
     def __init__(self, result):
         super().__init__()
@@ -173,7 +173,7 @@ class ProcessGroupXla(dist.ProcessGroup):
             raise RuntimeError(f"ProcessGroupXla is for a world of one process, but got {size}: torch.distributed.init_process_group() makes groups of more")
         super().__init__(rank, size)
         self._prefix_store, self._timeout = prefix_store, timeout
-        self._mesh = None  # the groups of the world of which this is one; None: everybody
+        self._mesh = None  # the groups of the world of which this is one; None: all ranks
 
     def _records(self):
         return self.size() > 1 or programs.wanted()
@@ -218,7 +218,7 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _Done(tensors)
 
     def barrier(self, opts=None):
-        """Waits for everybody: for nobody."""
+        """Returns at once: recorded work runs in order on every rank."""
         return _Done([])
 
     def monitored_barrier(self, *args, **kwargs):
@@ -300,7 +300,7 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _Done(output_tensor_list)
 
     def alltoall_base(self, output, input=None, output_split_sizes=(), input_split_sizes=(), opts=None):
-        """Pieces of one tensor to and from everybody."""
+        """Exchanges pieces of one tensor with all ranks."""
         _asked("alltoall_base", input)
         return self._flat(output, input)
 

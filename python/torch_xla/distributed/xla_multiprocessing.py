@@ -56,7 +56,7 @@ def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
 
 
 class _Folder:
-    """Of a job. Who reads the store there can reach the processes: nobody but the user gets in. It is locked as long as this process lives: those of
+    """Of a job. Who reads the store there can reach the processes: only the user has access. It is locked as long as this process lives: those of
     processes that were killed are removed by the next ones."""
     _PREFIX = "millrace-job-"
 

@@ -14,7 +14,7 @@ _JAX_DTYPES = {torch.float32: "float32", torch.float64: "float64", torch.float16
 
 
 def jax_import_guard() -> None:
-    """PyTorch/XLA keeps JAX from taking the TPU; a CPU is nobody's alone."""
+    """PyTorch/XLA keeps JAX from taking the TPU; a CPU can be shared."""
 
 
 def requires_jax(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 def call_when_ready(tensor, callback):
-    """Calls callback() on a thread when the value of `tensor` is computed. Starts its computation if nobody has. The program does not
+    """Calls callback() on a thread when the value of `tensor` is computed. Starts its computation if it is pending. The program does not
     end before: the thread is no daemon, because a daemon in the middle of an operator would end the process with an abort."""
     ready = _XLAC._ready(tensor)
 
@@ -22,7 +22,7 @@ def call_when_ready(tensor, callback):
 
 def on_ready_callback(tensor, callback):
     """Calls callback(tensor) on a thread when the value of `tensor` is computed; callback() if it takes no argument. Starts its
-    computation if nobody has."""
+    computation if it is pending."""
     try:
         given = [tensor] if inspect.signature(callback).parameters else []
     except ValueError:  # of a builtin

@@ -17,8 +17,8 @@ class DevicePlugin:
     """What a plug-in says about its device; the defaults describe one device and one process."""
 
     def library_path(self):
-        """Where the PJRT library lies."""
-        raise NotImplementedError("a plug-in says where its library lies: library_path()")
+        """Returns the path of the PJRT library."""
+        raise NotImplementedError("a plug-in has to implement library_path(), which returns the path of its library")
 
     def host_index(self):
         """Index of this host among all."""
@@ -47,7 +47,7 @@ class DevicePlugin:
 def use_dynamic_plugins():
     """From now on using_dynamic_plugins(); RuntimeError once a device was used."""
     if _XLAC._xla_runtime_is_initialized() and not using_dynamic_plugins():
-        raise RuntimeError("plug-ins cannot be turned on any more: a device was used already")
+        raise RuntimeError("plug-ins cannot be enabled any more: a device was used already")
     os.environ[xenv.PJRT_DYNAMIC_PLUGINS] = "1"
 
 

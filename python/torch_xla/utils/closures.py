@@ -22,7 +22,7 @@ class AsyncClosureHandler(ClosureHandler):
     """Runs closures in the background. What one of them raises is raised by the next call of run().
 
     The program does not end before they have run: the thread is no daemon, and goes on until the queue is empty. What a closure raises
-    when nobody calls run() any more is reported as the error of a thread."""
+    when run() is not called any more is reported as the error of a thread."""
 
     _IDLE_SECONDS = 3  # the thread ends after that long without a closure
     _POLL_SECONDS = 0.05  # how late an idle thread sees that the program ends

@@ -5,7 +5,7 @@ import threading
 
 
 class QueueBase:
-    """Holds up to `maxsize` items. close_write(): no more items will come; close(): nobody will take any more."""
+    """Holds up to `maxsize` items. close_write(): no more items will come; close(): no more items will be taken."""
 
     def __init__(self, maxsize=1024):
         self._maxsize = maxsize
@@ -18,7 +18,7 @@ class QueueBase:
         return self._maxsize
 
     def close(self):
-        """Wakes everybody up: get() returns None, put() gives the item up."""
+        """Wakes all waiting threads: get() returns None, put() gives the item up."""
         with self._lock:
             self._closed = True
             self._changed.notify_all()

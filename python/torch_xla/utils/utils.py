@@ -282,7 +282,7 @@ class TimedScope:
 
 
 def get_free_tcp_ports(n: int = 1) -> list[int]:
-    """Returns `n` different ports on which nobody listens at the moment."""
+    """Returns `n` different ports on which no server listens at the moment."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) for _ in range(n)]
         for one in sockets:

@@ -202,7 +202,7 @@ class Order:
 
     def ahead_of(self, unit: "Unit") -> tuple["Unit | None", list[torch.Tensor]]:
         """Where the backward pass has gathered `unit`: the one that it is going to want next, and what its gather waits for: what `unit`'s was wanted
-        with. None if nobody knows."""
+        with. None if that is unknown."""
         places = [place for place, one in enumerate(self._forward) if one is unit]
         if not places or not self._before:
             return None, []

@@ -67,7 +67,7 @@ def mark(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Te
     _XLAC._count("VirtualDeviceUsage")
     plain = unwrap_sharded_tensor(t)
     if any(stride == 0 and size > 1 for stride, size in zip(plain.stride(), plain.shape)):
-        t.data = plain.detach().clone()  # an expanded one, which nobody can write to, gets memory of its own
+        t.data = plain.detach().clone()  # an expanded tensor, which cannot be written to, gets its own memory
         plain = unwrap_sharded_tensor(t)
     _XLAC._xla_mark_sharding(plain, sharding)
     return t

@@ -180,7 +180,7 @@ class XLAShardedTensor(DTensor):
 
     @property
     def _spec(self):
-        """What DTensor knows of its tensors; found once for a sharding. ValueError for a tensor that nobody has put on a mesh."""
+        """What DTensor knows of its tensors; found once for a sharding. ValueError for a tensor that is on no mesh."""
         on, text = self.__dict__.get("_on"), self.sharding_spec
         if on is not None and not text and "_noted" not in self.__dict__:
             raise error("placements", "a tensor that has been split", "a value that is still to be computed, without a sharding", ValueError)
@@ -250,7 +250,7 @@ class XLAShardedTensor(DTensor):
 
     @property
     def device_mesh(self):
-        """The mesh of the placements as a DeviceMesh; None of a tensor that nobody has put on one."""
+        """The mesh of the placements as a DeviceMesh; None for a tensor that is on no mesh."""
         if "_on" in self.__dict__:
             return self._on
         return self._spec.mesh if mesh_of(self) is not None else None

@@ -73,7 +73,7 @@ def flatten_state_dict(state_dict):
 
 
 def set_element(root_dict, path, value):
-    """Puts the value at the end of a path whose containers exist; a tuple on the way is replaced."""
+    """Puts the value at the end of a path whose containers exist; a tuple in the path is replaced."""
     if len(path) == 1:
         root_dict[path[0]] = value
         return

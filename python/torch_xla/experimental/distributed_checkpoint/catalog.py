@@ -24,7 +24,7 @@ _PICKLED_FILE = ".manager_metadata"  # of PyTorch/XLA, and of Millrace once
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """One that is complete: the time (UTC) since which it is, its folder, and what is in its files (None: nobody wrote that down)."""
+    """One that is complete: the time (UTC) since which it is, its folder, and what is in its files (None: not recorded)."""
     step: int
     time: datetime.datetime
     folder: str

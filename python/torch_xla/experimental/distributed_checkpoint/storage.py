@@ -18,7 +18,7 @@ class LocalFiles(RecordedFiles, FileSystem):
     is_local = True
 
     def names(self, folder: str) -> list[str]:
-        """What lies in it."""
+        """Returns the names of the files in it."""
         return os.listdir(folder)
 
     def size(self, path: str) -> int:

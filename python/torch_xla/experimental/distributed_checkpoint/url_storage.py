@@ -9,7 +9,7 @@ class UrlFiles(RecordedFiles, FileSystem):
     """What fsspec can write to. Whether a folder is renamed at once or file by file, and when a file is durable, is up to the file system."""
 
     def names(self, folder: str) -> list[str]:
-        """What lies in it."""
+        """Returns the names of the files in it."""
         self.fs.invalidate_cache()
         return [each.rstrip("/").rpartition("/")[2] for each in self.fs.ls(folder, detail=False)]
 
