@@ -26,7 +26,7 @@ struct PipelineOptions {
   bool leaveProducts = false;
   /// As in sdy-insert-explicit-reshards.
   bool markPartial = false, avoidCalls = false;
-  /// What propagation wrote down about itself goes.
+  /// Debug information of propagation is dropped.
   bool dropDebugInfo = false;
   /// Inputs and outputs keep only axes that divide them.
   bool evenInputsAndOutputs = true;

@@ -46,7 +46,7 @@ void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false, const Appl
   // The user's program, tidied; what follows is for propagation only.
   dump.add(pm, "before_propagation");
   pm.addPass(createAddDataFlowEdgesPass());
-  // After edges: a value that an edge stands for is the edge's to shard.
+  // This comes after edges, because an edge shards the value that it represents.
   pm.addPass(createApplyShardingConstraintsPass(constraints));
   // After constraints: members of a group may have got different shardings.
   pm.addPass(createShardingGroupImportPass());

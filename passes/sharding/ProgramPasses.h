@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProgramPasses.h - What prepares or tidies programs around propagation ===//
+//===- ProgramPasses.h - Passes before and after propagation --------------===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -5,8 +5,8 @@
 //
 // Input:   %2 = reduce_scatter(%0) : 8x3 -> 4x3 ; %3 = reduce_scatter(%1) : 2x5 -> 1x5
 // Output:  %c = concatenate of reshapes to 2x12 and 2x5, dim = 1 ; %s = reduce_scatter(%c) : 2x17 -> 1x17 ; %2, %3 = reshapes of slices of %s
-// Leaves alone collectives of which one needs the other, other groups or computations, messages that are large enough, and what effects
-// stand between.
+// Leaves alone collectives that depend on each other, other groups or computations, messages that are large enough, and collectives with side effects
+// between them.
 #include "passes/spmd/Communication.h"
 #include "passes/spmd/Passes.h"
 
@@ -87,7 +87,7 @@ int64_t bytesOfAll(TypeRange types) {
   return bytes;
 }
 
-/// What the message's size is counted in: the larger one of what goes in and what comes out.
+/// Returns the size of the message: the larger one of operands and results, in bytes.
 int64_t bytesOfMessage(Operation *op) { return std::max(bytesOfAll(op->getOperandTypes()), bytesOfAll(op->getResultTypes())); }
 
 /// Devices of each group; 0 if groups are not all of one size, or not written out.
@@ -97,7 +97,7 @@ int64_t sizeOfGroups(Operation *op) {
   return type && type.getRank() == 2 && !llvm::is_contained(groups.getValues<int64_t>(), -1) ? type.getDimSize(1) : 0;
 }
 
-/// Can: parts lie one behind the other, so that rows of parts are a reshape.
+/// Legality: shards are contiguous one after the other, so that a reshape turns them into rows.
 bool isRowsOfParts(ReduceScatterOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getOperand().getType());
   return type && type.hasStaticShape() && sizeOfGroups(op) > 0 &&
@@ -131,7 +131,7 @@ bool fitTogether(Operation *a, Operation *b) {
   return sameComputation(a, b);
 }
 
-/// What must not change places with its like.
+/// Returns true for operations whose relative order must not change.
 bool hasEffects(Operation &op) {
   return op
       .walk([](Operation *each) {
@@ -156,9 +156,9 @@ SmallVector<Operation *> needed(Operation &op) {
   return found;
 }
 
-/// Moves in front of each operation what it needs that stands behind it, and nothing else. A topological sort alone, which takes what can be computed
-/// in the order of the block, brings everything that waits for arguments only to the front of what waits for a combined message: gathers of
-/// weights, too, that the end of the program needs.
+/// Moves each operation's operands that are defined after it in front of it, and nothing else. A topological sort alone would also move every
+/// operation that depends on arguments only in front of those that wait for a combined message: gathers of weights, too, that the end of the program
+/// needs.
 void sortKeepingPlaces(Block &block) {
   SmallVector<Operation *> order, open;
   llvm::DenseSet<Operation *> placed;
@@ -211,7 +211,7 @@ void combineOperands(ArrayRef<Operation *> members) {
   }
 }
 
-/// reduce_scatter has one operand: a row per device of everybody's parts, one behind the other.
+/// Combines the operands of reduce_scatter: one row per device with the shards of all members.
 void combineRows(ArrayRef<Operation *> members) {
   auto last = cast<ReduceScatterOp>(members.back());
   OpBuilder builder(last);

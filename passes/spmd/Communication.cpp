@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Communication.cpp - What the collectives of a program cost ---------===//
+//===- Communication.cpp - Cost of a program's collectives ----------------===//
 #include "passes/spmd/Communication.h"
 
 #include "dialects/stablehlo/Ops.h"

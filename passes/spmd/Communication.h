@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Communication.h - What the collectives of a program cost -----------===//
+//===- Communication.h - Cost of a program's collectives ------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::spmd {
 
-/// What one device does for a collective.
+/// The cost of a collective for one device.
 struct Cost {
   int64_t devices = 1;  ///< of its group
   int64_t received = 0; ///< bytes that arrive, if every byte takes the shortest way

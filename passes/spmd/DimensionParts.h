@@ -20,7 +20,7 @@ bool isSilent(mlir::Operation *op);
 /// The same elements in the shape of these parts; without a new operation, or with an equal one, where that is as good.
 mlir::Value inParts(mlir::OpBuilder &builder, mlir::Value value, const DimensionParts &parts);
 
-/// Whether the operation can be written with the factor's dimensions in parts.
+/// Returns true if the operation can be rewritten with the factor's dimensions divided.
 bool canBeInParts(mlir::Operation *op, const sharding::Rule &rule, int factor);
 
 /// The operation, in front of it, with operands and results whose dimensions are in parts. `parts`: of every factor of the rule, empty for

@@ -51,7 +51,7 @@ void writeTensor(StringRef head, ArrayRef<StringRef> why, raw_ostream &os) {
   os << "</td><td class=\"where\">" << escaped(places) << "</td></tr>\n";
 }
 
-/// What is split is shown at once, the rest on a click.
+/// Writes a section; sharded tensors are visible at once, the others after a click.
 void writeSection(StringRef section, raw_ostream &os) {
   SmallVector<StringRef> lines;
   section.split(lines, '\n', -1, false);

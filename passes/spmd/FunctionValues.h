@@ -9,7 +9,7 @@
 
 namespace millrace::spmd {
 
-/// What a function consisted of before anything changed.
+/// The values of a function before it is changed.
 struct FunctionValues {
   explicit FunctionValues(mlir::func::FuncOp function);
   llvm::SmallVector<mlir::Operation *> ops; ///< those of regions before their owners

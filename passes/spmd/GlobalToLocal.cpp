@@ -171,7 +171,7 @@ namespace {
 struct ConvertGlobalToLocal : impl::ConvertGlobalToLocalPassBase<ConvertGlobalToLocal> {
   using Base::Base;
   void runOnOperation() override {
-    // What one device computes, all have to get.
+    // Results that one device computes are sent to all.
     OpPassManager singles(ModuleOp::getOperationName());
     ResolveSingleDeviceShardingPassOptions counts;
     counts.replicaCount = replicaCount;

@@ -33,7 +33,7 @@ public:
   mlir::LogicalResult run(mlir::func::FuncOp function);
 
 private:
-  /// What a value was before types changed.
+  /// The original type and sharding of a value.
   struct Info {
     mlir::RankedTensorType type; ///< null for other types
     sdy::TensorShardingAttr sharding;

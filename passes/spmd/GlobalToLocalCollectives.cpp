@@ -80,7 +80,7 @@ Value GlobalToLocal::allGather(Location loc, Value value, int64_t dim, AxisRefs 
 }
 
 namespace {
-/// What several dimensions are cut into, by the axes of all of them.
+/// The shards into which several dimensions are divided by the axes of all of them.
 struct Cuts {
   SmallVector<int64_t> dims, counts;
   SmallVector<sdy::AxisRefAttr> axes;
@@ -125,7 +125,7 @@ static Value partsFirst(OpBuilder &builder, Location loc, Value value, const Cut
   return reshape(builder, loc, transpose(builder, loc, reshape(builder, loc, value, shape), order), local);
 }
 
-/// The way back: parts that stand in front go before the dimensions `places[i]`, which grow.
+/// The inverse: moves the leading dimensions of shards in front of the dimensions `places[i]` and merges them.
 static Value partsInPlace(OpBuilder &builder, Location loc, Value value, const Cuts &cuts, ArrayRef<int64_t> places) {
   SmallVector<int64_t> shape(cuts.counts), order, merged;
   ArrayRef<int64_t> rest = cast<RankedTensorType>(value.getType()).getShape().drop_front();

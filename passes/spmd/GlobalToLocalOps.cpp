@@ -125,7 +125,7 @@ LogicalResult GlobalToLocal::convertSlice(SliceOp op) {
   return success();
 }
 
-/// Element g comes to stand at low + g * (interior + 1); each device moves its own to where its part of the result has them.
+/// Element g is at low + g * (interior + 1) of the result; each device sends its elements to the devices that hold these positions.
 LogicalResult GlobalToLocal::convertPad(PadOp op) {
   const Info &from = opInfos[op].operands[0], &to = opInfos[op].results[0];
   SmallVector<int64_t> low(op.getEdgePaddingLow()), high(op.getEdgePaddingHigh());

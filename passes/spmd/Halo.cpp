@@ -2,7 +2,7 @@
 //===- Halo.cpp - Elements that neighbours hold ---------------------------===//
 // Input:   tiles of 3 of a dimension of 6; device 0 wants elements [-1, 4), device 1 wants [2, 7)
 // Output:  %left = collective_permute(last element) 0 -> 1 ; %right = collective_permute(first element) 1 -> 0
-//          concatenate %left, tile, %right, then what lies outside of the dimension replaced
+//          concatenate %left, tile, %right, then replace elements that are out of bounds
 #include "passes/spmd/Reshard.h"
 #include "passes/spmd/WindowPlan.h"
 
@@ -109,11 +109,11 @@ Value Resharder::windowOf(OpBuilder &builder, Location loc, Value buffer, size_t
   return sliceAt(builder, loc, buffer, dim, offsets, width);
 }
 
-/// What other devices have of the windows, as the plan says, over what the own tile has of them.
+/// Receives the windows' elements that other devices hold, as the plan says, and combines them with those of the own tile.
 Value Resharder::transfer(OpBuilder &builder, Location loc, const Shard &shard, size_t dim, ArrayRef<Transfer> transfers,
                           ArrayRef<int64_t> starts, int64_t width, Value fill) {
   int64_t size = shard.shape[dim], tile = tileSize(size, shard.placement[dim]);
-  // What arrives may reach further than the window, and goes beside it where nothing arrives.
+  // Received elements may reach further than the window; they are placed next to it where none are received.
   int64_t left = 0, right = 0;
   for (const Transfer &each : transfers)
     for (int64_t place : each.places) {

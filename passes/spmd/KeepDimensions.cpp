@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- KeepDimensions.cpp - Reshapes that hide what is split --------------===//
 // Input:   %1 = reshape %0 : 2x8x4 -> 16x4 ; %2 = dot_general %1, %w, contracting [1] x [0] ; %3 = reshape %2 : 16x6 -> 2x8x6
-// Output:  dot_general %0, %w, contracting [2] x [0]    if somebody may cut the 8, of %0 or of %3
-// Leaves alone what was merged from dimensions of which only the first may be cut, and operations that have shardings of their own.
+// Output:  dot_general %0, %w, contracting [2] x [0]    if the dimension of 8 may be sharded, in %0 or in %3
+// Leaves alone merged dimensions of which only the first one may be sharded, and operations with a sharding of their own.
 #include "passes/spmd/KeepDimensions.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -34,7 +34,7 @@ void mergeReshapes(ModuleOp module) {
   }
 }
 
-/// What nobody reads any more would be gathered all the same.
+/// Erases unused values, which would be gathered all the same.
 void eraseUnread(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
@@ -149,7 +149,7 @@ private:
                              [&](int64_t dim, int64_t begin) { return cuts.mayBeCut(op.getOperand(), dim) || isCutLater(op, begin); });
     if (!parts)
       return;
-    // What else the reshape does comes before.
+    // The other changes of the reshape come before.
     RankedTensorType from = typeOf(op.getOperand()), type = from.clone(shapeOfParts(*parts));
     if (type != from) {
       OpBuilder builder(op);
@@ -160,7 +160,7 @@ private:
     hidden[op.getResult()] = *parts;
   }
 
-  /// Behind the reshape somebody takes its result apart where `begin` is, and may cut that.
+  /// Returns true if a user of the reshape divides its result again at `begin`, and may shard that dimension.
   bool isCutLater(ReshapeOp op, int64_t begin) {
     int64_t end = 1;
     for (auto [dim, size] : llvm::enumerate(sharding::shapeOf(op.getResult()))) {
@@ -178,7 +178,7 @@ private:
     dead.insert(op);
   }
 
-  /// The results of `made`, which stand for those of `op`, in the shapes of these; what that hides is remembered.
+  /// Replaces the results of `op` by those of `made`, reshaped to the original types; records the reshapes.
   void replaceByMerged(Operation *op, Operation *made, ArrayRef<std::optional<DimensionParts>> parts) {
     OpBuilder builder(op);
     SmallVector<Value> values;

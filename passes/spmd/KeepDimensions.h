@@ -6,8 +6,9 @@
 
 namespace millrace::spmd {
 
-/// A dimension that two were merged into can be split along the first one of them only. PyTorch merges on its way to every product of
-/// batches (`bmm`) and flattens for views; both are written without here, before shardings propagate. What has a sharding of its own stays.
+/// A dimension into which two were merged can be sharded along the first one of them only. PyTorch merges dimensions for every batched matrix product
+/// (`bmm`) and flattens for views; this rewrites both without the merge, before shardings propagate. Operations with a sharding of their own are
+/// kept.
 void keepDimensions(mlir::ModuleOp module);
 
 } // namespace millrace::spmd

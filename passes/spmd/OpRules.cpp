@@ -23,7 +23,7 @@ using millrace::sharding::TensorFactors;
 namespace millrace::spmd {
 namespace {
 
-/// No factor is anybody's.
+/// Returns a rule without factors.
 Rule wholeRule(Operation *op) {
   Rule rule;
   auto add = [&](ValueRange values, auto &tensors) {
@@ -133,7 +133,7 @@ bool canSum(Operation *op, const Rule &rule, int factor) {
   if (auto gather = dyn_cast<GatherOp>(op))
     return llvm::any_of(gather.getDimensionNumbers().getStartIndexMap(),
                         [&](int64_t dim) { return llvm::is_contained(rule.operands[0][dim], factor); });
-  // Input features; not what lies inside of windows.
+  // Input features are factors; positions within windows are not.
   auto convolution = dyn_cast<ConvolutionOp>(op);
   return convolution &&
          llvm::is_contained(rule.operands[0][convolution.getDimensionNumbers().getInputFeatureDimension()], factor);

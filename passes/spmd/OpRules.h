@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- OpRules.h - Which factors of an operation can be computed in parts -===//
-// The rules are those of propagation (passes/sharding/rules/OpRules.h). Propagation may put axes where an operation then needs
-// communication; here stands where the operation itself, on tiles, gives tiles of the result.
+// The rules are those of propagation (passes/sharding/rules/OpRules.h). Propagation may choose axes with which an operation needs communication;
+// these rules say where the operation on tiles of its operands yields tiles of its result.
 #pragma once
 
 #include "passes/sharding/rules/OpRules.h"
@@ -27,7 +27,7 @@ SplitRule splitRuleOf(mlir::Operation *op);
 /// Dimensions of operand 0 along which the operation moves elements.
 llvm::SmallVector<int64_t> movingDims(mlir::Operation *op);
 
-/// Tiles of every factor of one tensor; as far as its dimensions' tiles are made of whole parts of factors.
+/// Returns the tiles of every factor of one tensor, as far as tiles of its dimensions consist of whole factors.
 llvm::SmallVector<std::pair<int, Tiles>> tilesOfFactors(const Placement &placement, const sharding::TensorFactors &dims,
                                                         llvm::ArrayRef<sharding::Factor> factors);
 

@@ -2,8 +2,8 @@
 //===- OverlapCollectives.cpp - Work between start and end of a collective -===//
 // Input:   %1 = f(%0) ; %2 = all_reduce(%0) ; %3 = g(%1) ; %4 = h(%2, %3)
 // Output:  %s = async_start(%0) { all_reduce } ; %1 = f(%0) ; %3 = g(%1) ; %2 = async_done(%s) ; %4 = h(%2, %3)
-// Leaves alone collectives of one device, those beside which there is nothing to do, and computations that use values from outside. The
-// collectives begin in the order in which they stand: where every process has a program of its own, that is how they find each other.
+// Leaves alone collectives of one device, those without independent work, and computations that capture values. The order in which collectives start
+// is kept: where every process has its own program, it is how the participants are matched.
 #include "passes/spmd/Communication.h"
 #include "passes/spmd/Passes.h"
 
@@ -52,7 +52,7 @@ bool canSplit(Operation *collective) {
   return captured.empty();
 }
 
-/// Renames of operands come as early as they can, renames of results as late: they do not stand in the way.
+/// Moves aliases of operands up and aliases of results down, so that they do not limit the overlap.
 void moveRenamesAway(Operation *collective) {
   Block *block = collective->getBlock();
   for (Value operand : collective->getOperands())
@@ -88,7 +88,7 @@ std::optional<Places> placesOf(Operation *collective, double budget) {
   llvm::SmallPtrSet<Operation *, 8> users;
   for (Operation *user : collective->getUsers())
     users.insert(block->findAncestorOpInBlock(*user));
-  // Who reads an operand later may want to write over it: that does not wait for the collective.
+  // A later reader of an operand may update it in place, which then must not wait for the collective.
   for (Value operand : collective->getOperands())
     for (Operation *user : operand.getUsers())
       if (Operation *here = block->findAncestorOpInBlock(*user); here && here != collective)

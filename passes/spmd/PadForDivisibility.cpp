@@ -32,7 +32,7 @@ public:
   LogicalResult run();
 
 private:
-  /// What a value was, and is.
+  /// The original and the padded type of a value.
   struct Info {
     RankedTensorType before, after; ///< null for values without a static shape
     sdy::TensorShardingAttr sharding;
@@ -130,7 +130,7 @@ Value Padder::isBelow(Location loc, RankedTensorType type, int64_t dim, int64_t 
 
 //===-- Operations --------------------------------------------------------===//
 
-/// What is summed along the dimension is neutral past its end.
+/// Fills the padding of an operand that is reduced along the dimension with the neutral element.
 LogicalResult Padder::maskSummed(Operation *op, OpOperand &operand, int64_t dim) {
   Info here = info(operand.get());
   DenseElementsAttr neutral;
@@ -218,7 +218,7 @@ void Padder::padAttributes(Operation *op) {
     return result;
   };
   if (auto slice = dyn_cast<SliceOp>(op)) {
-    // What grows is not cut, and a dimension of one element may have any stride.
+    // A dimension that grows is not sliced, and a unit dimension may have any stride.
     const Info &from = info(slice.getOperand());
     SmallVector<int64_t> strides(slice.getStrides());
     for (auto [dim, stride] : llvm::enumerate(strides))
@@ -231,7 +231,7 @@ void Padder::padAttributes(Operation *op) {
     slice.setSliceSizes(sized(slice.getSliceSizes(), info(slice.getOperand())));
   if (auto gather = dyn_cast<GatherOp>(op)) {
     clampGather(gather);
-    // What is looked up is one element, also of a dimension of one.
+    // Single elements are gathered, also along a unit dimension.
     auto numbers = gather.getDimensionNumbers();
     SmallVector<int64_t> sizes = sized(gather.getSliceSizes(), info(gather.getOperand()));
     for (auto [dim, size] : llvm::enumerate(sizes))

@@ -17,7 +17,7 @@
 
 namespace millrace::spmd {
 
-/// What devices do for a custom call, and which parts of its operands and results they have (`mhlo.sharding` strings).
+/// The computation of one device for a custom call, and the shardings of its operands and results (`mhlo.sharding` strings).
 struct CallPartition {
   mlir::OwningOpRef<mlir::ModuleOp> body; ///< @main on those parts
   std::vector<std::string> operands, results;
@@ -48,10 +48,10 @@ struct PartitionOptions {
 /// True if some value of the module says how it is sharded, and there is something to it.
 bool hasShardings(mlir::ModuleOp module);
 
-/// Gives every value the sharding that follows from what is annotated: inlines calls and propagates (passes/sharding). The
-/// arguments of the program keep theirs: without an annotation they are whole, unless they have kOpenAttr. Modules for one device or without shardings stay
-/// as they are, and so does one with shapes that are not static. `explain` is told why every tensor is split or whole. `choose` gets the module
-/// before shardings propagate and may annotate what it likes, arguments included (passes/autosharding).
+/// Gives every value the sharding that follows from the annotations: inlines calls and propagates (passes/sharding). Arguments of the program keep
+/// theirs: without an annotation they are replicated, unless they have kOpenAttr. Modules for one device, without shardings or with dynamic shapes
+/// are not changed. `explain` receives why every tensor is sharded or replicated. `choose` receives the module before propagation and may add
+/// annotations, of arguments, too (passes/autosharding).
 llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain = nullptr,
                               llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> choose = {});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PartitionCalls.cpp - Custom calls that belong to somebody ----------===//
-// To the client that put them into the program and splits them itself, or to one device.
-// Input:   %1 = custom_call @CustomSPMDPartitioning(%0), which CallPartitioner knows; %0 is in tiles
-// Output:  the operations of the body that it gives for tiles, in place; operands are brought to the tiles that it asks for
+//===- PartitionCalls.cpp - Partition custom calls by their owner ---------===//
+// The owner is the client that created the call and partitions it itself, or a single device.
+// Input:   %1 = custom_call @CustomSPMDPartitioning(%0), which CallPartitioner knows; %0 is sharded
+// Output:  the operations of the body that it returns for tiles, in place; operands are resharded to the tiles that it expects
 #include "passes/spmd/Partitioner.h"
 
 #include "passes/calls/Passes.h"
@@ -126,7 +126,7 @@ LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
   Location loc = op.getLoc();
   if (device >= numDevices)
     return op.emitError("is to run on device ") << device << " of " << numDevices;
-  // The order that tokens stand for is that of the program on each device: they need not travel.
+  // Tokens order operations within each device's program: they are not sent.
   auto isToken = [](Type type) { return isa<TokenType>(type); };
   auto isKnown = [&](Type type) { return isToken(type) || isa<RankedTensorType>(type); };
   if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))

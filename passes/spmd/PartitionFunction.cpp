@@ -205,7 +205,7 @@ LogicalResult Partitioner::run(func::FuncOp function) {
     if (!shard.pending)
       shard.scope = currentScope;
     Placement chosen = choose(shard, *target, terminator);
-    // Parts of different sizes only where somebody asked for them.
+    // Tiles of different sizes are used only where an annotation asks for them.
     for (auto [tiles, wanted, size] : llvm::zip_equal(chosen, target->placement, shard.shape))
       if (!divides(tiles, size) && divides(wanted, size))
         tiles = wanted;
@@ -306,7 +306,7 @@ static bool hasStaticShapes(ModuleOp module) {
               .wasInterrupted();
 }
 
-/// What somebody wrote at an argument or result.
+/// The annotation of an argument or result.
 struct GivenSharding {
   func::FuncOp function;
   bool isArgument;

@@ -109,7 +109,7 @@ SmallVector<int64_t> beginsOf(const Placement &placement, ArrayRef<int64_t> loca
 
 } // namespace
 
-/// Counts the gather's indices from the tiles' beginnings; returns for every result whether it lies in this device's tile.
+/// Makes the gather's indices relative to the tiles' first elements; returns for every result whether its element is in this device's tile.
 Value Partitioner::localizeGather(GatherOp op, MutableArrayRef<Value> operands, const Placement &placement) {
   auto numbers = op.getDimensionNumbers();
   ArrayRef<int64_t> map = numbers.getStartIndexMap(), global = sharding::shapeOf(op.getOperand()),

@@ -50,7 +50,7 @@ FailureOr<Shard> Partitioner::enter(const Shard &outside, sdy::TensorShardingAtt
   SmallVector<Tiles> manual;
   for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {
     manual.push_back(tilesOfAxes(manualPart(attr, axes), mesh));
-    // What the manual axes divide, the free ones may not.
+    // Free axes may not divide what the manual axes divide.
     if (!subdivides(target->placement[dim], manual.back(), shard.shape[dim]))
       target->placement[dim] = manual.back();
   }

@@ -68,7 +68,7 @@ Value Partitioner::spreadWindow(Location loc, const Shard &shard, size_t dim, Ar
   return resharder.sliceAt(builder, loc, spread, dim, skipped, width);
 }
 
-/// What stands where in a tile of the result comes from one of the operands.
+/// Selects, for each position of the result's tile, the operand from which its element comes.
 Value Partitioner::emitJoined(ConcatenateOp op, ArrayRef<Shard> operands, const Placement &result) {
   Location loc = op.getLoc();
   int64_t dim = op.getDimension(), begin = 0;
@@ -85,7 +85,7 @@ Value Partitioner::emitJoined(ConcatenateOp op, ArrayRef<Shard> operands, const 
       auto type = cast<RankedTensorType>(here.getType());
       auto line = RankedTensorType::get({width}, builder.getI32Type());
       Value position = IotaOp::create(builder, loc, line, uint64_t(0));
-      // Later operands stand behind earlier ones.
+      // Later operands come after earlier ones.
       SmallVector<int64_t> from = llvm::map_to_vector(starts, [&](int64_t start) { return std::clamp<int64_t>(-start, 0, width); });
       Value bound = BroadcastInDimOp::create(builder, loc, line, resharder.own(builder, loc, from), builder.getDenseI64ArrayAttr({}));
       Value flags = CompareOp::create(builder, loc, position, bound, ComparisonDirection::GE);
@@ -135,8 +135,8 @@ void Partitioner::moveConvolved(ConvolutionOp op, Shard &lhs, const Placement &r
   }
 }
 
-/// Every device looks at all windows that touch its tile, and keeps what falls into the tile. What is beyond the operand is
-/// never selected: minus infinity, once the operand's own is replaced by the lowest number (OpRules.cpp: floats only).
+/// Every device computes all windows that overlap its tile, and keeps the elements of the tile. Positions out of the operand's bounds are never
+/// selected: they are minus infinity, and the operand's own minus infinities are replaced by the lowest finite value (OpRules.cpp: floats only).
 Value Partitioner::emitScattered(SelectAndScatterOp op, MutableArrayRef<Shard> operands, const Placement &result) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> shape = sharding::shapeOf(op.getOperand());

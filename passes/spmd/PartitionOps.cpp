@@ -63,7 +63,7 @@ LogicalResult Partitioner::emitOp(Operation &op) {
   return result;
 }
 
-/// What the annotation says, of an operation that is the identity otherwise.
+/// Applies the annotation of an operation that is otherwise the identity.
 LogicalResult Partitioner::constrain(Operation &op, sdy::TensorShardingAttr sharding) {
   Value operand = op.getOperand(0);
   auto target = targetOf(sharding, op.getResult(0).getType(), &op, shards[operand].scope);
@@ -123,7 +123,7 @@ LogicalResult Partitioner::emitKnown(Operation &op) {
     if (emitShardingCall(call, result))
       return result;
     if (call.getCallTargetName() == "InspectSharding") {
-      // Somebody wants to know; the answer stands on the call, see partition().
+      // A client inspects the sharding; it is stored on the call, see partition().
       const Shard shard = shards[op.getOperand(0)];
       Operation *local = emitLocal(op, {shard.value}, {shard.placement});
       local->setAttr("mhlo.sharding", builder.getStringAttr(toString(describe(shard.placement, numDevices))));
@@ -278,7 +278,7 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
   return assigned;
 }
 
-/// What fills the last tiles of dimensions that are summed over must not be summed.
+/// Replaces the padding of the last tiles of reduced dimensions by the neutral element.
 void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, const SplitRule &split,
                                ArrayRef<const Tiles *> assigned, Operation *combiner, ValueRange inits) {
   if (options.omitMasks)
@@ -305,8 +305,8 @@ void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, c
     }
 }
 
-/// What devices have found in their parts, gathered and reduced once more. For computations of which only the program knows the
-/// neutral element: that is what initial values are, so that any number of them may take part.
+/// Gathers the devices' partial results and reduces them once more. For computations whose neutral element only the program knows: initial values are
+/// neutral, so that any number of them may be combined.
 SmallVector<Value> Partitioner::reduceAgain(ReduceOp op, ValueRange partial, const ReplicaGroups &groups) {
   Location loc = op.getLoc();
   SmallVector<Value> operands;
@@ -366,7 +366,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   for (const std::optional<Tiles> &tiles : assigned)
     pointers.push_back(tiles ? &*tiles : nullptr);
 
-  // What each operand is brought to. Where elements move, one that everybody has stays as it is.
+  // `brought` are the operands in their new placements. Where elements move, a replicated operand stays replicated.
   SmallVector<Shard> brought;
   for (auto [operand, dims] : llvm::zip_equal(op.getOperands(), rule.operands)) {
     Shard shard = shards[operand];

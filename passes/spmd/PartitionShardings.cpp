@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PartitionShardings.cpp - What annotations ask for ------------------===//
+//===- PartitionShardings.cpp - Read the shardings of annotations ---------===//
 #include "passes/spmd/Partitioner.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,7 +24,7 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
     return failure();
   }
   if (sharding.getRank() != int64_t(target.placement.size()))
-    return target; // a maximal mesh: everybody has everything
+    return target; // a maximal mesh: the value is replicated
   bool used = false;
   sharding.walkAxes([&](sdy::AxisRefAttr) { used = true; });
   if (used && mesh.getTotalSize() != numDevices) {
@@ -93,7 +93,7 @@ Placement Partitioner::choose(const Shard &shard, Target target, Operation *op) 
   return target.placement;
 }
 
-/// What propagation found for the result of an operation. Nothing where nobody said anything, or nothing that can be done.
+/// Returns the placement that propagation chose for the result of an operation; nothing if there is none, or one that is not supported.
 std::optional<Placement> Partitioner::wantedPlacement(OpResult result, const Scope &scope) {
   auto all = result.getOwner()->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
   auto tensor = dyn_cast<RankedTensorType>(result.getType());

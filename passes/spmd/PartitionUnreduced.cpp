@@ -99,7 +99,7 @@ std::optional<Pending> Partitioner::pendingOf(sdy::TensorShardingAttr sharding, 
   return parts.isWhole() ? std::nullopt : std::optional(Pending{parts, sharding.getReductionOp(), {}});
 }
 
-/// What the annotation of a result leaves apart.
+/// Returns the pending sum that the annotation of a result keeps.
 std::optional<Pending> Partitioner::wantedPending(Operation &op) {
   auto all = op.getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
   if (!all || op.getNumResults() != 1 || all.getShardings().size() != 1)

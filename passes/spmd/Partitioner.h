@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Partitioner.h - Rebuilds a function for one device -----------------===//
-// Walks the global function in order and emits the local one beside it. A Shard stands for each global value.
+// Visits the global function in order and emits the local one next to it. A Shard represents each global value.
 #pragma once
 
 #include "dialects/sdy/Ops.h"
@@ -22,8 +22,8 @@ struct Target {
   std::optional<Pending> pending = {}; ///< what is to stay unreduced; without a scope
 };
 
-/// The global value is used once and its local one stands for nothing else: only results of operations that end in an
-/// all_reduce are asked, and those are new.
+/// Returns true if the global value has one user and its local value represents no other: it is asked only for results of operations that end in an
+/// all_reduce, and those are new.
 inline bool isUsedOnce(mlir::Value global) {
   return global.hasOneUse() && llvm::isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp, stablehlo::GatherOp, stablehlo::ReduceOp,
                                                      stablehlo::ScatterOp>(global.getDefiningOp());
@@ -76,7 +76,7 @@ private:
   void clearFilling(mlir::Operation &op, llvm::MutableArrayRef<Shard> operands, const SplitRule &split,
                     llvm::ArrayRef<const Tiles *> assigned, mlir::Operation *combiner, mlir::ValueRange inits);
   llvm::SmallVector<mlir::Value> reduceAgain(stablehlo::ReduceOp op, mlir::ValueRange partial, const ReplicaGroups &groups);
-  /// `local` stands for `global`.
+  /// Makes `local` represent `global`.
   void bind(mlir::Value global, mlir::Value local, Placement placement, Scope scope);
   llvm::SmallVector<std::optional<Tiles>> assign(mlir::Operation &op, const SplitRule &split, const Scope &scope,
                                                  llvm::ArrayRef<std::optional<Placement>> wanted);
@@ -93,7 +93,7 @@ private:
   mlir::Value localizeGather(stablehlo::GatherOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
   mlir::Value maskGather(stablehlo::GatherOp op, mlir::Value result, mlir::Value inside);
   void localizeScatter(stablehlo::ScatterOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
-  /// What a device adds its updates to: of each group one has the value, the others have nothing.
+  /// Returns the value to which a device adds its updates: one device of each group has the operand, the others have zeros.
   mlir::Value startOfSum(stablehlo::ScatterOp op, mlir::Value input, const ReplicaGroups &groups);
   bool localizeUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
   mlir::Value emitUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::ArrayRef<mlir::Value> operands, const Placement &placement);

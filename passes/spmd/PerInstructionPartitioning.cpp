@@ -64,7 +64,7 @@ bool isSplit(Value value) {
                       llvm::any_of(sharding.getDimShardings(), [](auto dim) { return !dim.getAxes().empty(); }));
 }
 
-/// What a partitioner has to do something for.
+/// Returns true for operations that a partitioner has to rewrite.
 bool isCandidate(Operation &op) {
   if (op.hasTrait<OpTrait::IsTerminator>() ||
       isa<sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp, sdy::ManualComputationOp, sdy::PropagationBarrierOp, sdy::ReplicatedToUnreducedOp,

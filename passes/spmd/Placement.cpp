@@ -123,7 +123,7 @@ ReplicaGroups permutationTo(const Placement &before, const Placement &after, con
       result.push_back(tiles.at(device));
     return result;
   };
-  // Who holds a tile and is not needed for itself.
+  // `holders` are the devices that hold a tile and do not keep it themselves.
   std::map<std::vector<int32_t>, std::vector<int64_t>> holders;
   for (size_t device = 0; device < scope.group.size(); ++device)
     if (key(before, device) != key(after, device))

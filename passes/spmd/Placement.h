@@ -25,19 +25,19 @@ struct Tiles {
 
 /// Whole dimensions have one representation.
 Tiles normal(Tiles tiles);
-/// Every tile of `fine` lies inside the same device's tile of `coarse`.
+/// Returns true if every tile of `fine` is within the same device's tile of `coarse`.
 bool refines(const Tiles &fine, const Tiles &coarse);
 /// The tiles of `fine` counted inside the tiles of `coarse`. Needs refines.
 Tiles within(const Tiles &fine, const Tiles &coarse);
 /// The other way round: tiles of `coarse`, each cut again by `inner`.
 Tiles compose(const Tiles &coarse, const Tiles &inner);
 
-/// Elements of one tile of a dimension of `size`. The last tiles are filled up where tiles do not divide it: what stands there
-/// is undefined.
+/// Returns the elements of one tile of a dimension of `size`. Where tiles do not divide it, the last tiles have padding, whose elements are
+/// undefined.
 inline int64_t tileSize(int64_t size, const Tiles &tiles) { return (size + tiles.count - 1) / tiles.count; }
 /// The tiles are full.
 inline bool divides(const Tiles &tiles, int64_t size) { return size % tiles.count == 0; }
-/// Tiles of `coarse` are made of whole tiles of `fine` on the same devices: gathering or slicing leads from one to the other.
+/// Returns true if tiles of `coarse` consist of whole tiles of `fine` on the same devices: gathering or slicing converts one to the other.
 bool subdivides(const Tiles &fine, const Tiles &coarse, int64_t size);
 
 /// One entry per dimension of the tensor.
@@ -67,8 +67,8 @@ using ReplicaGroups = std::vector<std::vector<int64_t>>;
 /// Groups of devices that agree on scope and `same` and hold each combination of `collected` once, in row-major order.
 ReplicaGroups groupsFor(llvm::ArrayRef<const Tiles *> same, llvm::ArrayRef<const Tiles *> collected, const Scope &scope);
 
-/// Pairs (source, target) of devices of a group such that every device receives what `after` gives it from one that holds
-/// it before; nobody sends twice. A device that has it already sends to itself. Needs equal tile counts, both uniform.
+/// Returns pairs (source, target) of devices of a group such that every device receives its tile of `after` from one that holds it before; no device
+/// sends twice. A device that has its tile already sends to itself. Needs equal tile counts, both uniform.
 ReplicaGroups permutationTo(const Placement &before, const Placement &after, const Scope &scope);
 
 /// The same placement as a string for people and clients: tiles, then replicas; a list of devices where it is regular as

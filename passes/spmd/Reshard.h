@@ -25,8 +25,7 @@ struct Pending {
   bool isLike(const Pending &other) const { return parts == other.parts && kind == other.kind; }
 };
 
-/// What stands for a value of the global program: what this device holds, which part that is, and among which devices the
-/// parts make up the value.
+/// Represents a value of the global program: the local value of this device, its tile, and the devices whose tiles make up the value.
 struct Shard {
   mlir::Value value;
   Placement placement; ///< empty for values that are not tensors
@@ -36,7 +35,7 @@ struct Shard {
   std::optional<Pending> pending = {};
 };
 
-/// `local` stands for a value of type `global`.
+/// Returns the Shard of a value of type `global` with the local value `local`.
 Shard shardOf(mlir::Type global, mlir::Value local, Placement placement, Scope scope);
 
 /// The type of one tile of each dimension, filled up.
@@ -60,10 +59,9 @@ public:
   /// `spoil`: what fills up last tiles is not zeros but NaN, or ones.
   Resharder(mlir::ModuleOp module, int64_t devices, bool spoil = false);
 
-  /// `shard` in the placement `target`, whose tiles are uniform in the scope. Dimensions whose tiles only get smaller are sliced, others gathered as far as necessary. Tiles that only change hands are permuted,
-  /// a cut that moves to another dimension is an all_to_all.
-  /// `lastUse`: nobody else will ask for the value, so an all_reduce that was made for it and is sliced now becomes a
-  /// reduce_scatter.
+  /// Returns `shard` in the placement `target`, whose tiles are uniform in the scope. Dimensions whose tiles only get smaller are sliced, others
+  /// gathered as far as necessary. Tiles that only change devices are permuted; an axis that moves to another dimension is an all_to_all.
+  /// `lastUse`: the value has no other use, so an all_reduce that computed it and is sliced now becomes a reduce_scatter.
   mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target,
                       bool lastUse = false);
 
@@ -94,13 +92,13 @@ public:
   mlir::Value sliceAt(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim,
                       llvm::ArrayRef<int64_t> starts, int64_t size);
 
-  /// What `device` has, on all devices.
+  /// Sends the value of `device` to all devices.
   mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t device);
 
   /// A channel that no other collective of the module has.
   mlir::Attribute nextChannel(mlir::MLIRContext *context);
 
-  /// What has been moved where, so that a value with several users is moved once. To be put back with the code it names.
+  /// The reshards done so far, so that a value with several users is resharded once. They are undone together with the code that they name.
   struct Done {
     Placement target;
     Scope scope;

@@ -104,8 +104,8 @@ struct Digits {
 
   bool areIndependent() const { return isUniform(to_vector(make_pointer_range(digits)), scope); }
 
-  /// Takes `dims[0]`, of which `rest` tiles lie within what has been taken of it, and those after it. Which prime comes first
-  /// decides whether another dimension has the same digits: those that agree are independent.
+  /// Takes `dims[0]`, of which `rest` tiles are within what has been taken of it, and those after it. The order of the primes decides whether another
+  /// dimension has equal digits: those that agree are independent.
   bool take(ArrayRef<const Tiles *> dims, int64_t rest) {
     if (rest == 1) {
       dims = dims.drop_front();
@@ -232,7 +232,7 @@ struct Search {
   ArrayRef<int64_t> shape;
   const Scope &scope;
 
-  /// What one move leads to.
+  /// Returns the placements that one move reaches.
   std::vector<Move> movesFrom(const Placement &now) const {
     std::vector<Move> moves;
     auto add = [&](Move::Kind kind, Placement result, size_t a, size_t b) {

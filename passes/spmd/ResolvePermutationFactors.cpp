@@ -126,8 +126,8 @@ sharding::Axes summedAxes(Operation *op, const sharding::Rule &rule, ArrayRef<sd
   return axes;
 }
 
-/// The operation alone is a program, which is partitioned. Its body is what each device does. What devices have to sum stays apart: others
-/// sum it.
+/// Partitions the operation as a program of its own, whose body is the computation of each device. Sums over devices stay pending: others compute
+/// them.
 LogicalResult Resolver::exchange(Operation *op, const sharding::Rule &rule) {
   Location loc = op->getLoc();
   MLIRContext *context = op->getContext();
@@ -181,7 +181,7 @@ LogicalResult Resolver::exchange(Operation *op, const sharding::Rule &rule) {
   copy->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(context, apart));
   func::ReturnOp::create(builder, loc, copy->getResults());
   {
-    // What it cannot do is gathered, without complaint.
+    // Operations that it does not support are gathered, without a diagnostic.
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
     if (failed(Partitioner(*alone, mesh.getTotalSize(), {}).run(function)))
       return failure();

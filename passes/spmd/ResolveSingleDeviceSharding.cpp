@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ResolveSingleDeviceSharding.cpp - What one device computes, all of them get -------===//
+//===- ResolveSingleDeviceSharding.cpp - Broadcast results of one device ---===//
 // Input:   sdy.mesh @one = <[], device_ids=[1]>
 //          %1 = stablehlo.add %0, %0 {[<@one, []>]}
 // Output:  %a = stablehlo.add %0, %0 ; %1 = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<[[1, 0, 2, 3]]>}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- VerifyPartition.cpp - What may stand in the program of one device ----===//
+//===- VerifyPartition.cpp - Verify the program of one device --------------===//
 // Input:   %1 = "stablehlo.all_gather"(%0) <{replica_groups = dense<[[0, 1]]>, use_global_device_ids, ..}> with mhlo.num_partitions = 4
 // Output:  error: expects replica_groups to name each of 4 devices once, but device 2 is in none
-// Leaves alone what the operations' own verifiers say, and channels below `own-channels`: programs may use theirs as often as they like.
+// Leaves alone what the operations' own verifiers check, and channels below `own-channels`, which programs may use several times.
 #include "passes/spmd/Passes.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -106,7 +106,7 @@ private:
     std::vector<int32_t> manual;
     Placement placement(tensor.getRank());
     auto sharding = sdy::parseHloSharding(text.getValue(), error);
-    // Who holds summands holds the same tile.
+    // Devices with addends of one sum hold the same tile.
     using Sharding = sdy::HloSharding;
     if (sharding && sharding->kind == Sharding::Kind::Unreduced)
       sharding->kind = Sharding::Kind::Replicated;
@@ -149,7 +149,7 @@ private:
     std::string why;
     if (failed(expandReplicaGroups(op->getAttr("replica_groups"), groups, why)))
       return op->emitOpError(why);
-    // None at all: everybody.
+    // Without groups, all devices are one group.
     int64_t size = groups.empty() ? count : groups.front().size();
     llvm::BitVector seen(count);
     for (ArrayRef<int64_t> group : groups)
@@ -160,7 +160,7 @@ private:
           return op->emitOpError("expects replica_groups to name each of ") << count << " " << what << " once, but got " << id << " twice";
         seen.set(id);
       }
-    // Whom nobody sends anything gets zeros.
+    // A device that receives nothing gets zeros.
     bool coversAll = groups.empty() || seen.all() || isa<CollectiveBroadcastOp>(op);
     if (!coversAll)
       return op->emitOpError("expects replica_groups to name each of ") << count << " " << what << " once, but " << seen.find_first_unset()

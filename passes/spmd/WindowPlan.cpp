@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowPlan.cpp - Who sends which elements of a split dimension to whom -===//
+//===- WindowPlan.cpp - Plan the exchange of windows of a sharded dimension ===//
 #include "passes/spmd/WindowPlan.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,7 +12,7 @@ using namespace llvm;
 namespace millrace::spmd {
 namespace {
 
-/// What every device wants.
+/// The windows that the devices need.
 struct Request {
   int64_t size, tile;
   const Tiles &tiles;
@@ -138,15 +138,15 @@ Costed bestPieces(const Request &request) {
 
 //===-- Transfers ---------------------------------------------------------===//
 
-/// What one device wants of another one's tile.
+/// The elements that one device needs of another one's tile.
 struct Part {
   int64_t source, target, tile, begin, end;
 
   int64_t size() const { return end - begin; }
 };
 
-/// In which message each part goes. Nobody sends twice or gets twice in one, and there are as many as somebody has to send or get: a part for
-/// which no message is left makes two messages change places along a path of parts that lead from one device to the next.
+/// Assigns parts to messages. No device sends or receives twice in one message, and there are as many messages as a device has to send or receive: if
+/// no message is left for a part, two messages are swapped along a path of parts that lead from one device to the next.
 class Messages {
 public:
   explicit Messages(ArrayRef<Part> parts, size_t devices) : parts(parts), numbers(parts.size(), -1) {
@@ -195,8 +195,8 @@ private:
   std::vector<std::vector<int>> taken[2]; ///< parts by side, device and message
 };
 
-/// Every device is sent what it wants of each tile that is another's. A message is as wide as its longest part; a shorter one takes some of
-/// what lies beside it along.
+/// Sends every device the elements that it needs of each other tile. A message is as wide as its longest part; a shorter part is sent together with
+/// neighbouring elements.
 Costed planTransfers(const Request &request) {
   std::vector<Part> parts;
   for (const auto &group : request.groups)

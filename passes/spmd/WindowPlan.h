@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowPlan.h - Who sends which elements of a split dimension to whom -===//
-// Plain data. Every device wants a window of a dimension that is split: elements [start, start + width), where `start` differs by
-// device and may lie anywhere, outside of the dimension too.
+//===- WindowPlan.h - Plan the exchange of windows of a sharded dimension --===//
+// Plain data. Every device needs a window of a sharded dimension: elements [start, start + width), where `start` differs by device and may be
+// anywhere, out of bounds, too.
 #pragma once
 
 #include "passes/spmd/Placement.h"
@@ -28,8 +28,8 @@ struct Transfer {
 
 struct WindowPlan {
   enum class Way {
-    Gather,   ///< everybody gets everything
-    Pieces,   ///< all devices have a piece in the same place of a buffer, and a piece is as wide as the widest that anybody wants of it
+    Gather,   ///< all devices receive all elements
+    Pieces,   ///< each device has a piece at the same place of a buffer, as wide as the widest that is needed
     Transfers ///< what arrives is put over the own tile, at places that differ by device
   } way = Way::Gather;
   llvm::SmallVector<Piece> pieces;

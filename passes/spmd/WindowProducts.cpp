@@ -117,7 +117,7 @@ struct WindowProducts : impl::WindowProductsPassBase<WindowProducts> {
     int64_t parts = each.groups[0].size();
     SmallVector<int64_t> partShape(type.getShape());
     int64_t tile = partShape[each.resultDim] /= parts;
-    // Where in its group each device stands, times the size of a part.
+    // `places` are the positions of the devices in their groups, times the size of a shard.
     SmallVector<int32_t> places;
     SmallVector<int64_t> pairs;
     for (const SmallVector<int64_t> &group : each.groups)

@@ -65,7 +65,7 @@ sdy::TensorShardingAttr outside(sdy::ManualComputationOp manual, unsigned number
   return withReplicated(withDims(inside, dims), replicated, mesh);
 }
 
-/// What propagation wrote down about the edge, now in one of two lists on the operation with the region.
+/// Moves the edge's debug information of propagation to one of two lists on the operation with the region.
 void sinkDebugInfo(sdy::DataFlowEdgeOp edge, StringRef what) {
   auto argument = dyn_cast<BlockArgument>(edge.getInput());
   Operation *op = argument ? argument.getOwner()->getParentOp() : edge.getInput().getDefiningOp();
@@ -180,7 +180,7 @@ struct RemoveSubAxes : impl::RemoveSubAxesInInputOutputShardingsPassBase<RemoveS
     if (getOperation().isExternal())
       return;
     transformSignature(getOperation(), [](sdy::DimensionShardingAttr dim, int64_t, sdy::MeshAttr) {
-      // A closed dimension is as somebody wrote it.
+      // A closed dimension comes from an annotation.
       if (dim.getIsClosed())
         return SmallVector<sdy::AxisRefAttr>(dim.getAxes());
       return SmallVector<sdy::AxisRefAttr>(dim.getAxes().take_while([](sdy::AxisRefAttr axis) { return !axis.getSubAxisInfo(); }));

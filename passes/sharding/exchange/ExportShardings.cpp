@@ -152,7 +152,7 @@ struct ExportShardings : impl::ExportShardingsPassBase<ExportShardings> {
     op->removeDiscardableAttr(sdy::shardingAttrName);
     op->removeDiscardableAttr(frontend::manualAxes);
     auto text = StringAttr::get(&getContext(), toString(all.elements.size() == 1 ? all.elements[0] : all));
-    // Calls that stand for an operation of their own hold its attributes.
+    // Calls that represent an operation have its attributes.
     bool isOther = isCallOf(op, "mhlo.erf") || isCallOf(op, "mhlo.topk");
     if (auto held = isOther ? op->getAttrOfType<DictionaryAttr>("mhlo.attributes") : DictionaryAttr()) {
       NamedAttrList attrs(held);

@@ -3,11 +3,11 @@
 // Input:   %a: {mhlo.sharding = "{devices=[2,4]<=[8]}"}, %b: {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}
 // Output:  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]> ... %a: [{"axis_0"}, {"axis_1"}], %b: [{"axis_1"}, {}]
 // Axes by name are those of the common mesh, too; values that are to be `shard_as` or `shard_like` one another become sharding groups.
-// What is on one device is over a mesh of that device.
-// The strings of other operations become annotations of their results; those that say what axes cannot are left to the partitioner.
+// Values on one device get a mesh of that device.
+// Strings of other operations become annotations of their results; strings that axes cannot express are left to the partitioner.
 // Operations between @SPMDFullToShardShape and @SPMDShardToFullShape become manual computations.
-// What is about other axes or devices in another order is about a mesh of its own: nothing propagates from one to the other.
-// Leaves alone modules of one partition, with manual parts and several meshes, or with parts that are computed with outside of a region.
+// Strings with other axes, or devices in another order, get a mesh of their own: shardings do not propagate between meshes.
+// Leaves alone modules of one partition, with manual parts and several meshes, or with shards that are used outside of a region.
 #include "passes/sharding/mesh/CommonMesh.h"
 #include "passes/sharding/propagation/ManualRegions.h"
 #include "passes/sharding/Passes.h"
@@ -48,7 +48,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     // The inside of manual computations would be about several.
     if (!possible || !found || (hasManualRegions && (orders.size() > 1 || hasUnknown || !groups.empty() || !singles.empty())))
       return;
-    // Whether what is manual are regions shows while they are made: that is tried with a copy.
+    // Whether the manual operations form regions is only known after the conversion: it is tried with a copy.
     OwningOpRef<ModuleOp> copy = hasManualRegions ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
     if (copy) {
       makeMeshes(*copy);
@@ -65,7 +65,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
 
   static bool isWhole(const HloSharding &sharding) { return sharding.kind == Kind::Replicated || sharding.kind == Kind::Manual; }
 
-  /// Whether axes can say it of a tensor. Groups of devices that are manual count as axes, too.
+  /// Returns true if axes can express the sharding of a tensor. Groups of manual devices count as axes, too.
   static bool isSayable(const HloSharding &sharding) {
     return isWhole(sharding) || sharding.kind == Kind::Maximal || sharding.kind == Kind::Unreduced || sharding.kind == Kind::Tiled ||
            (sharding.kind == Kind::Named && !sharding.axes.empty());
@@ -156,8 +156,8 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
            consider(sharding, call->getResult(0).getType(), /*mayBeManual=*/true);
   }
 
-  /// What an ordinary operation's string says of each of its results that is a tensor, null for others. Empty if that says nothing
-  /// that axes could say, or of scalars only.
+  /// Returns the sharding of each result that is a tensor by an ordinary operation's string, null for others. Empty if axes cannot express it, or if
+  /// all results are scalars.
   SmallVector<const HloSharding *> ofResults(Operation *op) {
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
     StringRef callee = call ? call.getCallTargetName() : "";

@@ -22,7 +22,7 @@ namespace millrace::sharding {
 inline constexpr llvm::StringLiteral frontendAttrsName = "mhlo.frontend_attributes";
 inline constexpr llvm::StringLiteral hloShardingName = "mhlo.sharding";
 
-/// What the strings are called.
+/// The names of the strings.
 namespace frontend {
 inline constexpr llvm::StringLiteral meshes = "xla.sdy.meshes", sharding = "xla.sdy.sharding", rule = "xla.sdy.sharding_rule",
                                      inShardings = "xla.sdy.in_shardings", outShardings = "xla.sdy.out_shardings",
@@ -62,7 +62,7 @@ void replaceByConstraint(stablehlo::CustomCallOp call, sdy::TensorShardingAttr s
 /// Sets the one sharding of an operation with one result.
 void setResultSharding(mlir::Operation *op, sdy::TensorShardingAttr sharding);
 
-/// Whether anything in the module is in the form above.
+/// Returns true if any operation of the module has the form above.
 bool hasRoundTripForm(mlir::ModuleOp module);
 
 struct RoundTripImportOptions {

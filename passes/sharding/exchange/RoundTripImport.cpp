@@ -155,7 +155,7 @@ struct ImportShardyAttrs : impl::RoundTripImportShardyAttrsPassBase<ImportShardy
     return success();
   }
 
-  /// What puts 64-bit integers together from halves, where XLA took a function's result apart.
+  /// Returns the operation that combines halves to 64-bit integers where XLA has split a function's result.
   static Operation *combineOf(stablehlo::CustomCallOp call) {
     if (call.getNumResults() != 2 || !call->getResult(0).hasOneUse() || !call->getResult(1).hasOneUse())
       return nullptr;

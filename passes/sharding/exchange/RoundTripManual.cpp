@@ -4,7 +4,7 @@
 // Output:  %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%x) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "S", ...}}
 //          %1 = call @xla.sdy.manual_computation_body(%0)
 //          %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) {mhlo.frontend_attributes = {xla.sdy.out_shardings = "T", ...}}
-// Leaves alone, on the way back, calls of other functions.
+// Leaves alone, in reverse, calls of other functions.
 #include "passes/sharding/exchange/RoundTrip.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -98,7 +98,7 @@ struct ImportManualComputation : OpConversionPattern<func::CallOp> {
   LogicalResult matchAndRewrite(func::CallOp call, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     if (!callsManualBody(call))
       return failure();
-    // Values without elements may have become constants on the way: what else there is tells.
+    // Values without elements may have become constants meanwhile: the other operands decide.
     stablehlo::CustomCallOp in, out;
     for (Value operand : adaptor.getOperands())
       if (auto made = operand.getDefiningOp<stablehlo::CustomCallOp>(); !in && made && isCallOf(made, target::globalToLocal))

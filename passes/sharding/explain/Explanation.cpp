@@ -68,7 +68,7 @@ static std::string withLine(const std::string &what, const std::string &line) {
   return line.empty() ? what : what + " (" + line + ")";
 }
 
-/// What the client calls it: JAX the path of an argument or result, PyTorch/XLA the user's expression.
+/// Returns the client's name: in JAX the path of an argument or result, in PyTorch/XLA the user's expression.
 static std::string clientName(const ModuleGraph::Place &place) {
   auto argument = dyn_cast_or_null<BlockArgument>(place.value);
   auto name = argument ? dyn_cast<NameLoc>(argument.getLoc()) : NameLoc();
@@ -149,13 +149,13 @@ private:
   }
   std::string name(int tensor) const {
     std::string place = describePlace(graph, tensor);
-    if (place == sdy::ConstantOp::getOperationName()) // what an import pass made of the program's
+    if (place == sdy::ConstantOp::getOperationName()) // into which an import pass converted the program's
       place = "stablehlo.constant";
     return place + clientName(graph.place(tensor));
   }
   std::string nameWithLine(int tensor) const { return withLine(name(tensor), lineAt(tensor)); }
 
-  /// The operation that the node stands for: the owner of an edge.
+  /// Returns the operation of the node; for an edge its owner.
   Operation *operationOf(int node) const {
     Operation *op = node < 0 ? nullptr : graph.operation(node);
     auto edge = dyn_cast_or_null<sdy::DataFlowEdgeOp>(op);
@@ -187,8 +187,8 @@ private:
     return op->hasAttr(kAnnotatedAttr) || isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::ManualComputationOp, sdy::NamedComputationOp>(op);
   }
 
-  /// Who wrote the sharding that the tensor had before propagation: itself, or the constraint, manual computation or member of its group
-  /// that a pass copied it from.
+  /// Returns where the tensor's sharding before propagation was written: at itself, or at the constraint, manual computation or member of its group
+  /// from which a pass copied it.
   std::string annotator(int tensor) const {
     Value value = graph.place(tensor).value;
     if (auto edge = value ? value.getDefiningOp<sdy::DataFlowEdgeOp>() : sdy::DataFlowEdgeOp())
@@ -337,7 +337,7 @@ private:
     }
   }
 
-  /// What did not reach dimensions that are not split. Returns the section of the first.
+  /// Reports the axes that did not reach unsharded dimensions. Returns the section of the first.
   StringRef obstacles(int tensor, std::vector<std::string> &why) {
     StringRef section;
     for (auto [number, place] : uses[tensor]) {

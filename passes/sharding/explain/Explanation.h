@@ -13,7 +13,7 @@ namespace millrace::sharding {
 /// The innermost file and line, `model.py:12`; empty if there is none.
 std::string lineOf(mlir::Location loc);
 
-/// Of one program, from the user's annotations to what propagation made of them.
+/// The explanation of one program, from the user's annotations to the shardings after propagation.
 class Explanation {
 public:
   /// Before any pass: afterwards a mark tells what the user annotated from what passes copied there.

@@ -6,7 +6,7 @@
 
 namespace millrace::sharding {
 
-/// What is in the way of the axes that another tensor of the operation has along a factor.
+/// The reason why a tensor does not get the axes that another tensor of the operation has along a factor.
 enum class Obstacle {
   Blocked,      ///< the rule: nothing propagates along the factor
   Direction,    ///< a barrier

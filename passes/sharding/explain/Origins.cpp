@@ -208,7 +208,7 @@ void Origins::attach() {
 }
 
 void attachSteps(ModuleGraph &graph) {
-  // Of every operation; of a function all that happened at its results, which stands at the first of them.
+  // The steps of every operation; those at the results of a function are recorded at the first one.
   llvm::MapVector<Operation *, SmallVector<sdy::PropagationOneStepAttr>> steps;
   llvm::SmallPtrSet<Operation *, 4> functions;
   // Constraints that were applied before have written down the first steps.

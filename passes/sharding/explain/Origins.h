@@ -8,9 +8,9 @@
 
 namespace millrace::sharding {
 
-/// Which annotation an axis comes from, as Shardy tells it. The first to give an axis to a value is its origin, and a returned value
-/// counts as annotated by the function's result. Where an annotation stands that sdy-apply-sharding-constraints copied to a value, the
-/// value's axes come from the constraint.
+/// The annotation from which an axis comes, as Shardy defines it. The first value to give an axis to a value is its origin, and a returned value
+/// counts as annotated by the function's result. If sdy-apply-sharding-constraints copied an annotation to a value, the value's axes come from the
+/// constraint.
 class Origins {
 public:
   /// Before propagation: what is annotated.

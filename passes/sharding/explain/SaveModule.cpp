@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SaveModule.cpp - What a module is between passes -------------------===//
+//===- SaveModule.cpp - Save the module between passes ---------------------===//
 #include "passes/sharding/ProgramPasses.h"
 
 #include "dialects/sdy/Ops.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Axes.h - Axes of a mesh, their parts and shardings as plain data ---===//
-// What propagation computes with: no IR, no names. A mesh is a list of sizes, an axis is a position in it.
+// The data of propagation, without IR and names. A mesh is a list of sizes, an axis is an index into it.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -47,7 +47,7 @@ std::optional<Axis> withoutOverlap(Axis axis, AxesRef others);
 void append(Axes &axes, Axis axis);
 
 enum class Prefix { No, Strict, Equal };
-/// Whether `first` is the beginning of `second`; its last axis may be the beginning of an axis.
+/// Returns whether `first` is a prefix of `second`; its last axis may be a prefix of an axis.
 Prefix prefixOf(AxesRef first, AxesRef second);
 
 /// How one dimension is split. Open: propagation may add axes at the end.

@@ -17,7 +17,7 @@ SmallVector<const ProjectedTensor *> placesOf(const Projection &projection) {
   return places;
 }
 
-/// -1 if nobody had all of the axes.
+/// Returns the first tensor that had all of the axes; -1 if there is none.
 int firstWith(AxesRef axes, int factor, ArrayRef<const ProjectedTensor *> before) {
   for (auto [place, tensor] : enumerate(before))
     if (const FactorAxes *there = tensor->find(factor); there && prefixOf(axes, there->axes) != Prefix::No)

@@ -14,7 +14,7 @@ struct AxisEdge {
   int source, target;
 };
 
-/// What a step added: along a factor everything new comes from the first place that had it all before, or more.
+/// Returns the axes that a step added: along a factor all new axes come from the first tensor that had them before, or more.
 llvm::SmallVector<AxisEdge> axisEdges(const Rule &rule, const Projection &before, const Projection &after);
 
 } // namespace millrace::sharding

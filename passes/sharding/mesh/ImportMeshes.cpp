@@ -98,7 +98,7 @@ struct RemoveSizeOneAxes : impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxes> {
   }
 };
 
-/// Whether the sharding says nothing of where the value is: its mesh has no axes, and is no single device either.
+/// Returns true if the sharding does not say where the value is: its mesh has no axes, and is no single device either.
 bool isNowhere(sdy::TensorShardingAttr sharding, Operation *user) {
   sdy::MeshAttr mesh = sharding.getMesh(user);
   return mesh && mesh.getAxes().empty() && !mesh.isMaximal();

@@ -10,8 +10,8 @@ namespace millrace::sharding {
 
 using AxisRefs = llvm::ArrayRef<sdy::AxisRefAttr>;
 
-/// Counts parts along lists of axes or sub-axes, major to minor. Devices are numbered as programs number them: the mesh's
-/// device_ids say which one stands where.
+/// Numbers shards along lists of axes or sub-axes, major to minor. Devices have the numbers that programs use: the mesh's device_ids map positions to
+/// devices.
 class MeshPositions {
 public:
   explicit MeshPositions(sdy::MeshAttr mesh) : mesh(mesh), devices(mesh.getTotalSize()) {}

@@ -16,7 +16,7 @@ struct Candidate {
   int64_t elements = 0; ///< of the tensors that have them there
 };
 
-/// What is left of the candidate's axes once others are taken.
+/// Returns the candidate's axes that are not assigned yet.
 Axes remaining(const Candidate &candidate, ArrayRef<Axes> assigned) {
   Axes result;
   for (const Axis &axis : candidate.axes) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataFlow.h - How values flow into and out of regions ---------------===//
-// An edge ties sources to targets that must be sharded alike: what a loop starts from and what its body returns to the loop's
-// results and to the arguments of its regions. One target, the owner, stands for all; sdy.data_flow_edge is its only user and
-// holds the sharding.
+// An edge connects sources and targets that must be sharded alike: the initial values of a loop and the values that its body returns with the loop's
+// results and the arguments of its regions. One target, the owner, represents all; sdy.data_flow_edge is its only user and has the sharding.
 #pragma once
 
 #include "dialects/sdy/Ops.h"

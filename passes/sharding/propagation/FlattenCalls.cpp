@@ -2,7 +2,7 @@
 //===- FlattenCalls.cpp - A function for every call, and back -------------===//
 // Input:   call @f ... call @f                          func.func private @f
 // Output:  call @f ... call @f_0                        func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}
-// Leaves alone functions that are called once. Backwards: copies that turned out alike become one.
+// Leaves alone functions that are called once. In reverse: copies with equal bodies are merged.
 #include "passes/sharding/ProgramPasses.h"
 
 #include "dialects/sdy/Ops.h"
@@ -35,7 +35,7 @@ SmallVector<func::CallOp> callsIn(func::FuncOp function) {
   return calls;
 }
 
-/// Functions that nobody calls.
+/// Returns the functions without callers.
 SmallVector<func::FuncOp> roots(ModuleOp module) {
   llvm::DenseSet<StringRef> called;
   module.walk([&](func::CallOp call) { called.insert(call.getCallee()); });
@@ -106,7 +106,7 @@ struct UnflattenCallGraph : impl::UnflattenCallGraphPassBase<UnflattenCallGraph>
         Operation *owner = dedupFunctionsFully ? caller.getOperation() : nullptr;
         call.setCallee(representative(kept[{originalName(callee), owner}], callee).getName());
       }
-    // Copies that nobody calls anymore, callers first.
+    // Copies without callers are erased, callers first.
     for (bool changed = true; changed;) {
       changed = false;
       for (func::FuncOp root : roots(getOperation()))

@@ -175,7 +175,7 @@ private:
       before = projection;
     StepOptions step = options;
     step.elementwise = node.elementwise;
-    // What is returned is the result as it is.
+    // A returned value is the result itself.
     step.conservative &= number >= 0;
     SmallVector<Added> added = propagate(projection, allowed, factors, graph.meshes[mesh], step);
     bool changed = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Graph.h - Propagation through a program ----------------------------===//
-// A program as propagation sees it: tensors, and nodes that tie them by a rule. Nodes stand for operations, for edges along
-// which values flow into and out of regions, and for the results of functions.
+// A program as propagation sees it: tensors, and nodes that connect them by a rule. Nodes are operations, edges along which values enter and leave
+// regions, and the results of functions.
 #pragma once
 
 #include "passes/sharding/mesh/AxisEdges.h"
@@ -49,14 +49,14 @@ struct ManualAxes {
 struct GraphNode {
   Rule rule;
   llvm::SmallVector<View, 3> operands, results;
-  /// What operation priorities ask.
+  /// The conditions of operation priorities.
   bool passThrough = false, dynamicSlice = false, broadcast = false, singleUse = true;
   bool elementwise = false;
   /// Set for barriers: this direction, whatever the priority.
   std::optional<Direction> only;
 };
 
-/// What one visit of a node did.
+/// The effect of one visit of a node.
 struct GraphStep {
   int number;
   int node; ///< -1 - i: boundary i

@@ -157,7 +157,7 @@ bool mayApply(Value input, sdy::TensorShardingAttr sharding) {
   });
 }
 
-/// The last of a chain of constraints that nobody uses in between; null if `first` does not begin one.
+/// Returns the last of a chain of constraints without other users; null if `first` does not start one.
 sdy::ShardingConstraintOp endOfChain(sdy::ShardingConstraintOp first) {
   Value input = first.getInput();
   if (input.getDefiningOp<sdy::ShardingConstraintOp>())
@@ -184,8 +184,7 @@ sdy::DataFlowEdgeOp edgeBehind(Value value) {
   return owner ? edgeOp(owner) : sdy::DataFlowEdgeOp();
 }
 
-/// What flows through an edge is constrained where it arrives, so that all uses see the constraint; what is to be summed later
-/// is so on the edge already.
+/// Constrains a value that flows through an edge where it arrives, so that all uses see the constraint; a pending sum is pending on the edge already.
 void constrainEdge(OpOperand &use) {
   Operation *op = use.getOwner();
   Value input = use.get();
@@ -267,7 +266,7 @@ struct ApplyShardingConstraints : impl::ApplyShardingConstraintsPassBase<ApplySh
 
 //===-- Groups ------------------------------------------------------------===//
 
-/// What one member says holds for all. If they say different things, each keeps its own, and what follows it is the member.
+/// The sharding of one member holds for the group. If members have different ones, each keeps its own, and the others follow the first.
 void agree(ArrayRef<sdy::ShardingGroupOp> members, int64_t id) {
   SmallVector<std::pair<sdy::ShardingGroupOp, sdy::TensorShardingAttr>> annotated;
   for (sdy::ShardingGroupOp member : members) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ManualRegions.cpp - What stands between changes of shape, as regions -===//
+//===- ManualRegions.cpp - Find manual regions between shape conversions ---===//
 // Input:   %1 = custom_call @SPMDFullToShardShape(custom_call @Sharding(%x)), %2 = sine %1, custom_call @SPMDShardToFullShape(%2)
 // Output:  sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={...} (%y) { %2 = sine %y ... }
-// A value's level is the number of regions that it stands in. Operations of the deepest level that are connected by values are a
-// region; what depends on nothing (constants, numbers of devices) is copied to where it is used.
+// A value's level is the number of regions around it. Operations of the deepest level that values connect are a region; operations without operands
+// (constants, device ids) are copied to their uses.
 #include "passes/sharding/propagation/ManualRegions.h"
 
 #include "passes/sharding/exchange/RoundTrip.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ManualRegions.h - What stands between changes of shape, as regions -===//
-// GSPMD has no manual computations. There are only operations between @SPMDFullToShardShape and @SPMDShardToFullShape, whose
-// shapes are those of parts.
+//===- ManualRegions.h - Find manual regions between shape conversions -----===//
+// GSPMD has no manual computations, only operations between @SPMDFullToShardShape and @SPMDShardToFullShape, whose shapes are those of shards.
 #pragma once
 
 #include "dialects/sdy/Ops.h"

@@ -160,7 +160,7 @@ LogicalResult ModuleGraph::addValues(func::FuncOp function) {
   bool failed = false;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults()) {
-      // The edge stands for the value.
+      // The edge represents the value.
       if (Value owner = edgeOwner(result); owner && edgeOp(owner))
         continue;
       failed |= mlir::failed(addTensor({result, {}}, result.getType(), sdy::getSharding(result), op));
@@ -201,7 +201,7 @@ void ModuleGraph::addEdge(sdy::DataFlowEdgeOp edge) {
   bool enters = isa<BlockArgument>(owner);
   Operation *parent = enters ? cast<BlockArgument>(owner).getOwner()->getParentOp() : owner.getDefiningOp();
   if (auto manual = dyn_cast<sdy::ManualComputationOp>(parent)) {
-    // What stands outside of the manual computation has its axes, what stands inside does not.
+    // Values outside of the manual computation are sharded by its axes, values inside are not.
     unsigned number = enters ? cast<BlockArgument>(owner).getArgNumber() : cast<OpResult>(owner).getResultNumber();
     auto shardings = (enters ? manual.getInShardings() : manual.getOutShardings()).getShardings();
     auto isManual = [&](sdy::AxisRefAttr axis) {

@@ -2,7 +2,7 @@
 //===- NamedComputations.cpp - Calls as regions, and back -----------------===//
 // Input:   %1 = call @f(%0) : (tensor<8xf32>) -> tensor<8xf32>
 // Output:  %1 = sdy.named_computation<"f">(%0) (%arg1: tensor<8xf32>) { ... sdy.return %2 } : ...
-// Leaves alone calls of functions without a body; on the way back, computations of one name that compute different things.
+// Leaves alone calls of functions without a body; in reverse, computations of one name with different bodies.
 #include "passes/sharding/Passes.h"
 
 #include "dialects/sdy/Ops.h"

@@ -32,7 +32,7 @@ bool isScalarBroadcast(Operation *op) {
   return broadcast && isScalar(broadcast.getOperand());
 }
 
-/// Copies what belongs to nobody alone. Scalars are not sharded, so one of them serves everybody.
+/// Copies constants that several operations share. Scalars are not sharded, so they stay shared.
 class Splitter {
 public:
   explicit Splitter(bool scalars) : scalars(scalars) {}

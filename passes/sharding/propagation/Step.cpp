@@ -93,7 +93,7 @@ void truncate(Axes &axes, function_ref<std::optional<Axis>(Axis, int64_t)> allow
   }
 }
 
-/// What of `axis` other factors of the tensor leave.
+/// Returns the part of `axis` that other factors of the tensor do not use.
 std::optional<Axis> freeOfOthers(Axis axis, const ProjectedTensor &tensor, int factor) {
   std::optional<Axis> left = axis;
   for (const FactorAxes &other : tensor.factors) {
@@ -108,7 +108,7 @@ std::optional<Axis> freeOfOthers(Axis axis, const ProjectedTensor &tensor, int f
   return left;
 }
 
-/// What of `axis` the factor of the tensor can have behind axes whose product is `before`.
+/// Returns the part of `axis` that the factor of the tensor can have after axes whose product is `before`.
 std::optional<Axis> fitting(Axis axis, const ProjectedTensor &tensor, const FactorAxes &here, int64_t before, int64_t size) {
   std::optional<Axis> left = withoutOverlap(axis, tensor.replicated);
   if (left)

@@ -21,7 +21,7 @@ struct StepOptions {
   bool elementwise = false;
 };
 
-/// What all tensors can agree on along the factor, of the axes that those allowed to give have.
+/// Returns the axes on which all tensors can agree along the factor, among those of tensors that may give.
 Axes compatibleAxes(const Projection &projection, int factor, Direction direction);
 
 /// Axes that were added to a factor of a tensor (operands counted first).
@@ -30,13 +30,12 @@ struct Added {
   Axes axes;
 };
 
-/// Adds axes to factors wherever that does not go against what is there: along a factor all tensors get the axes which those
-/// allowed to give have, major first, as far as they agree.
-/// Basic: an axis that some tensor cannot take, because it is closed, replicates the axis or uses it for another factor, is
-/// given to nobody. Aggressive: everybody takes what it can, tensor by tensor. Of two factors that want one axis the one whose
-/// largest source is larger comes first, then (elementwise) the more finely split one, then the earlier source, then the
-/// earlier factor.
-/// Returns what was added; empty if nothing could be.
+/// Adds axes to factors where that contradicts no existing sharding: along a factor all tensors get the axes of those that may give, major first, as
+/// far as they agree.
+/// Basic: an axis that some tensor cannot take, because it is closed, replicates the axis or uses it for another factor, is given to no tensor.
+/// Aggressive: every tensor takes the axes that it can. Of two factors that want one axis the one whose largest source is larger comes first, then
+/// (elementwise) the more finely sharded one, then the earlier source, then the earlier factor.
+/// Returns the axes that were added; empty if there are none.
 llvm::SmallVector<Added> propagate(Projection &projection, llvm::ArrayRef<Direction> directions,
                                    llvm::ArrayRef<Factor> factors, llvm::ArrayRef<int64_t> mesh,
                                    const StepOptions &options);

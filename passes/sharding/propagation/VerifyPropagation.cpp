@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- VerifyPropagation.cpp - What partitioning may rely on ----------------===//
+//===- VerifyPropagation.cpp - Verify what partitioning relies on -----------===//
 // Input:   %1 = stablehlo.sine %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>}
 // Output:  error: expects closed dimensions after propagation, but dimension 0 of ... is open
-// Leaves alone what partitioning itself reports to the user: meshes of another size than the program's, strings of HLO.
+// Leaves alone what partitioning reports to the user itself: meshes of another size than the program's, strings of HLO.
 #include "passes/sharding/Passes.h"
 
 #include "dialects/sdy/Ops.h"

@@ -39,7 +39,7 @@ Groups groupsOf(int dim, const DimAxes &here, const DimAxes &there) {
   return groups;
 }
 
-/// Whether dimension `there` has axes, or parts of such, that other dimensions than `dim` have in `here`.
+/// Returns true if dimension `there` has axes, or sub-axes, that dimensions other than `dim` have in `here`.
 bool meetsOthers(int dim, const DimAxes &here, const Axes &there) {
   for (auto [other, axes] : enumerate(here))
     if (int(other) != dim)

@@ -80,7 +80,7 @@ private:
     use.set(sdy::ReshardOp::create(builder, use.get().getLoc(), use.get().getType(), use.get(), wanted));
   }
 
-  /// A function's arguments are sharded as it says. What is resharded for it is so from the beginning.
+  /// Reshards operands to the shardings of the callee's arguments. A value that is resharded for it has that sharding from its definition on.
   void matchArguments(func::CallOp call) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
     for (OpOperand &operand : call->getOpOperands()) {
@@ -140,8 +140,8 @@ private:
       reshardUse(operand, wanted, now ? now.getMeshOrRef() : wanted.getMeshOrRef(), early);
   }
 
-  /// A factor that shares a dimension with others is cut evenly, and only if those before it are cut to the end: else its
-  /// parts are none of the dimension. What one tensor cannot have, none gets.
+  /// A factor that shares a dimension with others is sharded evenly, and only if those before it are sharded completely: otherwise its shards are no
+  /// shards of the dimension. Axes that one tensor cannot have, none gets.
   static void keepWholeParts(const Rule &rule, MutableArrayRef<Axes> assigned) {
     SmallVector<const DimFactors *> shared;
     for (auto *side : {&rule.operands, &rule.results})
@@ -205,7 +205,7 @@ private:
   }
 
   void visit(Operation *op, Rule rule) {
-    // Pieces of something that is cut already are joined where they are; others come to stand elsewhere, and are whole before.
+    // Operands that are sharded along the dimension are concatenated shard by shard; others move, and are gathered before.
     if (isa<stablehlo::ConcatenateOp>(op) &&
         llvm::none_of(op->getOperands(), [](Value operand) { return operand.getDefiningOp<stablehlo::SliceOp>(); }))
       for (Factor &factor : rule.factors)

@@ -92,7 +92,7 @@ struct ExportManualReductions : impl::ExportManualReductionCollectivesPassBase<E
   void runOnOperation() override {
     ModuleOp module = getOperation();
     module.walk([](sdy::ConstantOp constant) { makeConstantPending(constant); });
-    // What only moves elements passes on what is to be summed, users first.
+    // Operations that only move elements forward pending sums, users first.
     module.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isa<TransposeOp, ReshapeOp>(op))
         passOnBackwards(op);
@@ -236,7 +236,7 @@ struct ExportManualReductions : impl::ExportManualReductionCollectivesPassBase<E
     });
   }
 
-  /// Numbers of devices stand for positions in these only.
+  /// Device numbers are positions in these axes only.
   LogicalResult checkWholeAxesInOrder(Operation *op, AxisRefs axes, sdy::MeshAttr mesh) {
     if (mesh && mesh.getDeviceIds().empty() && llvm::none_of(axes, [](sdy::AxisRefAttr axis) { return bool(axis.getSubAxisInfo()); }))
       return success();

@@ -121,7 +121,7 @@ struct Search {
     return false;
   }
 
-  /// What is at the end of dimensions and not wanted there.
+  /// Gathers axes that are last in a dimension and not wanted there.
   void gather() {
     ReshardStep step{ReshardStep::Kind::Gather, DimAxes(now.size()), {}, 0, 0, {}};
     bool any = false;
@@ -152,7 +152,7 @@ void join(DimAxes &dims) {
 std::optional<std::vector<ReshardStep>> stepsBetween(const DimAxes &from, const DimAxes &to) {
   Search search{from, to, {}};
   align(search.now, search.target);
-  // What a gather sets free can be sliced in a second round.
+  // Axes that a gather frees can slice in a second round.
   for (int round = 0; round < 2 && search.now != search.target; ++round) {
     search.slice();
     search.permute();

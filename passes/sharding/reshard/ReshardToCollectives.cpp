@@ -57,7 +57,7 @@ void convert(sdy::ReshardOp op, bool keepRedundant) {
     op.emitRemark("stays: no sequence of collectives is known");
     return;
   }
-  // What is summed here; the rest stays to be summed.
+  // `summed` are the axes that are summed here; the others stay pending.
   SmallVector<sdy::AxisRefAttr> summed;
   for (sdy::AxisRefAttr axis : before ? before.getUnreducedAxes() : ArrayRef<sdy::AxisRefAttr>())
     if (!llvm::is_contained(after.getUnreducedAxes(), axis))

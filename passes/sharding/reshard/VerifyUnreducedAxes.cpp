@@ -42,7 +42,7 @@ std::optional<sdy::ReductionOp> reductionOf(Region &computation) {
   return std::nullopt;
 }
 
-/// What the operation sums over parts of with, if it can make values unreduced.
+/// Returns the reduction with which the operation sums over shards, if it can yield unreduced values.
 std::optional<sdy::ReductionOp> introducedBy(Operation *op) {
   if (isa<stablehlo::DotOp, stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
     return sdy::ReductionOp::Sum;
@@ -68,7 +68,7 @@ LogicalResult keepsAll(Operation *op, sdy::TensorShardingAttr before, sdy::Tenso
   return sameKind(op, before, after);
 }
 
-/// The same axes on both sides of a boundary across which nobody computes.
+/// Verifies that both sides of a boundary without computation have the same axes.
 LogicalResult sameAxes(Operation *op, sdy::TensorShardingAttr a, sdy::TensorShardingAttr b, const Twine &where) {
   if (a && b && a.getMeshOrRef() != b.getMeshOrRef())
     return success();
@@ -110,7 +110,7 @@ LogicalResult verifyCall(func::CallOp op) {
   return success();
 }
 
-/// What a manual computation takes unreduced, its results are: the sum inside of it is nothing that others see.
+/// Verifies that a manual computation with unreduced operands has unreduced results: the sum inside of it is not visible outside.
 LogicalResult verifyManual(sdy::ManualComputationOp op) {
   ArrayRef<sdy::TensorShardingAttr> in = op.getInShardings().getShardings(), out = op.getOutShardings().getShardings();
   for (auto [operand, sharding] : llvm::zip(op->getOperands(), in)) {

@@ -14,9 +14,8 @@ using namespace millrace::stablehlo;
 namespace millrace::sharding {
 namespace {
 
-/// Both shapes are walked at once. Where as many elements lie behind on both sides, the greatest common divisor of what is
-/// left of the current dimensions is a factor of both; else the side that lags behind gets factors of its own until the
-/// sides meet.
+/// Both shapes are traversed together. Where as many elements are left on both sides, the greatest common divisor of the rest of the current
+/// dimensions is a factor of both; else the side with fewer gets factors of its own until the sides agree.
 std::optional<Rule> reshapeRule(ReshapeOp op) {
   ArrayRef<int64_t> from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
   if (llvm::is_contained(from, 0))
@@ -142,7 +141,7 @@ Rule bitcastRule(BitcastConvertOp op) {
   return builder.build();
 }
 
-/// Collectives of the program: dimensions that they change are whole for everybody else, and other dimensions than before.
+/// Collectives of the program: dimensions that they change are replicated for all other axes, and differ between operand and result.
 Rule changedDimsRule(Operation *op, ArrayRef<int64_t> changed) {
   RuleBuilder builder = detail::builderFor(op);
   ArrayRef<int64_t> from = shapeOf(op->getOperand(0)), to = shapeOf(op->getResult(0));

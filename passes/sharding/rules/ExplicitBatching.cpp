@@ -84,7 +84,7 @@ std::optional<int64_t> countingDim(Value value) {
   return std::nullopt;
 }
 
-/// What changes in the dimension numbers.
+/// The changes of the dimension numbers.
 struct Batching {
   SmallVector<int64_t> collapsed, operandDims, indicesDims, map;
   SmallVector<Value> rest; ///< indices without those that count

@@ -14,7 +14,7 @@ using namespace millrace::stablehlo;
 namespace millrace::sharding {
 namespace {
 
-/// gather and scatter in the same words: slices of `input` stand in `slices`, at positions that `indices` name.
+/// A common form of gather and scatter: `slices` contains slices of `input` at the positions `indices`.
 struct Slicing {
   bool isScatter;
   bool adds; ///< devices that scatter some of the updates have what can be combined

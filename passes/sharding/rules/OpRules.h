@@ -23,7 +23,7 @@ std::optional<Rule> ruleOf(mlir::Operation *op, bool conservative = false);
 /// select_and_scatter split by windows, in operand, source and result alike: where neighbours exchange both.
 Rule windowsRule(stablehlo::SelectAndScatterOp op);
 
-/// The operation has no rule because nobody wrote one, not because there is none to write.
+/// Returns true if the operation has no rule because none is implemented, not because none exists.
 bool isUnknown(mlir::Operation *op);
 
 sdy::OpShardingRuleAttr toAttr(const Rule &rule, mlir::MLIRContext *context);

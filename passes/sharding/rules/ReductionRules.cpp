@@ -59,7 +59,7 @@ Rule batchNormRule(Operation *op, int64_t feature, bool reduces) {
         return dim == feature ? int64_t(0) : kNoDim;
       });
     };
-    // What is summed for the lists is used again for the large result.
+    // Sums over the reduced dimensions are operands of the large result again.
     bool whole = reduces && int64_t(dim) != feature;
     builder.add(place(op->getOperands()), place(op->getResults()), size,
                 whole ? FactorKind::NeedReplication : FactorKind::PassThrough);

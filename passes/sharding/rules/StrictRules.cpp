@@ -12,7 +12,7 @@ using namespace mlir;
 namespace millrace::sharding {
 namespace {
 
-/// What `combine` of two values of a body is to devices.
+/// Returns the reduction between devices that `combine` of two values of a body is.
 std::optional<sdy::ReductionOp> kindOf(Operation *combine) {
   bool isBool = getElementTypeOrSelf(combine->getResult(0).getType()).isInteger(1);
   if (isa<stablehlo::AddOp>(combine) && !isBool)
@@ -39,7 +39,7 @@ bool isWindow(stablehlo::ConvolutionOp op, const Rule &rule, int factor) {
   return false;
 }
 
-/// Elements come to stand elsewhere along the dimension, though it keeps its size.
+/// Returns true if elements move along the dimension although it keeps its size.
 bool isShifted(Operation *op, int64_t dim) {
   if (auto pad = dyn_cast<stablehlo::PadOp>(op))
     return pad.getEdgePaddingLow()[dim] != 0 || pad.getEdgePaddingHigh()[dim] != 0 || pad.getInteriorPadding()[dim] != 0;
