@@ -2,10 +2,12 @@
 //===- CacheKey.cpp - What a compiled program depends on ------------------===//
 #include "lowering/CacheKey.h"
 
+#include "runtime/base/Hash.h"
+
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
@@ -21,15 +23,18 @@ namespace {
 class HashStream : public llvm::raw_ostream {
 public:
   HashStream() { SetUnbuffered(); }
-  std::string digest() { return llvm::toHex(hash.final(), /*LowerCase=*/true); }
+  std::string digest() {
+    const std::array<uint8_t, 32> bytes = hash.finish();
+    return runtime::toHex(bytes.data(), bytes.size());
+  }
 
 private:
   void write_impl(const char *data, size_t size) override {
-    hash.update(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(data), size));
+    hash.update(data, size);
     written += size;
   }
   uint64_t current_pos() const override { return written; }
-  llvm::SHA256 hash;
+  runtime::Sha256 hash;
   uint64_t written = 0;
 };
 
@@ -96,6 +101,19 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
   llvm::append_range(parts, options.target.keyParts());
   llvm::append_range(parts, compilerVersions());
   return parts;
+}
+
+OwningOpRef<ModuleOp> withoutLocations(ModuleOp module) {
+  OwningOpRef<ModuleOp> bare(module.clone());
+  Location unknown = UnknownLoc::get(module.getContext());
+  bare->walk([&](Operation *op) {
+    op->setLoc(unknown);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          argument.setLoc(unknown);
+  });
+  return bare;
 }
 
 const std::vector<std::pair<std::string, std::string>> &compilerVersions() { return loadedBuildIds().parts; }

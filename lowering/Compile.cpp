@@ -7,6 +7,7 @@
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
 #include "lowering/ProgramKernels.h"
+#include "lowering/StopError.h"
 #include "lowering/TensorSizes.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -96,6 +97,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))
     return llvm::createStringError(entry.empty() ? "the module has neither @main nor a single function to run"
                                                  : "the module has no function @" + entry);
+  lowering::StopError errors(module.getContext());
+  auto stopped = [&](StringRef stop) { return errors.at(stop, module.getLoc()); };
   auto dump = [&](StringRef stop) {
     if (options.onStop)
       options.onStop(stop, "", textOf(module));
@@ -112,7 +115,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     // Between passes only where someone looks at the stops: a third of the time of simplification.
     pm.enableVerifier(bool(options.onStop));
     if (failed(pm.run(module)) || failed(verify(module)))
-      return llvm::createStringError("compilation stopped at '" + stop + "'");
+      return stopped(stop);
     watch.lap(stop);
     dump(stop);
     return llvm::Error::success();
@@ -126,15 +129,15 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   tell("partitioning");
   calls::prepareCollectives(module);
   if (failed(lowering::dropShardings(module)))
-    return llvm::createStringError("compilation stopped at 'partitioned'");
+    return stopped("partitioned");
   // Partitioning comes first, while every operation still says what the front end meant: simplification would not keep
   // shardings. Programs without any pass through unchanged.
   if (failed(spmd::propagate(module)))
-    return llvm::createStringError("compilation stopped at 'sharded'");
+    return stopped("sharded");
   watch.lap("sharded");
   dump("sharded");
   if (failed(spmd::partition(module)))
-    return llvm::createStringError("compilation stopped at 'partitioned'");
+    return stopped("partitioned");
   watch.lap("partitioned");
   dump("partitioned");
   if (llvm::Error error = run(prepared.simplification(options), "simplified"))
@@ -167,7 +170,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     return std::move(error);
   watch.lap("kernels");
   if (failed(lowering::buildProgram(module, entry, kernels.byName(), options.target.caches.back().bytes, program)))
-    return llvm::createStringError("compilation stopped at 'program'");
+    return stopped("program");
   watch.lap("program");
   if (llvm::Error error = kernels.compileCalled())
     return std::move(error);

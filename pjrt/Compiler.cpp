@@ -6,12 +6,9 @@
 #include "dialects/millrace/Attributes.h"
 #include "dialects/sdy/HloSharding.h"
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/CacheKey.h"
-#include "lowering/CompileForClient.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
-#include "lowering/ModuleDump.h"
-#include "lowering/program/ProgramTypes.h"
+#include "lowering/client/CompileThroughCache.h"
 #include "pjrt/CustomPartitioner.h"
 #include "pjrt/EntryLayouts.h"
 #include "passes/autosharding/Request.h"
@@ -47,43 +44,22 @@ namespace {
 /// One compilation in a context of the compiler's. Its errors are collected, with the user's line.
 class Session {
 public:
-  explicit Session(size_t programBytes) : session(programBytes) {
-    handler.emplace(&context(), [this](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        collect(diagnostic);
-      return success();
-    });
-  }
+  explicit Session(size_t programBytes) : session(programBytes), log(session.context()) {}
   OwningOpRef<ModuleOp> parse(StringRef code) {
     if (code.starts_with("ML\xefR"))
       return vhlo::readPortableArtifact(code, context());
     return bytecode::parseModule(code, ParserConfig(&context()), "program");
   }
-  /// The collected errors, else `otherwise`.
-  rt::Status error(std::string otherwise, rt::Code code = rt::Code::InvalidArgument) const {
-    if (errors.empty())
-      return rt::Status(code, std::move(otherwise));
-    return rt::Status(code, otherwise.empty() ? errors : errors + "\n" + otherwise);
-  }
+  /// The collected errors, then `summary`.
+  rt::Status error(const std::string &summary, rt::Code code = rt::Code::InvalidArgument) const { return log.status(code, summary); }
 
   MLIRContext &context() { return session.context(); }
   PreparedPasses &passes() { return session.passes(); }
+  const ErrorLog &errors() const { return log; }
 
 private:
-  void collect(Diagnostic &diagnostic) {
-    llvm::raw_string_ostream stream(errors);
-    if (!errors.empty())
-      stream << "\n";
-    std::string where = lowering::locationText(diagnostic.getLocation());
-    if (!where.empty())
-      stream << where << ": ";
-    stream << "error: " << diagnostic.str();
-    for (Diagnostic &note : diagnostic.getNotes())
-      stream << "\n  note: " << note.str();
-  }
   CompilerSession session;
-  std::string errors;
-  std::optional<ScopedDiagnosticHandler> handler;
+  ErrorLog log;
 };
 
 /// What is asked for with millrace_auto_sharding.
@@ -266,10 +242,11 @@ LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
 }
 
 /// Equal for equal programs. That of a program for several devices is equal on all hosts, whatever their processors and wherever the user's
-/// files are: clients make the launch id from it, by which processes know that they launch the same one.
-std::string fingerprintOf(ModuleOp module, const rt::CacheKey &key, const CompileOptionsProto &options) {
+/// files are: clients make the launch id from it, by which processes know that they launch the same one. Empty of a program for one device, whose
+/// fingerprint is that of its cache entry.
+std::string sharedFingerprint(ModuleOp module, const CompileOptionsProto &options) {
   if (uint64_t(options.numReplicas) * uint64_t(options.numPartitions) <= 1)
-    return key.digest();
+    return "";
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream, OpPrintingFlags().enableDebugInfo(false));
@@ -284,7 +261,8 @@ bool isDebugWished() {
 }
 
 /// One program was asked for, and made or found: a line on standard error, and one more per thing that costs time in every run.
-void explain(const rt::CachedProgram &found, const CompileReport &report, double seconds) {
+void explain(const CompiledProgram &found, double seconds) {
+  const CompileReport &report = found.report;
   const rt::Program &program = *found.program;
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -337,7 +315,6 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   rt::StatusOr<rt::Cache *> cache = rt::processCache();
   if (!cache)
     return cache.status();
-  options.kernelStore = rt::kernelStore(**cache);
 
   Session session(code.code_size);
   options.prepared = &session.passes();
@@ -367,38 +344,25 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (failed(layouts))
     return session.error("", rt::Code::Unimplemented);
 
-  rt::CacheKey key;
-  for (auto &[name, value] : cacheKeyParts(*module, options))
-    key.add(name, value);
-  key.add(std::string(kLayoutsKey), layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
-                                        llvm::join(shardings.results, ";"));
-  compiled->fingerprint = fingerprintOf(*module, key, compiled->options);
-  const std::unique_ptr<ModuleDump> dump = ModuleDump::next(module->getName().value_or("module"));
-  CompileReport report;
-  const bool isExplained = isDebugWished();
-  const auto start = std::chrono::steady_clock::now();
-  auto compileNow = [&]() -> rt::StatusOr<rt::Program> {
-    if (dump)
-      dump->follow(*module, options);
-    llvm::Expected<rt::Program> program = compileForClient(*module, options, module->getName().value_or("a program"), &report);
-    if (!program)
-      return session.error(llvm::toString(program.takeError()));
-    shardings.restore(*program);
-    program->metadata.emplace_back(kLayoutsKey, layoutsToText(*layouts));
-    return std::move(*program);
+  compiled->fingerprint = sharedFingerprint(*module, compiled->options);
+  CompileRequest request;
+  request.options = std::move(options);
+  request.explain = isDebugWished();
+  request.keyParts.emplace_back(kLayoutsKey, layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
+                                                 llvm::join(shardings.results, ";"));
+  request.complete = [&](rt::Program &program) {
+    shardings.restore(program);
+    program.metadata.emplace_back(kLayoutsKey, layoutsToText(*layouts));
   };
-  rt::StatusOr<rt::CachedProgram> found = rt::CachedProgram();
-  if (dump) { // what is to be seen happens in the compiler
-    rt::StatusOr<rt::Program> program = compileNow();
-    found = program ? rt::StatusOr<rt::CachedProgram>(rt::CachedProgram{std::make_shared<const rt::Program>(std::move(*program)), false, "a dump was asked for"})
-                    : rt::StatusOr<rt::CachedProgram>(program.status());
-  } else {
-    found = rt::cachedProgram(**cache, key, compileNow, isExplained);
-  }
+  const bool isExplained = request.explain;
+  const auto start = std::chrono::steady_clock::now();
+  rt::StatusOr<CompiledProgram> found = compileThroughCache(*module, *cache, std::move(request), &session.errors());
   if (!found)
     return found.status();
   if (isExplained)
-    explain(*found, report, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    explain(*found, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  if (compiled->fingerprint.empty())
+    compiled->fingerprint = std::move(found->fingerprint);
   compiled->program = std::move(found->program);
   MILLRACE_TRY(compiled->finish());
   return std::shared_ptr<const Compiled>(std::move(compiled));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Compile.cpp - StableHLO text to a program, through the cache --------===//
+//===- Compile.cpp - A traced module to a program, through the cache -------===//
 #include "tracing/Compile.h"
 
 #include "lowering/CacheKey.h"
-#include "lowering/CompileForClient.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/ModuleDump.h"
+#include "lowering/client/CompileThroughCache.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/sharding/exchange/RoundTrip.h"
@@ -13,13 +13,11 @@
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Progress.h"
 #include "runtime/base/XlaFlags.h"
-#include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
+#include "tracing/TracedModuleImpl.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
@@ -49,33 +47,6 @@ runtime::StatusOr<runtime::Cache *> cacheInUse() {
   if (chosenCache)
     return chosenCache.get();
   return runtime::processCache();
-}
-
-/// The locations say where the user's program recorded what; the compiled program does not depend on that.
-mlir::OwningOpRef<mlir::ModuleOp> withoutPlaces(mlir::ModuleOp module) {
-  mlir::OwningOpRef<mlir::ModuleOp> bare(module.clone());
-  mlir::Location unknown = mlir::UnknownLoc::get(module.getContext());
-  bare->walk([&](mlir::Operation *op) {
-    op->setLoc(unknown);
-    for (mlir::Region &region : op->getRegions())
-      for (mlir::Block &block : region)
-        for (mlir::BlockArgument argument : block.getArguments())
-          argument.setLoc(unknown);
-  });
-  return bare;
-}
-
-/// What a location of Emitter::at() says: "aten::mm (train.py:12)".
-std::string placeText(mlir::Location location) {
-  std::string name, line;
-  location->walk([&](mlir::Location inner) {
-    if (auto named = mlir::dyn_cast<mlir::NameLoc>(inner); named && name.empty())
-      name = named.getName().str();
-    if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(inner); file && line.empty())
-      line = file.getFilename().str() + ":" + std::to_string(file.getLine());
-    return mlir::WalkResult::advance();
-  });
-  return name.empty() ? line : line.empty() ? name : name + " (" + line + ")";
 }
 
 } // namespace
@@ -196,7 +167,7 @@ static std::string annotationOf(mlir::func::FuncOp function, unsigned argument, 
 
 /// The program without what is said of its arguments' parts, and the mesh.
 static std::string keyOfPlan(mlir::ModuleOp module, const std::string &mesh) {
-  mlir::OwningOpRef<mlir::ModuleOp> bare = withoutPlaces(module);
+  mlir::OwningOpRef<mlir::ModuleOp> bare = withoutLocations(module);
   if (auto function = bare->lookupSymbol<mlir::func::FuncOp>(findEntry(*bare)))
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       for (llvm::StringRef name : {llvm::StringRef(sharding::hloShardingName), llvm::StringRef(sdy::shardingAttrName)})
@@ -249,21 +220,13 @@ static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &m
   return mlir::success();
 }
 
-runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &text, const std::string &mesh, int64_t smallest) {
-  CompilerSession session(text.size());
-  mlir::MLIRContext &context = session.context();
-  std::string errors;
-  mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-      errors += (errors.empty() ? "" : "\n") + diagnostic.str();
-    return mlir::success();
-  });
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (module && text.find("@mark_") != std::string::npos)
-    removeMarks(*module);
-  const std::string key = module ? keyOfPlan(*module, mesh) : std::string();
-  if (!module || failed(shardOver(*module, mesh, smallest)))
-    return runtime::internalError("automatic sharding: " + errors);
+runtime::StatusOr<std::vector<std::string>> planArguments(TracedModule traced, const std::string &mesh, int64_t smallest) {
+  mlir::OwningOpRef<mlir::ModuleOp> &module = traced.impl->module;
+  const ErrorLog errors(traced.impl->session.context());
+  removeMarks(*module);
+  const std::string key = keyOfPlan(*module, mesh);
+  if (failed(shardOver(*module, mesh, smallest)))
+    return runtime::internalError("automatic sharding: " + errors.text());
   auto function = module->lookupSymbol<mlir::func::FuncOp>(findEntry(*module));
   PlannedPrograms::Planned planned;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -275,64 +238,37 @@ runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &tex
   return texts;
 }
 
-runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text, const std::string &mesh) {
+runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedModule traced, const std::string &mesh) {
   runtime::StatusOr<runtime::Cache *> cache = cacheInUse();
   if (!cache)
     return cache.status();
-  CompilerSession session(text.size());
-  mlir::MLIRContext &context = session.context();
-  std::string errors;
-  mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
-      return mlir::success();
-    std::string place = placeText(diagnostic.getLocation());
-    errors += (errors.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + diagnostic.str();
-    return mlir::success();
-  });
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!module)
-    return runtime::internalError("the traced program cannot be parsed: " + errors);
-  if (text.find("@mark_") != std::string::npos)
-    removeMarks(*module);
+  mlir::OwningOpRef<mlir::ModuleOp> &module = traced.impl->module;
+  const ErrorLog errors(traced.impl->session.context());
+  removeMarks(*module);
   // Who launches it has split what is to be split.
   mlir::OwningOpRef<mlir::ModuleOp> planned = mesh.empty() ? nullptr : alreadyPlanned(*module, mesh);
   if (planned)
     module = std::move(planned);
   else if (failed(shardOver(*module, mesh, std::numeric_limits<int64_t>::max())))
-    return runtime::internalError(errors);
-  CompileOptions options;
-  options.prepared = &session.passes();
-  options.xlaSemantics = true;
-  options.relaxed = runtime::xlaFlag("xla_cpu_enable_fast_math") == "true";
-  options.kernelStore = runtime::kernelStore(**cache);
-  const std::unique_ptr<ModuleDump> dump = ModuleDump::next("SyncTensorsGraph", dumpPrefix());
-  runtime::CacheKey key;
-  for (auto &[name, value] : cacheKeyParts(*withoutPlaces(*module), options))
-    key.add(name, value);
-  auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
-    CompileReport report;
-    if (dump)
-      dump->follow(*module, options);
-    llvm::Expected<runtime::Program> program = compileForClient(*module, options, "a step", &report);
-    if (program) {
-      size_t found = report.kernelsFromMemory + report.kernelsFromDisk;
-      Metrics::get().count("KernelCacheHit", found);
-      Metrics::get().count("KernelCacheMiss", report.kernels.size() - found);
-      return std::move(*program);
-    }
-    std::string summary = llvm::toString(program.takeError());
-    return runtime::internalError(errors.empty() ? summary : errors + "\n" + summary);
-  };
-  if (dump) { // what is to be seen happens in the compiler
-    runtime::StatusOr<runtime::Program> program = compileNow();
-    if (!program)
-      return program.status();
-    Metrics::get().count("PersistentCacheMiss");
-    return std::make_shared<const runtime::Program>(std::move(*program));
-  }
-  runtime::StatusOr<runtime::CachedProgram> found = runtime::cachedProgram(**cache, key, compileNow);
+    return runtime::internalError(errors.text());
+  CompileRequest request;
+  request.options.prepared = &traced.impl->session.passes();
+  request.options.xlaSemantics = true;
+  request.options.relaxed = runtime::xlaFlag("xla_cpu_enable_fast_math") == "true";
+  request.what = "a step";
+  request.dumpName = "SyncTensorsGraph";
+  request.dumpProcess = dumpPrefix();
+  request.locationsCount = false;
+  request.code = runtime::Code::Internal;
+  runtime::StatusOr<CompiledProgram> found = compileThroughCache(*module, *cache, std::move(request), &errors);
   if (!found)
     return found.status();
+  if (!found->hit) {
+    const CompileReport &report = found->report;
+    const size_t known = report.kernelsFromMemory + report.kernelsFromDisk;
+    Metrics::get().count("KernelCacheHit", known);
+    Metrics::get().count("KernelCacheMiss", report.kernels.size() - known);
+  }
   Metrics::get().count(found->hit ? "PersistentCacheHit" : "PersistentCacheMiss");
   if (found->hit && found->program->numReplicas > 1)
     return withPlacesOf(*module, std::move(found->program));
@@ -344,7 +280,7 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
   mlir::MLIRContext &context = session.context();
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (module && text.find("loc(") == std::string::npos)
-    module = withoutPlaces(*module); // not those of the text
+    module = withoutLocations(*module); // not those of the text
   std::string made = module ? hloTextOf(*module) : std::string();
   if (made.empty())
     return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Compile.h - StableHLO text to a program, through the cache ----------===//
+//===- Compile.h - A traced module to a program, through the cache ---------===//
 #pragma once
 #include "runtime/base/Status.h"
 #include "runtime/program/Program.h"
+#include "tracing/TracedModule.h"
 
 #include <memory>
 #include <string>
@@ -12,14 +13,15 @@ namespace millrace::tracing {
 
 /// With XLA's semantics. Locations name the user's lines in errors and do not matter otherwise. Counts PersistentCacheHit and PersistentCacheMiss.
 /// What is not annotated is split over `mesh` ("a=2,b=4") automatically (passes/autosharding), unless that is empty.
-runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text, const std::string &mesh = {});
+/// Changes the module.
+runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedModule module, const std::string &mesh = {});
 /// How each argument of the program would be split then: strings as XLA writes them, empty of those that stay whole, as those of fewer than
-/// `smallest` elements do. compileText() of the same program with its arguments split like that does not plan again. Plans are looked up and kept in
+/// `smallest` elements do. compileModule() of the same program with its arguments split like that does not plan again. Plans are looked up and kept in
 /// the cache, too: AutoShardingPlanHit and AutoShardingPlanMiss are counted.
-runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &text, const std::string &mesh, int64_t smallest);
+runtime::StatusOr<std::vector<std::string>> planArguments(TracedModule module, const std::string &mesh, int64_t smallest);
 /// The program as HLO text (lowering/hlo).
 runtime::StatusOr<std::string> hloText(const std::string &text);
-/// Instead of the environment's settings; before the first compileText().
+/// Instead of the environment's settings; before the first compileModule().
 runtime::Status useCacheFolder(const std::string &folder, bool readOnly);
 
 } // namespace millrace::tracing

@@ -28,6 +28,8 @@ bool isSwitchedOff(const char *variable) {
   return text && *text && !isSwitchedOn(variable);
 }
 
+bool showsFailedPrograms() { return !environment("XLA_SAVE_HLO_FILE").empty() || isSwitchedOn("XLA_DUMP_HLO_GRAPH"); }
+
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo) {
   const std::string wanted = environment("XLA_SAVE_HLO_FILE"), file = wanted.empty() ? "" : fileOfProcess(wanted);
   if (file.empty() && !isSwitchedOn("XLA_DUMP_HLO_GRAPH"))

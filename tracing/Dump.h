@@ -14,6 +14,8 @@ namespace millrace::tracing {
 
 /// `file` in a world of one; FILE.RANK in any other.
 std::string fileOfProcess(const std::string &file);
+/// The environment asks for programs that cannot be compiled.
+bool showsFailedPrograms();
 /// `error`, after what the environment wants to be done with the program that caused it.
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo);
 /// What saveGraph() appends; "" if the environment does not ask for it.

@@ -4,6 +4,7 @@
 // that the files of emit/ need no MLIR headers. Errors stick: after the first one every value is invalid.
 #pragma once
 #include "tracing/Origin.h"
+#include "tracing/TracedModule.h"
 
 #include <functional>
 #include <optional>
@@ -35,7 +36,10 @@ struct Region {
 
 class Emitter {
 public:
+  /// In a context that all emitters of this kind share: they take turns.
   Emitter();
+  /// In the context of `target`, whose module it becomes with finishModule().
+  explicit Emitter(TracedModule &target);
   ~Emitter();
   Emitter(const Emitter &) = delete;
 
@@ -51,6 +55,8 @@ public:
   void resultSharding(size_t index, const NamedText &sharding);
   /// Ends the function; the module's text, or the first error. `withPlaces`: with the locations of at().
   runtime::StatusOr<std::string> finish(const std::vector<Val> &results, bool withPlaces = false);
+  /// The same into the module of the constructor, with the locations of at().
+  runtime::Status finishModule(const std::vector<Val> &results);
   /// What follows is emitted for `operation` (none: an argument), which stands there in the user's program.
   void at(const std::string &operation, const Place &place);
   Val fail(std::string reason);
@@ -109,6 +115,7 @@ public:
   Val like(const Val &like, double value) { return constant(value, like.shape); }
 
 private:
+  runtime::Status finishFunction(const std::vector<Val> &results);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
@@ -185,6 +192,9 @@ struct ProgramOptions {
 /// StableHLO text of a schedule.
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
                                            const ProgramOptions &options = {});
+
+/// The same with the user's lines, in a context of the compiler's.
+runtime::StatusOr<TracedModule> emitModule(const Schedule &schedule, const std::vector<Value> &roots, const ProgramOptions &options);
 
 /// The sharding that a value is annotated with by the operation that computes it; null if that is no annotation.
 ShardingPtr annotationOf(const Node *node, uint32_t index = 0);

@@ -4,6 +4,7 @@
 
 #include "lowering/Compile.h"
 #include "runtime/base/FloatModes.h"
+#include "tracing/TracedModuleImpl.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,8 +49,9 @@ mlir::Value valueOf(const Val &val) { return mlir::Value::getFromOpaquePointer(v
 
 struct Emitter::Impl {
   runtime::DefaultFloatModes modes; ///< an emitter lives on one thread
-  std::unique_lock<std::recursive_mutex> turn{SharedContext::get().mutex};
-  MLIRContext &context = SharedContext::get().context;
+  TracedModule *target;                        ///< null: the shared context
+  std::unique_lock<std::recursive_mutex> turn; ///< of the shared context
+  MLIRContext &context;
   OpBuilder builder{&context};
   Location location = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module{ModuleOp::create(location)};
@@ -65,7 +67,9 @@ struct Emitter::Impl {
                                     return success();
                                   }};
 
-  Impl() {
+  explicit Impl(TracedModule *target)
+      : target(target), turn(target ? std::unique_lock<std::recursive_mutex>() : std::unique_lock(SharedContext::get().mutex)),
+        context(target ? target->impl->session.context() : SharedContext::get().context) {
     builder.setInsertionPointToEnd(module->getBody());
     function = func::FuncOp::create(builder, location, "main", builder.getFunctionType({}, {}));
     builder.setInsertionPointToEnd(function.addEntryBlock());
@@ -111,7 +115,8 @@ struct Emitter::Impl {
   }
 };
 
-Emitter::Emitter() : impl(std::make_unique<Impl>()) {}
+Emitter::Emitter() : impl(std::make_unique<Impl>(nullptr)) {}
+Emitter::Emitter(TracedModule &target) : impl(std::make_unique<Impl>(&target)) {}
 Emitter::~Emitter() = default;
 
 bool Emitter::failed() const { return !impl->error.ok(); }
@@ -162,7 +167,7 @@ void Emitter::at(const std::string &operation, const Place &place) {
   impl->location = operation.empty() ? where : NameLoc::get(impl->builder.getStringAttr(operation), where);
 }
 
-runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, bool withPlaces) {
+runtime::Status Emitter::finishFunction(const std::vector<Val> &results) {
   llvm::SmallVector<mlir::Value> values;
   for (const Val &result : results)
     if (!result)
@@ -188,6 +193,17 @@ runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, 
     (*impl->module)->setAttr("mhlo.num_replicas", impl->builder.getI32IntegerAttr(int32_t(impl->replicas)));
   if (mlir::failed(mlir::verify(*impl->module)))
     return fail("the emitted program is not valid"), impl->error;
+  return {};
+}
+
+runtime::Status Emitter::finishModule(const std::vector<Val> &results) {
+  MILLRACE_TRY(finishFunction(results));
+  impl->target->impl->module = std::move(impl->module);
+  return {};
+}
+
+runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, bool withPlaces) {
+  MILLRACE_TRY(finishFunction(results));
   std::string text;
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;

@@ -311,9 +311,9 @@ static void emitPackedNumbers(Emitter &e, const Schedule &schedule, Emitted &val
   }
 }
 
-runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
-                                           const ProgramOptions &options) {
-  Emitter e;
+/// All but the end of the function; the values that it returns.
+static runtime::StatusOr<std::vector<Val>> emitAll(Emitter &e, const Schedule &schedule, const std::vector<Value> &roots,
+                                                   const ProgramOptions &options) {
   Emitted values;
   for (size_t i = 0; i < schedule.leaves.size(); ++i) {
     const Value &leaf = schedule.leaves[i];
@@ -342,7 +342,28 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
   if (options.partitions > 1)
     e.partitions(options.partitions);
   e.replicas(options.replicas);
-  return e.finish(results, options.withPlaces);
+  return results;
+}
+
+runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
+                                           const ProgramOptions &options) {
+  Emitter e;
+  runtime::StatusOr<std::vector<Val>> results = emitAll(e, schedule, roots, options);
+  if (!results)
+    return results.status();
+  return e.finish(*results, options.withPlaces);
+}
+
+runtime::StatusOr<TracedModule> emitModule(const Schedule &schedule, const std::vector<Value> &roots, const ProgramOptions &options) {
+  // Text of an operation with its types and location, about: texts of ResNet-18 and BERT have 150 to 250 bytes for each node.
+  constexpr size_t bytesPerNode = 200;
+  TracedModule made(bytesPerNode * (schedule.nodes.size() + schedule.leaves.size()));
+  Emitter e(made);
+  runtime::StatusOr<std::vector<Val>> results = emitAll(e, schedule, roots, options);
+  if (!results)
+    return results.status();
+  MILLRACE_TRY(e.finishModule(*results));
+  return made;
 }
 
 } // namespace millrace::tracing

@@ -251,17 +251,19 @@ runtime::StatusOr<Value> Session::adopt(runtime::BufferPtr plain) {
 runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedule, const std::vector<Value> &roots,
                                                           std::vector<int64_t> donations) {
   bool isSpread = numPartitions > 1 && isForSeveralDevices(schedule);
-  runtime::StatusOr<std::string> text = emitProgram(
-      schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1, replicas()});
-  if (!text)
-    return text.status();
-  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(*text);
+  ProgramOptions options{donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1, replicas()};
+  runtime::StatusOr<TracedModule> module = emitModule(schedule, roots, options);
+  if (!module)
+    return module.status();
+  std::string text = isSpread ? module->text() : std::string();
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(std::move(*module));
   if (!executable && isSpread) {
     // Annotations are wishes: what cannot be partitioned runs on the first device, which is said aloud.
-    runtime::StatusOr<std::string> whole = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, 1, replicas()});
+    options.partitions = 1;
+    runtime::StatusOr<TracedModule> whole = emitModule(schedule, roots, options);
     runtime::StatusOr<std::shared_ptr<runtime::Executable>> onOne = executable.status();
     if (whole)
-      onOne = compileProgram(*whole);
+      onOne = compileProgram(std::move(*whole));
     if (!onOne)
       return executable.status();
     Metrics::get().count("UnpartitionedProgram");
@@ -284,7 +286,7 @@ runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedu
                    double(std::count_if(made->donations.begin(), made->donations.end(), [](int64_t to) { return to >= 0; })));
   }
   if (isSpread) {
-    made->text = std::move(*text);
+    made->text = std::move(text);
     MILLRACE_TRY(findResultShardings(*made, schedule, roots));
   }
   return made;
@@ -304,6 +306,13 @@ runtime::Status Session::syncEagerly(std::vector<Value> roots) {
 }
 
 runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(const std::string &text) {
+  runtime::StatusOr<TracedModule> module = TracedModule::parse(text);
+  if (!module)
+    return withProgram(module.status(), text);
+  return compileProgram(std::move(*module));
+}
+
+runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(TracedModule module) {
   MILLRACE_TRY(started());
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
@@ -320,7 +329,8 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
       return found.status();
     mesh = std::move(*found);
   }
-  runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text, mesh);
+  const std::string text = showsFailedPrograms() ? module.text() : std::string(); // compilation changes the module
+  runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileModule(std::move(module), mesh);
   if (!program)
     return withProgram(program.status(), text);
   runtime::LoadOptions options;

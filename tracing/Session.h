@@ -6,6 +6,7 @@
 #pragma once
 #include "tracing/ProgramCache.h"
 #include "tracing/Progress.h"
+#include "tracing/TracedModule.h"
 #include "tracing/World.h"
 
 #include <atomic>
@@ -116,6 +117,8 @@ public:
 
   /// Compiles StableHLO text (or finds it in the persistent cache) and loads it.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);
+  /// The same of a module that was emitted.
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(TracedModule module);
   /// The same, kept among the session's programs under `key`: for those who hold the text and ask again for every run.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> keptProgram(const Digest &key, const std::string &text);
   /// Starts a program that sync() did not make, after the recorded collectives if it meets other processes; its results. wait() waits for it too. Errors: as those of Executable::execute, and

@@ -130,11 +130,11 @@ runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &
   constexpr size_t mostKnown = 4096; // graphs, as many as a process of several models may have; a plan is some strings
   if (auto found = planned.find(plan.key); found != planned.end())
     return found->second;
-  runtime::StatusOr<std::string> text =
-      emitProgram(plan, roots, {matchDonations(plan, roots, dyingLeaves(plan, roots)), /*packNumbers=*/true, /*withPlaces=*/true, numPartitions, replicas()});
-  if (!text)
-    return text.status();
-  runtime::StatusOr<std::vector<std::string>> made = planArguments(*text, mesh, kSmallestSplit);
+  runtime::StatusOr<TracedModule> module =
+      emitModule(plan, roots, {matchDonations(plan, roots, dyingLeaves(plan, roots)), /*packNumbers=*/true, /*withPlaces=*/true, numPartitions, replicas()});
+  if (!module)
+    return module.status();
+  runtime::StatusOr<std::vector<std::string>> made = planArguments(std::move(*module), mesh, kSmallestSplit);
   if (!made) {
     // As with annotations that cannot be partitioned: the program runs, and that is said aloud.
     std::fprintf(stderr, "torch_xla: tensors of a program stay whole, because it cannot be planned: %s\n", std::string(made.status().message()).c_str());

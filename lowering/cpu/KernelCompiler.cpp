@@ -4,6 +4,7 @@
 
 #include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/StopError.h"
 #include "lowering/cpu/EmitterPool.h"
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/KernelLowerings.h"
@@ -13,6 +14,7 @@
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
 #include "passes/fusion/Passes.h"
+#include "runtime/base/Hash.h"
 #include "runtime/profile/Recorder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,9 +25,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <atomic>
 #include <barrier>
@@ -99,8 +99,8 @@ struct Prepared {
 /// Compiles the kernels that one thread takes.
 class Worker {
 public:
-  Worker(const KernelOptions &options, std::mutex &dumpMutex, std::mutex &lateMutex)
-      : options(options), dumpMutex(dumpMutex), lateMutex(lateMutex) {}
+  Worker(MLIRContext *context, const KernelOptions &options, std::mutex &dumpMutex, std::mutex &lateMutex)
+      : options(options), dumpMutex(dumpMutex), lateMutex(lateMutex), errors(context) {}
   ~Worker() {
     if (emitter)
       EmitterPool::ofProcess().give(std::move(emitter));
@@ -304,10 +304,10 @@ private:
   }
 
   static std::string textOfKey(const runtime::ByteStore::Key &key) {
-    llvm::SHA256 hash;
+    std::string text;
     for (const auto &[name, value] : key)
-      hash.update(name + "=" + std::to_string(value.size()) + ":" + value + ";");
-    return llvm::toHex(hash.final());
+      text += name + "=" + std::to_string(value.size()) + ":" + value + ";";
+    return runtime::Sha256::hex(text);
   }
 
   std::optional<runtime::KernelEntry> readStored(const KernelRequest &request, const runtime::ByteStore::Key &key) const {
@@ -321,9 +321,8 @@ private:
     return std::move(*entry);
   }
 
-  static llvm::Error failure(StringRef symbol, StringRef stop) {
-    return llvm::createStringError("kernel " + symbol + " could not be compiled (stop " + stop + ")");
-  }
+  /// `module` holds the kernel alone and has its location.
+  llvm::Error failure(StringRef symbol, StringRef stop, ModuleOp module) const { return errors.at(stop, module.getLoc(), symbol); }
 
   void dump(ModuleOp module, StringRef symbol, StringRef stop) const {
     if (!options.onStop)
@@ -334,6 +333,7 @@ private:
   }
 
   llvm::Expected<Prepared> prepare(func::FuncOp kernel, StringRef symbol) {
+    errors.restart();
     Prepared result;
     result.module = ModuleOp::create(kernel.getLoc());
     ModuleOp module = *result.module;
@@ -342,7 +342,7 @@ private:
     fn.setName(symbol);
     takeLowerings(module.getContext());
     if (failed(lowerings->toLinalg.run(module)))
-      return failure(symbol, "linalg");
+      return failure(symbol, "linalg", module);
     dump(module, symbol, "linalg");
     fn = module.lookupSymbol<func::FuncOp>(symbol);
     FailureOr<BufferKernel> buffered = mlir::failure();
@@ -358,7 +358,7 @@ private:
       buffered = lowerings->generic.run(fn);
     }
     if (failed(buffered) || failed(verify(module)))
-      return failure(symbol, "vector");
+      return failure(symbol, "vector", module);
     dump(module, symbol, "vector");
     result.kernel = std::move(*buffered);
     return result;
@@ -369,6 +369,7 @@ private:
     runtime::profile::Scope scope(runtime::profile::Kind::Compile, "compile kernel");
     if (scope.isRecorded())
       scope.setDetail("kernel=" + symbol.str());
+    errors.restart();
     ModuleOp module = *prepared.module;
     const BufferKernel &kernel = prepared.kernel;
     Compiled result;
@@ -381,7 +382,7 @@ private:
     allowRounding(module);
     // The result is verified as LLVM IR in emit().
     if (failed(lowerings->expandMath.run(module)) || failed(lowerings->toLLVM.run(module, verifyEach())))
-      return failure(symbol, "llvm");
+      return failure(symbol, "llvm", module);
     if (kernel.emitter == "generic")
       promiseDistinctBuffers(module, (symbol + "_body").str());
     ObjectOptions &objectOptions = result.options;
@@ -399,7 +400,7 @@ private:
     }
     auto object = emitter->emit(module, objectOptions, bool(options.onStop));
     if (!object)
-      return object.takeError();
+      return llvm::createStringError(llvm::toString(failure(symbol, "object", module)) + ": " + llvm::toString(object.takeError()));
     if (options.onStop) {
       std::lock_guard<std::mutex> lock(dumpMutex);
       options.onStop("llvm", symbol, object->llvmIr);
@@ -472,6 +473,7 @@ private:
 
   const KernelOptions &options;
   std::mutex &dumpMutex, &lateMutex;
+  StopError errors;
   std::unique_ptr<KernelLowerings> lowerings;
   std::unique_ptr<ObjectEmitter> emitter;
 };
@@ -488,16 +490,17 @@ std::string fingerprintKernel(func::FuncOp kernel) {
   // The text after the name is the signature and the body. Local scope prints aliases in full; locations are not printed.
   std::string text = textOf(kernel.getOperation());
   StringRef meaning = StringRef(text).substr(StringRef(text).find('('));
-  llvm::SHA256 hash;
+  runtime::Sha256 hash;
   hash.update(meaning);
   // The text only names resources, whose data is outside of the program.
   kernel.walk([&](Operation *op) {
     op->getAttrDictionary().walk([&](DenseResourceElementsAttr resource) {
       if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-        hash.update(ArrayRef(reinterpret_cast<const uint8_t *>(blob->getData().data()), blob->getData().size()));
+        hash.update(blob->getData().data(), blob->getData().size());
     });
   });
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  const std::array<uint8_t, 32> digest = hash.finish();
+  return runtime::toHex(digest.data(), digest.size());
 }
 
 namespace {
@@ -570,7 +573,7 @@ private:
 
   void inThreads(llvm::function_ref<void(Worker &)> work) {
     auto begin = [&] {
-      Worker worker(options, dumpMutex, lateMutex);
+      Worker worker(func::FuncOp(kernels.front().function).getContext(), options, dumpMutex, lateMutex);
       work(worker);
     };
     if (threads() == 1)

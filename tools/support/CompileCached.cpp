@@ -2,10 +2,7 @@
 //===- CompileCached.cpp - Compile, or take the program from the cache ----===//
 #include "tools/support/CompileCached.h"
 
-#include "lowering/CacheKey.h"
-#include "lowering/CompileForClient.h"
-#include "lowering/ModuleDump.h"
-#include "runtime/cache/CachedProgram.h"
+#include "lowering/client/CompileThroughCache.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,38 +30,23 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
                                                                       const CompileOptions &options,
                                                                       const CacheSettings &cache,
                                                                       CompileReport &report) {
-  CompileOptions chosen = options;
-  const std::unique_ptr<ModuleDump> dump = ModuleDump::next(module.getName().value_or("module"));
-  auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
-    if (dump)
-      dump->follow(module, chosen);
-    auto program = cache.tiered ? compileTiered(module, chosen, &report) : compile(module, chosen, &report);
-    if (!program)
-      return runtime::invalidArgument(llvm::toString(program.takeError()));
-    return std::move(*program);
-  };
   llvm::Expected<runtime::Cache *> store = openCache(cache);
   if (!store)
     return store.takeError();
-  if (dump || !*store) {
-    auto program = compileNow();
-    if (!program)
-      return llvm::createStringError(std::string(program.status().message()));
-    return std::make_shared<const runtime::Program>(std::move(*program));
-  }
-  chosen.kernelStore = runtime::kernelStore(**store);
-  runtime::CacheKey key;
-  for (const auto &[name, value] : cacheKeyParts(module, options))
-    key.add(name, value);
-  auto found = runtime::cachedProgram(**store, key, compileNow, cache.explain);
+  CompileRequest request;
+  request.options = options;
+  request.tiering = cache.tiered ? Tiering::On : Tiering::Off;
+  request.explain = cache.explain;
+  runtime::StatusOr<CompiledProgram> found = compileThroughCache(module, *store, std::move(request));
   if (!found)
     return llvm::createStringError(std::string(found.status().message()));
+  report = std::move(found->report);
   if (cache.explain && found->hit)
     llvm::outs() << "cache: hit in " << (*store)->options().folder << "\n";
-  else if (cache.explain)
+  else if (cache.explain && *store)
     llvm::outs() << "cache: miss, " << found->whyNot << "; " << report.kernelsFromMemory + report.kernelsFromDisk << " of "
                  << report.kernels.size() << " kernels were compiled before\n";
-  return found->program;
+  return std::move(found->program);
 }
 
 } // namespace millrace::tools

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CompileForClient.h - How JAX, PyTorch and C programs compile --------===//
+//===- TieredCompile.h - Programs that start on quick machine code ---------===//
 #pragma once
 
 #include "lowering/Compile.h"
 
 namespace millrace {
-
-/// As compile(), for somebody who waits: from a second on it says how far it is (runtime/base/Progress.h), as "compiling `what`"; with
-/// MILLRACE_TIERED=1 in the environment the program is tiered.
-llvm::Expected<runtime::Program> compileForClient(mlir::ModuleOp module, const CompileOptions &options, llvm::StringRef what, CompileReport *report = nullptr);
 
 /// As compile(), but kernels that are nowhere yet have quick machine code (CompileOptions::quick), so that the program can start earlier. A
 /// thread of low priority makes their better code, one after the other, and hands it to the program that runs (Program::upgrades). Results

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CompileForClient.cpp - How JAX, PyTorch and C programs compile ------===//
-#include "lowering/CompileForClient.h"
+//===- TieredCompile.cpp - Programs that start on quick machine code -------===//
+#include "lowering/client/TieredCompile.h"
 
-#include "runtime/base/Activity.h"
 #include "runtime/base/Background.h"
-#include "runtime/base/Progress.h"
 #include "runtime/program/KernelUpgrades.h"
-
-#include <cstdlib>
 
 namespace millrace {
 namespace {
@@ -39,11 +35,6 @@ private:
   bool isWhole = true;
 };
 
-bool isTieredWished() {
-  const char *wish = std::getenv("MILLRACE_TIERED");
-  return wish && *wish && llvm::StringRef(wish) != "0";
-}
-
 } // namespace
 
 llvm::Expected<runtime::Program> compileTiered(mlir::ModuleOp module, const CompileOptions &options, CompileReport *report) {
@@ -56,14 +47,6 @@ llvm::Expected<runtime::Program> compileTiered(mlir::ModuleOp module, const Comp
   program->upgrades = std::make_shared<runtime::KernelUpgrades>();
   runtime::Background::ofProcess().add(Finisher(std::move(late), program->upgrades));
   return program;
-}
-
-llvm::Expected<runtime::Program> compileForClient(mlir::ModuleOp module, const CompileOptions &options, llvm::StringRef what, CompileReport *report) {
-  runtime::Activity activity("compiles a program"); // for processes that wait for this one
-  runtime::Progress progress("compiling " + what.str());
-  CompileOptions shown = options;
-  shown.onProgress = [&](llvm::StringRef step) { progress.show(step.str()); };
-  return isTieredWished() ? compileTiered(module, shown, report) : compile(module, shown, report);
 }
 
 } // namespace millrace
