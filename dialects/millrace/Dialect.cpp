@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Dialect.cpp - The dialect of our own attributes --------------------===//
+//===- Dialect.cpp - The dialect of our own attributes and operation ------===//
 #include "dialects/millrace/Dialect.h"
 
 #include "dialects/millrace/Attributes.h"
+#include "dialects/millrace/Ops.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -94,7 +95,9 @@ LogicalResult verify(Operation *op, NamedAttribute attribute, bool mayStandHere(
 
 } // namespace
 
-MillraceDialect::MillraceDialect(MLIRContext *context) : Dialect(getDialectNamespace(), context, TypeID::get<MillraceDialect>()) {}
+MillraceDialect::MillraceDialect(MLIRContext *context) : Dialect(getDialectNamespace(), context, TypeID::get<MillraceDialect>()) {
+  addOperations<AliasOp>();
+}
 
 LogicalResult MillraceDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   return verify(op, attribute, [](Operation *op, Place place) {

@@ -3,6 +3,7 @@
 #include "lowering/program/BlockGraph.h"
 
 #include "dialects/millrace/Attributes.h"
+#include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/LoopStates.h"
 #include "lowering/program/MemoryPlan.h"
@@ -431,7 +432,7 @@ private:
     Operation *maker = value.getDefiningOp();
     if (targets.kind == BlockTargets::Inner)
       return isa_and_nonnull<func::CallOp>(maker) && maker->getBlock() == &block ? value : Value();
-    while (maker && isa<shlo::ReshapeOp, UnrealizedConversionCastOp>(maker) && fusion::isAlias(maker)) {
+    while (maker && isa<shlo::ReshapeOp, AliasOp>(maker) && fusion::isAlias(maker)) {
       value = maker->getOperand(0);
       maker = value.getDefiningOp();
     }

@@ -2,6 +2,7 @@
 //===- FunctionBuilder.cpp - Slots and lifetimes of one function ----------===//
 #include "lowering/program/FunctionBuilder.h"
 
+#include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/ProgramTypes.h"
 #include "lowering/program/ResultMemory.h"
@@ -274,7 +275,7 @@ Value FunctionBuilder::producedAs(Value value) const {
     return call.getOutputOperandAliasesAttr() && !call.getOutputOperandAliasesAttr().empty() ? Value() : value;
   Type wanted = getElementTypeOrSelf(value.getType());
   while (Operation *rename = value.getDefiningOp()) {
-    if (!isa<stablehlo::ReshapeOp, UnrealizedConversionCastOp>(rename))
+    if (!isa<stablehlo::ReshapeOp, AliasOp>(rename))
       break;
     if (!fusion::isAlias(rename))
       return {};

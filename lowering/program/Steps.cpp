@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Steps.cpp - Translate operations outside of kernels to steps -------===//
+#include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"
@@ -36,7 +37,7 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
         // Steps other than kernels read types.
         auto type = cast<RankedTensorType>(opResult.getType());
         auto hasType = [&](SlotId each) { return result.slots[each].dtype == dtypeOf(type.getElementType()); };
-        if (isa<UnrealizedConversionCastOp>(op) && !hasType(slot)) {
+        if (isa<AliasOp>(op) && !hasType(slot)) {
           const Slot &named = result.slots[slot];
           bool isName = named.kind == Slot::Kind::View && named.offset == 0 && hasType(named.index); // of what has the type
           slot = isName ? named.index : viewOf(slot, 0, type);

@@ -3,6 +3,7 @@
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/MatrixUnitShapes.h"
 
+#include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/ScalarLoopPolicy.h"
@@ -205,9 +206,7 @@ bool isAlias(Operation *op) {
     return true;
   if (isa<ReshapeOp>(op))
     return !isReshapedSlice(op) && tensorType(op->getOperand(0)).hasStaticShape() && tensorType(op->getResult(0)).hasStaticShape();
-  if (isa<UnrealizedConversionCastOp>(op)) // complex numbers and their parts (SplitComplexDots)
-    return op->getNumOperands() == 1 && op->getNumResults() == 1;
-  return false;
+  return isa<AliasOp>(op); // complex numbers and their parts (SplitComplexDots)
 }
 
 OpRole classify(Operation *op) {
@@ -277,7 +276,7 @@ bool isTiny(Operation *op) {
     if (!hasTinyValues(inner))
       return WalkResult::interrupt();
     OpRole role = classify(inner);
-    bool ok = role != OpRole::TopLevel || (isAlias(inner) && !isa<UnrealizedConversionCastOp>(inner)) || isa<ConstantOp>(inner);
+    bool ok = role != OpRole::TopLevel || (isAlias(inner) && !isa<AliasOp>(inner)) || isa<ConstantOp>(inner);
     return ok && isTiny(inner) ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();

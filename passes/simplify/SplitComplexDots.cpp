@@ -6,7 +6,7 @@
 //            [ re b   im b ]
 //            [-im b   re b ]
 //          whose result tensor<256x192x2xf32> is r as it lies in memory. What is another name for the same bytes is a
-//          builtin.unrealized_conversion_cast. If a is so small that b should not be repeated, one product of tensor<2x256x128xf32>, the parts of
+//          millrace.alias. If a is so small that b should not be repeated, one product of tensor<2x256x128xf32>, the parts of
 //          a, and b as it lies, and a kernel that adds what belongs together.
 //          The real and imaginary parts of a tensor side by side in a new last dimension, as rotary embeddings end, are another name, too, and so
 //          is a bitcast_convert between elements of different sizes. Sums over some of the dimensions of what no kernel computes (arguments,
@@ -14,6 +14,7 @@
 // Leaves alone small products, products of which nothing is summed or with an algorithm, run-time shapes.
 #include "passes/simplify/Passes.h"
 
+#include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -84,7 +85,7 @@ StringRef whyNot(DotGeneralOp op) {
 
 /// Another name for the bytes of `value`.
 Value renamed(OpBuilder &b, Location loc, Value value, RankedTensorType type) {
-  return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
+  return AliasOp::create(b, loc, type, value);
 }
 
 /// The parts behind the last dimension, as they lie.
@@ -240,7 +241,7 @@ constexpr int64_t kMinSplitNumbers = 1 << 12;
 /// A slice becomes a view, which begins at any of its elements: wider ones would not lie where they may.
 bool mayBeginAnywhere(Value bytes) {
   Operation *made = bytes.getDefiningOp();
-  while (isa_and_present<ReshapeOp, BitcastConvertOp, UnrealizedConversionCastOp>(made))
+  while (isa_and_present<ReshapeOp, BitcastConvertOp, AliasOp>(made))
     made = made->getOperand(0).getDefiningOp();
   return isa_and_present<SliceOp>(made);
 }
@@ -269,7 +270,7 @@ bool isSumOfParts(ReduceOp op) {
   Operation *made = op.getInputs()[0].getDefiningOp();
   DenseElementsAttr init;
   if (!type || !isa<ComplexType>(type.getElementType()) || !type.hasStaticShape() || type.getEncoding() || type.getNumElements() < kMinSplitNumbers ||
-      int64_t(op.getDimensions().size()) == type.getRank() || (made && !isa<CustomCallOp, UnrealizedConversionCastOp, FftOp, DotGeneralOp>(made)) ||
+      int64_t(op.getDimensions().size()) == type.getRank() || (made && !isa<CustomCallOp, AliasOp, FftOp, DotGeneralOp>(made)) ||
       !matchPattern(op.getInitValues()[0], m_Constant(&init)))
     return false;
   if (llvm::is_contained(op.getDimensions(), type.getRank() - 1) && type.getShape().back() < kMinComplexRow)
@@ -302,6 +303,11 @@ void sumParts(ReduceOp op) {
 }
 
 struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    SplitComplexDotsPassBase::getDependentDialects(registry);
+    registry.insert<MillraceDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<DotGeneralOp> found;
     getOperation()->walk([&](DotGeneralOp op) {
