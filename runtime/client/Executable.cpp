@@ -131,6 +131,12 @@ struct Executable::Launch {
 
   explicit Launch(const std::shared_ptr<Event::Worker> &worker) : ready(worker), done(worker) {}
 
+  using Values = std::vector<std::shared_ptr<Buffer::Value>>;
+  static StatusOr<std::vector<Values>> checkedValues(const Program &p, const std::vector<Device *> &devices,
+                                                     const std::vector<std::vector<BufferPtr>> &arguments, const std::vector<uint8_t> &consumes);
+  static std::vector<Provision> provideAll(const Plan &plan, const std::vector<Device *> &devices, bool isNested);
+  std::vector<BufferPtr> makeResults(const std::shared_ptr<Client> &client, Device &target);
+
   void run() {
     Status status;
     profile::Record record;
@@ -162,6 +168,7 @@ struct Executable::Launch {
   }
 
 private:
+  static bool provide(const Plan &plan, Device &device, bool isNested, Provision &provision);
   Status compute() {
     const Plan &plan = *state->plan;
     const Program &program = *plan.program;
@@ -261,6 +268,95 @@ private:
     return status;
   }
 };
+
+/// The values of the arguments of all devices, or what is wrong with them: everything is checked before anything is donated.
+StatusOr<std::vector<Executable::Launch::Values>> Executable::Launch::checkedValues(const Program &p, const std::vector<Device *> &devices,
+                                                                                    const std::vector<std::vector<BufferPtr>> &arguments,
+                                                                                    const std::vector<uint8_t> &consumes) {
+  std::vector<Values> values(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d) {
+    if (arguments[d].size() != p.arguments.size())
+      return invalidArgument("expects " + std::to_string(p.arguments.size()) + " arguments, but got " +
+                             std::to_string(arguments[d].size()));
+    for (size_t k = 0; k < arguments[d].size(); ++k) {
+      const BufferPtr &buffer = arguments[d][k];
+      if (!buffer)
+        return invalidArgument(argumentTitle(p, k) + " is missing");
+      StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
+      if (!value)
+        return value.status().withContext(argumentTitle(p, k));
+      if (&buffer->device() != devices[d])
+        return invalidArgument("expects " + argumentTitle(p, k) + " on device " + std::to_string(devices[d]->id()) +
+                               ", but it is on device " + std::to_string(buffer->device().id()));
+      if ((*value)->dtype != p.arguments[k].dtype ||
+          ((*value)->shapeIsKnown && !shapeMatches(p.arguments[k], (*value)->dims)))
+        return invalidArgument("expects " + argumentTitle(p, k) + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
+                               ", but got " + typeText((*value)->dtype, (*value)->dims));
+      values[d].push_back(std::move(*value));
+    }
+    if (auto twice = donatedTwice(arguments[d], consumes))
+      return invalidArgument("the buffer of argument " + std::to_string(twice->first) + " is donated, but is argument " +
+                             std::to_string(twice->second) + " too");
+  }
+  return values;
+}
+
+/// The memory of an execution on `device`, for its temporary values and for results of known size; false if there is too little.
+bool Executable::Launch::provide(const Plan &plan, Device &device, bool isNested, Provision &provision) {
+  const profile::MemoryFor purpose(profile::Purpose::Intermediate, placeOf(plan));
+  provision.arena = device.lendArena(ArenaLayout(plan).bytes, /*isQueued=*/!isNested);
+  if (!provision.arena)
+    return false;
+  for (const Result &spec : plan.program->results) {
+    std::shared_ptr<Storage> &storage = provision.results.emplace_back();
+    if (!isStatic(spec) || spec.aliasArgument != kNone)
+      continue;
+    StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+    const profile::MemoryFor result(profile::Purpose::Result, placeOfResult(plan, provision.results.size() - 1));
+    StatusOr<std::shared_ptr<Storage>> made = bytes ? device.allocate(*bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
+    if (!made)
+      return false;
+    storage = std::move(*made);
+  }
+  return true;
+}
+
+/// Else new buffers would take what the execution is going to need. All of it or nothing: two threads that have one part each would both go
+/// without.
+std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, const std::vector<Device *> &devices, bool isNested) {
+  std::vector<Provision> provisions(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d)
+    if (!provide(plan, *devices[d], isNested, provisions[d])) // the execution looks for memory itself, and fails if there is still none
+      return std::vector<Provision>(devices.size());
+  return provisions;
+}
+
+/// The buffers of the results, whose values the execution computes.
+std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Client> &client, Device &target) {
+  const Plan &plan = *state->plan;
+  std::vector<BufferPtr> buffers;
+  for (const Result &spec : plan.program->results) {
+    auto value = std::make_shared<Buffer::Value>();
+    value->dtype = spec.dtype;
+    value->shapeIsKnown = isStatic(spec);
+    if (value->shapeIsKnown)
+      value->dims = spec.dims;
+    value->ready = ready.event();
+    if (plan.mayWaitForCaller && value->shapeIsKnown && spec.aliasArgument == kNone) {
+      StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+      const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, buffers.size()));
+      StatusOr<std::shared_ptr<Storage>> storage =
+          bytes ? Storage::allocate(allocator, *bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
+      value->hasMemory = storage.ok(); // else the execution will try again, and fail
+      if (storage)
+        value->storage = std::move(*storage);
+    }
+    const MemorySpace *space = target.memory(spec.memoryKind);
+    buffers.push_back(std::make_shared<Buffer>(client, space ? space : &target.memories()[0], value));
+    results.push_back(std::move(value));
+  }
+  return buffers;
+}
 
 Executable::~Executable() = default;
 const Program &Executable::program() const { return *state->plan->program; }
@@ -369,32 +465,10 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     if (k < consumes.size())
       consumes[k] = 0;
 
-  // Check everything before anything is donated.
-  std::vector<std::vector<std::shared_ptr<Buffer::Value>>> values(devices.size());
-  for (size_t d = 0; d < devices.size(); ++d) {
-    if (arguments[d].size() != p.arguments.size())
-      return invalidArgument("expects " + std::to_string(p.arguments.size()) + " arguments, but got " +
-                             std::to_string(arguments[d].size()));
-    for (size_t k = 0; k < arguments[d].size(); ++k) {
-      const BufferPtr &buffer = arguments[d][k];
-      if (!buffer)
-        return invalidArgument(argumentTitle(p, k) + " is missing");
-      StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
-      if (!value)
-        return value.status().withContext(argumentTitle(p, k));
-      if (&buffer->device() != devices[d])
-        return invalidArgument("expects " + argumentTitle(p, k) + " on device " + std::to_string(devices[d]->id()) +
-                               ", but it is on device " + std::to_string(buffer->device().id()));
-      if ((*value)->dtype != p.arguments[k].dtype ||
-          ((*value)->shapeIsKnown && !shapeMatches(p.arguments[k], (*value)->dims)))
-        return invalidArgument("expects " + argumentTitle(p, k) + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
-                               ", but got " + typeText((*value)->dtype, (*value)->dims));
-      values[d].push_back(std::move(*value));
-    }
-    if (auto twice = donatedTwice(arguments[d], consumes))
-      return invalidArgument("the buffer of argument " + std::to_string(twice->first) + " is donated, but is argument " +
-                             std::to_string(twice->second) + " too");
-  }
+  StatusOr<std::vector<Launch::Values>> checked = Launch::checkedValues(p, devices, arguments, consumes);
+  if (!checked)
+    return checked.status();
+  std::vector<Launch::Values> &values = *checked;
 
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;
@@ -413,38 +487,14 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   }
   // Asked for under a limit only, where allocate() counts on it.
   bool endsByItself = client->options().memoryLimit && !state->plan->mayWaitForCaller;
-  for (const auto &ofDevice : values)
+  for (const Launch::Values &ofDevice : values)
     endsByItself = endsByItself && std::all_of(ofDevice.begin(), ofDevice.end(), [](const auto &value) { return comesByItself(*value); });
   for (Device *device : devices)
     endsByItself = endsByItself && device->endsByItself();
   // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
   bool isNested = insideCustomCall() && devices.size() == 1;
-  // Else new buffers would take what it is going to need. All of it or nothing: two threads that have one part each would both go without.
-  std::vector<Provision> provisions(devices.size());
-  auto provide = [&](Device &device, Provision &provision) {
-    const profile::MemoryFor purpose(profile::Purpose::Intermediate, placeOf(*state->plan));
-    provision.arena = device.lendArena(ArenaLayout(*state->plan).bytes, /*isQueued=*/!isNested);
-    if (!provision.arena)
-      return false;
-    for (const Result &spec : p.results) {
-      std::shared_ptr<Storage> &storage = provision.results.emplace_back();
-      if (!isStatic(spec) || spec.aliasArgument != kNone)
-        continue;
-      StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
-      const profile::MemoryFor result(profile::Purpose::Result, placeOfResult(*state->plan, provision.results.size() - 1));
-      StatusOr<std::shared_ptr<Storage>> made = bytes ? device.allocate(*bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
-      if (!made)
-        return false;
-      storage = std::move(*made);
-    }
-    return true;
-  };
-  for (size_t d = 0; d < devices.size() && endsByItself; ++d)
-    if (!provide(*devices[d], provisions[d])) { // the execution looks for memory itself, and fails if there is still none
-      for (Provision &each : provisions)
-        each = {};
-      break;
-    }
+  std::vector<Provision> provisions =
+      endsByItself ? Launch::provideAll(*state->plan, devices, isNested) : std::vector<Provision>(devices.size());
   if ((context && devices.size() > 1) || spans || (client->options().memoryLimit && !endsByItself && !isNested))
     inOrder.lock();
   for (Device *device : devices)
@@ -485,27 +535,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     for (size_t k = 0; k < consumes.size(); ++k)
       if (consumes[k])
         arguments[d][k]->release();
-    std::vector<BufferPtr> &buffers = result.results.emplace_back();
-    for (const Result &spec : p.results) {
-      auto value = std::make_shared<Buffer::Value>();
-      value->dtype = spec.dtype;
-      value->shapeIsKnown = isStatic(spec);
-      if (value->shapeIsKnown)
-        value->dims = spec.dims;
-      value->ready = launch->ready.event();
-      if (state->plan->mayWaitForCaller && value->shapeIsKnown && spec.aliasArgument == kNone) {
-        StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
-        const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(*state->plan, buffers.size()));
-        StatusOr<std::shared_ptr<Storage>> storage =
-            bytes ? Storage::allocate(launch->allocator, *bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
-        value->hasMemory = storage.ok(); // else the execution will try again, and fail
-        if (storage)
-          value->storage = std::move(*storage);
-      }
-      const MemorySpace *space = devices[d]->memory(spec.memoryKind);
-      buffers.push_back(std::make_shared<Buffer>(client, space ? space : &devices[d]->memories()[0], value));
-      launch->results.push_back(std::move(value));
-    }
+    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d]));
     result.done.push_back(launch->done.event());
     if (isNested) {
       launch->run();

@@ -98,212 +98,272 @@ SmallVector<int64_t> vectorsOf(int64_t size, unsigned bits) {
   return widths;
 }
 
-struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
-  using OpConversionPattern::OpConversionPattern;
+RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-  LogicalResult matchAndRewrite(stablehlo::ScatterOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    LoopBuilder l(rewriter, op.getLoc());
-    auto numbers = op.getScatterDimensionNumbers();
-    Region &computation = op.getUpdateComputation();
-    ValueRange inputs = adaptor.getInputs(), updates = adaptor.getUpdates();
-    Value indices = adaptor.getScatterIndices();
-    Type indexElement = getElementTypeOrSelf(op.getScatterIndices().getType());
-    size_t count = inputs.size();
-    int64_t inputRank = cast<RankedTensorType>(inputs[0].getType()).getRank();
-    int64_t updateRank = cast<RankedTensorType>(updates[0].getType()).getRank();
-    int64_t indicesRank = cast<RankedTensorType>(indices.getType()).getRank(), vectorDim = numbers.getIndexVectorDim();
-    ArrayRef<int64_t> windowDims = numbers.getUpdateWindowDims();
-
-    SmallVector<Type> inputElements, updateElements, resultElements;
-    SmallVector<Value> state;
+/// One scatter on its way to loops.
+class ScatterLoops {
+public:
+  ScatterLoops(LoopBuilder &l, stablehlo::ScatterOp op, stablehlo::ScatterOp::Adaptor adaptor)
+      : l(l), op(op), numbers(op.getScatterDimensionNumbers()), computation(op.getUpdateComputation()), inputs(adaptor.getInputs()),
+        updates(adaptor.getUpdates()), indices(adaptor.getScatterIndices()), indexElement(getElementTypeOrSelf(op.getScatterIndices().getType())),
+        count(inputs.size()), inputRank(tensorType(inputs[0]).getRank()), updateRank(tensorType(updates[0]).getRank()),
+        indicesRank(tensorType(indices).getRank()), vectorDim(numbers.getIndexVectorDim()), windowDims(numbers.getUpdateWindowDims()) {
     for (size_t i = 0; i < count; ++i) {
       inputElements.push_back(getElementTypeOrSelf(op.getInputs()[i].getType()));
       updateElements.push_back(getElementTypeOrSelf(op.getUpdates()[i].getType()));
       resultElements.push_back(getElementTypeOrSelf(computation.getArgument(i).getType()));
       state.push_back(convertTensor(l, inputs[i], inputElements[i], resultElements[i]));
     }
-    SmallVector<int64_t> scatterDims, windowInputDims;
     for (int64_t d = 0; d < updateRank; ++d)
       if (!llvm::is_contained(windowDims, d))
         scatterDims.push_back(d);
     for (int64_t d = 0; d < inputRank; ++d)
       if (!llvm::is_contained(numbers.getInsertedWindowDims(), d) && !llvm::is_contained(numbers.getInputBatchingDims(), d))
         windowInputDims.push_back(d);
-    SmallVector<Value> inputSizes = l.dims(inputs[0]), updateSizes = l.dims(updates[0]), scatterSizes;
+    inputSizes = l.dims(inputs[0]);
+    updateSizes = l.dims(updates[0]);
     for (int64_t d : scatterDims)
       scatterSizes.push_back(updateSizes[d]);
+  }
 
-    // The dimension of the window to cut: the last one, if every window covers all of it and no index moves it.
-    Value partFrom, partTo;
-    int64_t cutInput = -1, parts = 1, partSize = 0;
-    bool isMade = llvm::all_of(op.getInputs(), [](Value input) { return bool(splatOf(input)); });
-    if (!windowDims.empty() && (isMade || updatesItsArguments(op))) {
-      auto updateType = cast<RankedTensorType>(updates[0].getType()), inputType = cast<RankedTensorType>(inputs[0].getType());
-      int64_t size = updateType.getDimSize(windowDims.back()), dimension = windowInputDims.back();
-      if (updateType.hasStaticShape() && updateType.getNumElements() >= kMinSharedElements && fusion::hasSharedScatterRows(size) &&
-          inputType.hasStaticShape() && inputType.getDimSize(dimension) == size &&
-          !llvm::is_contained(numbers.getScatterDimsToOperandDims(), dimension)) {
-        cutInput = dimension;
-        partSize = llvm::divideCeil(size, std::min(kMaxRowParts, size / fusion::kMinScatterPart));
-        parts = llvm::divideCeil(size, partSize);
-      }
-    }
-
-    // A row of the window in vectors: it lies side by side, as a whole, in updates and inputs of one type that is computed with.
-    SmallVector<int64_t> widths;
-    std::optional<Reducer> simple = count == 1 ? simpleComputation(computation) : std::nullopt;
-    if (simple && cutInput < 0 && !windowDims.empty() && windowDims.back() == updateRank - 1 && windowInputDims.back() == inputRank - 1 &&
-        !llvm::is_contained(numbers.getScatterDimsToOperandDims(), inputRank - 1) && inputElements[0] == resultElements[0] &&
-        updateElements[0] == resultElements[0] && isVectorElement(resultElements[0])) {
-      int64_t size = cast<RankedTensorType>(updates[0].getType()).getDimSize(updateRank - 1);
-      if (!ShapedType::isDynamic(size) && size > 1 && size <= kMaxVectorRow &&
-          cast<RankedTensorType>(inputs[0].getType()).getDimSize(inputRank - 1) == size)
-        widths = vectorsOf(size, resultElements[0].getIntOrFloatBitWidth());
-    }
-
-    bool failedBody = false;
-    auto perPosition = [&](LoopBuilder &outer, ValueRange position, ValueRange carried) -> SmallVector<Value> {
-      Value zero = outer.index(0);
-      SmallVector<Value> start(inputRank);
-      for (auto [k, d] : llvm::enumerate(numbers.getScatterDimsToOperandDims())) {
-        SmallVector<Value> where = llvm::to_vector(position);
-        if (vectorDim < indicesRank)
-          where.insert(where.begin() + vectorDim, outer.index(k));
-        start[d] = outer.toIndex(outer.extract(indices, where), indexElement);
-      }
-      // Dimensions without a window loop must be inside as a whole.
-      Value inside;
-      for (int64_t d : numbers.getInsertedWindowDims()) {
-        if (start[d])
-          inside = outer.logicalAnd(inside, outer.compare(arith::CmpIPredicate::ult, start[d], inputSizes[d]));
-        else
-          start[d] = zero;
-      }
-      for (auto [inputDim, indicesDim] :
-           llvm::zip(numbers.getInputBatchingDims(), numbers.getScatterIndicesBatchingDims()))
-        start[inputDim] = position[indicesDim < vectorDim ? indicesDim : indicesDim - 1];
-      // The others are clipped: 0 <= start + w < size.
-      SmallVector<Value> froms, tos;
-      for (auto [updateDim, inputDim] : llvm::zip(windowDims, windowInputDims)) {
-        if (!start[inputDim]) {
-          start[inputDim] = zero;
-          froms.push_back(inputDim == cutInput ? partFrom : zero);
-          tos.push_back(inputDim == cutInput ? partTo : updateSizes[updateDim]);
-          continue;
-        }
-        froms.push_back(outer.max(outer.sub(zero, start[inputDim]), zero));
-        tos.push_back(outer.min(outer.sub(inputSizes[inputDim], start[inputDim]), updateSizes[updateDim]));
-      }
-
-      auto rows = [&](LoopBuilder &in, ValueRange window, ValueRange running) -> SmallVector<Value> {
-        SmallVector<Value> from(updateRank), to = start;
-        for (auto [d, value] : llvm::zip(scatterDims, position))
-          from[d] = value;
-        for (auto [updateDim, inputDim, value] : llvm::zip(windowDims.drop_back(), windowInputDims, window)) {
-          from[updateDim] = value;
-          to[inputDim] = in.add(start[inputDim], value);
-        }
-        Value result = running[0], none = in.zero(storageElementType(resultElements[0]));
-        int64_t place = 0;
-        for (int64_t width : widths) {
-          auto type = VectorType::get({width}, none.getType());
-          from.back() = to.back() = in.index(place);
-          auto read = [&](Value tensor, ValueRange at) -> Value {
-            AffineMap map = vector::getTransferMinorIdentityMap(cast<ShapedType>(tensor.getType()), type);
-            return vector::TransferReadOp::create(in.b, in.loc, type, tensor, at, none, map, ArrayRef<bool>{true});
-          };
-          Value value = combineVectors(in, *simple, read(result, to), read(updates[0], from), isUnsignedElement(resultElements[0]));
-          result = vector::TransferWriteOp::create(in.b, in.loc, value, result, to, ArrayRef<bool>{true}).getResult();
-          place += width;
-        }
-        return {result};
-      };
-      auto windows = [&](LoopBuilder &at) {
-        if (!widths.empty())
-          return at.nest(ArrayRef(froms).drop_back(), ArrayRef(tos).drop_back(), carried, rows);
-        return at.nest(froms, tos, carried, [&](LoopBuilder &in, ValueRange window, ValueRange running) {
-          SmallVector<Value> from(updateRank), to = start, arguments, next;
-          for (auto [d, value] : llvm::zip(scatterDims, position))
-            from[d] = value;
-          for (auto [updateDim, inputDim, value] : llvm::zip(windowDims, windowInputDims, window)) {
-            from[updateDim] = value;
-            to[inputDim] = in.add(start[inputDim], value);
-          }
-          for (size_t i = 0; i < count; ++i)
-            arguments.push_back(toCompute(in.b, in.loc, in.extract(running[i], to), resultElements[i]));
-          for (size_t i = 0; i < count; ++i) {
-            Value update = toCompute(in.b, in.loc, in.extract(updates[i], from), updateElements[i]);
-            arguments.push_back(convertElement(in, update, updateElements[i], resultElements[i]));
-          }
-          // The next update of an element waits for this one: the processor's minimum looks at the sign of its first operand, which is better known
-          // before.
-          bool isExtreme = simple == Reducer::Minimum || simple == Reducer::Maximum;
-          if (isExtreme && isa<FloatType>(resultElements[0]))
-            std::swap(arguments[0], arguments[1]);
-          auto results = emitScalarRegion(in.b, in.loc, computation, arguments);
-          if (failed(results)) {
-            failedBody = true;
-            return llvm::to_vector(running);
-          }
-          for (size_t i = 0; i < count; ++i)
-            next.push_back(in.insert(toStorage(in.b, in.loc, (*results)[i], resultElements[i]), running[i], to));
-          return next;
-        });
-      };
-      if (!inside)
-        return windows(outer);
-      SmallVector<Type> types(carried.getTypes());
-      auto guarded = scf::IfOp::create(outer.b, outer.loc, types, inside, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(outer.b);
-      outer.b.setInsertionPointToStart(guarded.thenBlock());
-      scf::YieldOp::create(outer.b, outer.loc, windows(outer));
-      outer.b.setInsertionPointToStart(guarded.elseBlock());
-      scf::YieldOp::create(outer.b, outer.loc, carried);
-      return llvm::to_vector_of<Value>(guarded.getResults());
-    };
-    SmallVector<Value> results;
-    if (cutInput < 0) {
-      results = l.nest(scatterSizes, state, perPosition);
-      // Positions of a batch write to its part only.
-      auto batch = llvm::find(numbers.getScatterIndicesBatchingDims(), 0);
-      if (vectorDim != 0 && batch != numbers.getScatterIndicesBatchingDims().end() &&
-          numbers.getInputBatchingDims()[batch - numbers.getScatterIndicesBatchingDims().begin()] == 0)
-        markParallel(results[0], kParallelRowsAttr);
-      else if (op.getUniqueIndices() && updatesItsArguments(op) && cast<RankedTensorType>(updates[0].getType()).hasStaticShape() &&
-               cast<RankedTensorType>(updates[0].getType()).getNumElements() >= kMinSharedElements)
-        markParallel(results[0], kParallelPartsAttr); // no two positions are one
-    } else {
-      if (isMade)
-        for (size_t i = 0; i < count; ++i) {
-          auto type = RankedTensorType::get(cast<RankedTensorType>(inputs[i].getType()).getShape(), storageElementType(resultElements[i]));
-          state[i] = count == 1 ? l.empty(type, l.foldedDims(inputs[i])) : l.scratch(type, l.foldedDims(inputs[i]));
-        }
-      results = l.loop(l.index(0), l.index(parts), l.index(1), state, [&](LoopBuilder &part, ValueRange iv, ValueRange carried) {
-        partFrom = part.mul(iv[0], part.index(partSize));
-        partTo = part.min(part.add(partFrom, part.index(partSize)), inputSizes[cutInput]);
-        SmallVector<Value> start = llvm::to_vector(carried);
-        if (isMade) {
-          SmallVector<Value> froms(inputRank, part.index(0)), tos = inputSizes;
-          froms[cutInput] = partFrom, tos[cutInput] = partTo;
-          start = part.nest(froms, tos, start, [&](LoopBuilder &in, ValueRange at, ValueRange running) {
-            SmallVector<Value> next;
-            for (size_t i = 0; i < count; ++i) {
-              Value first = emitConstant(in.b, in.loc, splatOf(op.getInputs()[i]), inputElements[i]);
-              first = toStorage(in.b, in.loc, convertElement(in, first, inputElements[i], resultElements[i]), resultElements[i]);
-              next.push_back(in.insert(first, running[i], at));
-            }
-            return next;
-          });
-        }
-        return part.nest(scatterSizes, start, perPosition);
-      });
-      markParallel(results[0], kParallelPartsAttr);
-    }
+  /// The results in their storage types. Fails if the computation is not scalar.
+  FailureOr<SmallVector<Value>> emit() {
+    isMade = llvm::all_of(op.getInputs(), [](Value input) { return bool(splatOf(input)); });
+    chooseCut();
+    chooseVectors();
+    SmallVector<Value> results = cutInput < 0 ? emitWhole() : emitParts();
     if (failedBody)
       return failure();
+    return results;
+  }
+
+private:
+  /// Where the window of one position begins, and the part of it that lies inside of the inputs.
+  struct Window {
+    ValueRange position;
+    SmallVector<Value> start, froms, tos;
+  };
+
+  /// The dimension of the window to cut: the last one, if every window covers all of it and no index moves it.
+  void chooseCut() {
+    if (windowDims.empty() || !(isMade || updatesItsArguments(op)))
+      return;
+    RankedTensorType updateType = tensorType(updates[0]), inputType = tensorType(inputs[0]);
+    int64_t size = updateType.getDimSize(windowDims.back()), dimension = windowInputDims.back();
+    if (updateType.hasStaticShape() && updateType.getNumElements() >= kMinSharedElements && fusion::hasSharedScatterRows(size) &&
+        inputType.hasStaticShape() && inputType.getDimSize(dimension) == size &&
+        !llvm::is_contained(numbers.getScatterDimsToOperandDims(), dimension)) {
+      cutInput = dimension;
+      partSize = llvm::divideCeil(size, std::min(kMaxRowParts, size / fusion::kMinScatterPart));
+      parts = llvm::divideCeil(size, partSize);
+    }
+  }
+
+  /// A row of the window in vectors: it lies side by side, as a whole, in updates and inputs of one type that is computed with.
+  void chooseVectors() {
+    simple = count == 1 ? simpleComputation(computation) : std::nullopt;
+    if (!simple || cutInput >= 0 || windowDims.empty() || windowDims.back() != updateRank - 1 || windowInputDims.back() != inputRank - 1 ||
+        llvm::is_contained(numbers.getScatterDimsToOperandDims(), inputRank - 1) || inputElements[0] != resultElements[0] ||
+        updateElements[0] != resultElements[0] || !isVectorElement(resultElements[0]))
+      return;
+    int64_t size = tensorType(updates[0]).getDimSize(updateRank - 1);
+    if (!ShapedType::isDynamic(size) && size > 1 && size <= kMaxVectorRow && tensorType(inputs[0]).getDimSize(inputRank - 1) == size)
+      widths = vectorsOf(size, resultElements[0].getIntOrFloatBitWidth());
+  }
+
+  SmallVector<Value> emitPositions(LoopBuilder &at, ValueRange running) {
+    return at.nest(scatterSizes, running,
+                   [&](LoopBuilder &outer, ValueRange position, ValueRange carried) { return emitPosition(outer, position, carried); });
+  }
+
+  /// All positions, one after the other.
+  SmallVector<Value> emitWhole() {
+    SmallVector<Value> results = emitPositions(l, state);
+    // Positions of a batch write to its part only.
+    auto batch = llvm::find(numbers.getScatterIndicesBatchingDims(), 0);
+    if (vectorDim != 0 && batch != numbers.getScatterIndicesBatchingDims().end() &&
+        numbers.getInputBatchingDims()[batch - numbers.getScatterIndicesBatchingDims().begin()] == 0)
+      markParallel(results[0], kParallelRowsAttr);
+    else if (op.getUniqueIndices() && updatesItsArguments(op) && tensorType(updates[0]).hasStaticShape() &&
+             tensorType(updates[0]).getNumElements() >= kMinSharedElements)
+      markParallel(results[0], kParallelPartsAttr); // no two positions are one
+    return results;
+  }
+
+  /// All positions for one part of the columns after the other.
+  SmallVector<Value> emitParts() {
+    if (isMade)
+      for (size_t i = 0; i < count; ++i) {
+        auto type = RankedTensorType::get(tensorType(inputs[i]).getShape(), storageElementType(resultElements[i]));
+        state[i] = count == 1 ? l.empty(type, l.foldedDims(inputs[i])) : l.scratch(type, l.foldedDims(inputs[i]));
+      }
+    SmallVector<Value> results =
+        l.loop(l.index(0), l.index(parts), l.index(1), state, [&](LoopBuilder &part, ValueRange iv, ValueRange carried) {
+          partFrom = part.mul(iv[0], part.index(partSize));
+          partTo = part.min(part.add(partFrom, part.index(partSize)), inputSizes[cutInput]);
+          return emitPositions(part, isMade ? emitSplats(part, carried) : llvm::to_vector(carried));
+        });
+    markParallel(results[0], kParallelPartsAttr);
+    return results;
+  }
+
+  /// The elements of the part before the updates: those of the constants.
+  SmallVector<Value> emitSplats(LoopBuilder &part, ValueRange carried) {
+    SmallVector<Value> froms(inputRank, part.index(0)), tos = inputSizes;
+    froms[cutInput] = partFrom, tos[cutInput] = partTo;
+    return part.nest(froms, tos, carried, [&](LoopBuilder &in, ValueRange at, ValueRange running) {
+      SmallVector<Value> next;
+      for (size_t i = 0; i < count; ++i) {
+        Value first = emitConstant(in.b, in.loc, splatOf(op.getInputs()[i]), inputElements[i]);
+        first = toStorage(in.b, in.loc, convertElement(in, first, inputElements[i], resultElements[i]), resultElements[i]);
+        next.push_back(in.insert(first, running[i], at));
+      }
+      return next;
+    });
+  }
+
+  /// The updates of one position.
+  SmallVector<Value> emitPosition(LoopBuilder &outer, ValueRange position, ValueRange carried) {
+    Value zero = outer.index(0);
+    Window window{position, SmallVector<Value>(inputRank), {}, {}};
+    SmallVector<Value> &start = window.start;
+    for (auto [k, d] : llvm::enumerate(numbers.getScatterDimsToOperandDims())) {
+      SmallVector<Value> where = llvm::to_vector(position);
+      if (vectorDim < indicesRank)
+        where.insert(where.begin() + vectorDim, outer.index(k));
+      start[d] = outer.toIndex(outer.extract(indices, where), indexElement);
+    }
+    // Dimensions without a window loop must be inside as a whole.
+    Value inside;
+    for (int64_t d : numbers.getInsertedWindowDims()) {
+      if (start[d])
+        inside = outer.logicalAnd(inside, outer.compare(arith::CmpIPredicate::ult, start[d], inputSizes[d]));
+      else
+        start[d] = zero;
+    }
+    for (auto [inputDim, indicesDim] : llvm::zip(numbers.getInputBatchingDims(), numbers.getScatterIndicesBatchingDims()))
+      start[inputDim] = position[indicesDim < vectorDim ? indicesDim : indicesDim - 1];
+    // The others are clipped: 0 <= start + w < size.
+    for (auto [updateDim, inputDim] : llvm::zip(windowDims, windowInputDims)) {
+      if (!start[inputDim]) {
+        start[inputDim] = zero;
+        window.froms.push_back(inputDim == cutInput ? partFrom : zero);
+        window.tos.push_back(inputDim == cutInput ? partTo : updateSizes[updateDim]);
+        continue;
+      }
+      window.froms.push_back(outer.max(outer.sub(zero, start[inputDim]), zero));
+      window.tos.push_back(outer.min(outer.sub(inputSizes[inputDim], start[inputDim]), updateSizes[updateDim]));
+    }
+    if (!inside)
+      return emitWindow(outer, window, carried);
+    SmallVector<Type> types(carried.getTypes());
+    auto guarded = scf::IfOp::create(outer.b, outer.loc, types, inside, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(outer.b);
+    outer.b.setInsertionPointToStart(guarded.thenBlock());
+    scf::YieldOp::create(outer.b, outer.loc, emitWindow(outer, window, carried));
+    outer.b.setInsertionPointToStart(guarded.elseBlock());
+    scf::YieldOp::create(outer.b, outer.loc, carried);
+    return llvm::to_vector_of<Value>(guarded.getResults());
+  }
+
+  SmallVector<Value> emitWindow(LoopBuilder &at, const Window &window, ValueRange carried) {
+    if (widths.empty())
+      return at.nest(window.froms, window.tos, carried,
+                     [&](LoopBuilder &in, ValueRange offsets, ValueRange running) { return emitElement(in, window, offsets, running); });
+    return at.nest(ArrayRef(window.froms).drop_back(), ArrayRef(window.tos).drop_back(), carried,
+                   [&](LoopBuilder &in, ValueRange offsets, ValueRange running) { return emitRow(in, window, offsets, running); });
+  }
+
+  /// Where in updates (`from`) and inputs (`to`) the window's element at `offsets` is, for its first `dims` dimensions.
+  void findElement(LoopBuilder &in, const Window &window, ArrayRef<int64_t> dims, ValueRange offsets, SmallVector<Value> &from,
+                   SmallVector<Value> &to) const {
+    from.resize(updateRank);
+    to = window.start;
+    for (auto [d, value] : llvm::zip(scatterDims, window.position))
+      from[d] = value;
+    for (auto [updateDim, inputDim, value] : llvm::zip(dims, windowInputDims, offsets)) {
+      from[updateDim] = value;
+      to[inputDim] = in.add(window.start[inputDim], value);
+    }
+  }
+
+  /// A short row in vectors.
+  SmallVector<Value> emitRow(LoopBuilder &in, const Window &window, ValueRange offsets, ValueRange running) {
+    SmallVector<Value> from, to;
+    findElement(in, window, windowDims.drop_back(), offsets, from, to);
+    Value result = running[0], none = in.zero(storageElementType(resultElements[0]));
+    int64_t place = 0;
+    for (int64_t width : widths) {
+      auto type = VectorType::get({width}, none.getType());
+      from.back() = to.back() = in.index(place);
+      auto read = [&](Value tensor, ValueRange at) -> Value {
+        AffineMap map = vector::getTransferMinorIdentityMap(cast<ShapedType>(tensor.getType()), type);
+        return vector::TransferReadOp::create(in.b, in.loc, type, tensor, at, none, map, ArrayRef<bool>{true});
+      };
+      Value value = combineVectors(in, *simple, read(result, to), read(updates[0], from), isUnsignedElement(resultElements[0]));
+      result = vector::TransferWriteOp::create(in.b, in.loc, value, result, to, ArrayRef<bool>{true}).getResult();
+      place += width;
+    }
+    return {result};
+  }
+
+  SmallVector<Value> emitElement(LoopBuilder &in, const Window &window, ValueRange offsets, ValueRange running) {
+    SmallVector<Value> from, to, arguments, next;
+    findElement(in, window, windowDims, offsets, from, to);
     for (size_t i = 0; i < count; ++i)
-      results[i] = l.cast(results[i], getTypeConverter()->convertType(op.getResult(i).getType()));
-    rewriter.replaceOp(op, results);
+      arguments.push_back(toCompute(in.b, in.loc, in.extract(running[i], to), resultElements[i]));
+    for (size_t i = 0; i < count; ++i) {
+      Value update = toCompute(in.b, in.loc, in.extract(updates[i], from), updateElements[i]);
+      arguments.push_back(convertElement(in, update, updateElements[i], resultElements[i]));
+    }
+    // The next update of an element waits for this one: the processor's minimum looks at the sign of its first operand, which is better known
+    // before.
+    bool isExtreme = simple == Reducer::Minimum || simple == Reducer::Maximum;
+    if (isExtreme && isa<FloatType>(resultElements[0]))
+      std::swap(arguments[0], arguments[1]);
+    auto results = emitScalarRegion(in.b, in.loc, computation, arguments);
+    if (failed(results)) {
+      failedBody = true;
+      return llvm::to_vector(running);
+    }
+    for (size_t i = 0; i < count; ++i)
+      next.push_back(in.insert(toStorage(in.b, in.loc, (*results)[i], resultElements[i]), running[i], to));
+    return next;
+  }
+
+  LoopBuilder &l;
+  stablehlo::ScatterOp op;
+  stablehlo::ScatterDimensionNumbersAttr numbers;
+  Region &computation;
+  ValueRange inputs, updates;
+  Value indices;
+  Type indexElement;
+  size_t count;
+  int64_t inputRank, updateRank, indicesRank, vectorDim;
+  ArrayRef<int64_t> windowDims;
+  SmallVector<Type> inputElements, updateElements, resultElements;
+  SmallVector<Value> state, inputSizes, updateSizes, scatterSizes;
+  SmallVector<int64_t> scatterDims, windowInputDims;
+  bool isMade = false;            ///< the inputs are constants
+  int64_t cutInput = -1;          ///< the dimension of the inputs that is cut into parts, or -1
+  int64_t parts = 1, partSize = 0;
+  Value partFrom, partTo;         ///< the part under emission
+  SmallVector<int64_t> widths;    ///< of the vectors of a row; empty: element by element
+  std::optional<Reducer> simple;
+  bool failedBody = false;
+};
+
+struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(stablehlo::ScatterOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder l(rewriter, op.getLoc());
+    FailureOr<SmallVector<Value>> results = ScatterLoops(l, op, adaptor).emit();
+    if (failed(results))
+      return rewriter.notifyMatchFailure(op, "the computation is not scalar");
+    for (auto [made, result] : llvm::zip_equal(*results, op.getResults()))
+      made = l.cast(made, getTypeConverter()->convertType(result.getType()));
+    rewriter.replaceOp(op, *results);
     return success();
   }
 };

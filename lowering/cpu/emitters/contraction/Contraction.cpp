@@ -218,16 +218,8 @@ void ContractionEmitter::finishPanel(PointEvaluator &panel, Value row, MutableAr
   }
 }
 
-/// `mr` rows of one panel over the k of one block.
-void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value isFirst, Value isLast) {
-  int64_t lanes = tile.lanes;
-  SmallVector<PointEvaluator, 8> points;
-  SmallVector<Value> rowBases, partialBases;
-  AtomSet inBlock = atomBit(kInner);
-  for (int atom : kMiddle)
-    inBlock |= atomBit(atom);
-  // Of an address only what the constant `rowOffsets` do not say: rows that follow each other share a register.
-  SmallVector<int64_t> rowOffsets;
+/// The points of a tile's rows, and where each row is in a and among the partial sums.
+void ContractionEmitter::bindRows(PointEvaluator &panel, int64_t mr, Value row, AtomSet inBlock, TileRows &made) {
   const LinearExpr &inPlace = a.operand->access.address;
   for (int64_t r = 0; r < mr; ++r) {
     PointEvaluator point = panel;
@@ -239,31 +231,44 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     }
     if (isStraight(mr) && r > 0) {
       for (int atom : mOrder)
-        point.bindIndex(atom, points.front().index(atom));
-      point.bindIndex(mOrder.back(), point.addConstant(points.front().index(mOrder.back()), r));
+        point.bindIndex(atom, made.points.front().index(atom));
+      point.bindIndex(mOrder.back(), point.addConstant(made.points.front().index(mOrder.back()), r));
     } else {
       bindLinear(point, index, mOrder);
     }
     OpBuilder builder = point.builder();
     Value local = arith::SubIOp::create(builder, point.loc(), index, chunkBegin);
     bool follows = r > 0 && (a.packed ? !overlaps() : isStraight(mr));
-    rowOffsets.push_back(follows ? r * (a.packed ? aRowStride : inPlace.coefficient(mOrder.back())) : 0);
+    made.offsets.push_back(follows ? r * (a.packed ? aRowStride : inPlace.coefficient(mOrder.back())) : 0);
     if (follows)
-      rowBases.push_back(rowBases.front());
+      made.bases.push_back(made.bases.front());
     else if (a.packed)
-      rowBases.push_back(point.mulConstant(local, aRowStride));
+      made.bases.push_back(point.mulConstant(local, aRowStride));
     else
-      rowBases.push_back(point.addConstant(point.terms(inPlace, ~inBlock), inPlace.offset));
+      made.bases.push_back(point.addConstant(point.terms(inPlace, ~inBlock), inPlace.offset));
     if (!siblings.empty())
-      partialBases.push_back(point.addConstant(point.mulConstant(local, tile.nr()), sibling * sumElements()));
+      made.partialBases.push_back(point.addConstant(point.mulConstant(local, tile.nr()), sibling * sumElements()));
     if (partials) {
       builder = point.builder();
       Value ofBlock = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
-      partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
-                                       point.mulConstant(ofBlock, tile.nr())));
+      made.partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
+                                            point.mulConstant(ofBlock, tile.nr())));
     }
-    points.push_back(point);
+    made.points.push_back(point);
   }
+}
+
+/// `mr` rows of one panel over the k of one block.
+void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value isFirst, Value isLast) {
+  int64_t lanes = tile.lanes;
+  AtomSet inBlock = atomBit(kInner);
+  for (int atom : kMiddle)
+    inBlock |= atomBit(atom);
+  TileRows tileRows;
+  bindRows(panel, mr, row, inBlock, tileRows);
+  SmallVector<PointEvaluator, 8> &points = tileRows.points;
+  SmallVector<Value> &rowBases = tileRows.bases, &partialBases = tileRows.partialBases;
+  SmallVector<int64_t> &rowOffsets = tileRows.offsets;
   auto sumType = VectorType::get({lanes}, accType);
   OpBuilder builder = panel.builder();
   Value zero = panel.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
@@ -437,32 +442,113 @@ void ContractionEmitter::bindBlock(PointEvaluator &at, Value block) {
   }
 }
 
+/// Memory for the packed rows of a chunk, and how they lie there.
+void ContractionEmitter::takePackedRows(Scratch &scratch) {
+  int64_t lanes = tile.lanes;
+  if (a.lane == kInner) {
+    aRowStride = llvm::alignTo(packedK, lanes) + lanes;
+    aKStride = 1;
+    if (matrixUnit) {
+      // Whole cache lines, an odd number of them.
+      int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
+      aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
+    }
+    packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
+  } else {
+    aRowStride = 1;
+    // An odd number of cache lines: one k of a tile after the other lies in sets of its own.
+    int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
+    aKStride = llvm::alignTo(tile.chunkRows, line);
+    if (aKStride / line % 2 == 0 && packedK > 1)
+      aKStride += line;
+    packedA = scratch.take(packType, (packedK + 1) * aKStride + lanes);
+  }
+}
+
+/// The rows from `begin` to `end` of a panel, `mr` at a time.
+void ContractionEmitter::emitTiles(PointEvaluator &at, const PanelTiles &of, Value begin, Value end, int64_t mr, int64_t tilesBefore) {
+  if (flushesRows())
+    flushSubnormals(at, floatControl);
+  scf::ForOp rowLoop = openLoop(at, begin, end, mr);
+  at.enterLoop(rowLoop);
+  if (tile.ahead) {
+    OpBuilder builder = at.builder();
+    Value ofPanel = arith::SubIOp::create(builder, at.loc(), of.panel, of.packedBegin);
+    Value ofRows = arith::SubIOp::create(builder, at.loc(), rowLoop.getInductionVar(), begin);
+    ofRows = arith::DivUIOp::create(builder, at.loc(), ofRows, at.constant(mr));
+    Value number = arith::MulIOp::create(builder, at.loc(), ofPanel, of.tilesOfPanel);
+    packAhead(at, at.addConstant(at.add(number, ofRows), tilesBefore));
+  }
+  if (matrixUnit)
+    emitMatrixTile(at, begin, rowLoop.getInductionVar(), of.isFirst, of.isLast);
+  else
+    emitTile(at, mr, rowLoop.getInductionVar(), of.isFirst, of.isLast);
+  at.leave();
+  if (flushesRows())
+    keepSubnormals(at, floatControl);
+  if (matrixUnit && finishedPerStep())
+    finishLast(at, begin, end, of.isLast);
+}
+
+/// All tiles of the chunk's rows in a panel.
+void ContractionEmitter::emitPanelTiles(PointEvaluator &at, const PanelTiles &of) {
+  auto emitAllTiles = [&] {
+    if (tile.shortTiles == 0) {
+      emitTiles(at, of, chunkBegin, of.chunkEnd, tile.mr);
+      return;
+    }
+    int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
+    if (before)
+      emitTiles(at, of, at.constant(0), at.constant(before), tile.mr);
+    emitTiles(at, of, at.constant(before), at.constant(rows()), tile.mr - 1, before / tile.mr);
+  };
+  int64_t ofLast = lastVectors();
+  if (!siblings.empty()) {
+    emitSiblings(at, emitAllTiles, of.chunkEnd);
+  } else if (ofLast == tile.nv) {
+    emitAllTiles();
+  } else {
+    OpBuilder builder = at.builder();
+    Value isLastPanel = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, of.panel, at.constant(tile.panels - 1));
+    auto branch = scf::IfOp::create(builder, at.loc(), isLastPanel, /*withElseRegion=*/true);
+    for (bool narrow : {true, false}) {
+      at.enterRegion(branch, narrow ? branch.thenBlock() : branch.elseBlock());
+      vectors = narrow ? ofLast : tile.nv;
+      emitAllTiles();
+      at.leave();
+    }
+    vectors = tile.nv;
+  }
+}
+
+/// Enters the loop over the parts of a block of k, if there are several; the first and last of all are then the first of the first block and the last
+/// of the last one.
+void ContractionEmitter::enterPart(PointEvaluator &at, Value &isFirst, Value &isLast) {
+  partBegin = at.constant(0);
+  partEnd = at.constant(packedK);
+  if (tile.parts <= 1)
+    return;
+  scf::ForOp parts = openLoop(at, at.constant(0), at.constant(tile.parts), 1);
+  at.enterLoop(parts);
+  partBegin = at.mulConstant(parts.getInductionVar(), partK());
+  partEnd = at.addConstant(partBegin, partK());
+  OpBuilder builder = at.builder();
+  auto isPart = [&](int64_t number, Value &isBlock) {
+    Value is = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, parts.getInductionVar(), at.constant(number));
+    isBlock = isBlock ? arith::AndIOp::create(builder, at.loc(), isBlock, is).getResult() : is;
+  };
+  isPart(0, isFirst);
+  isPart(tile.parts - 1, isLast);
+}
+
 bool ContractionEmitter::emit() {
   shell = createShell(kernel, model);
   vectors = tile.nv;
   Scratch scratch(shell);
   int64_t lanes = tile.lanes;
   int64_t kBlocks = this->kBlocks();
-  if (a.packed) {
-    if (a.lane == kInner) {
-      aRowStride = llvm::alignTo(packedK, lanes) + lanes;
-      aKStride = 1;
-      if (matrixUnit) {
-        // Whole cache lines, an odd number of them.
-        int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
-        aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
-      }
-      packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
-    } else {
-      aRowStride = 1;
-      // An odd number of cache lines: one k of a tile after the other lies in sets of its own.
-      int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
-      aKStride = llvm::alignTo(tile.chunkRows, line);
-      if (aKStride / line % 2 == 0 && packedK > 1)
-        aKStride += line;
-      packedA = scratch.take(packType, (packedK + 1) * aKStride + lanes);
-    }
-  }
+  if (a.packed)
+    takePackedRows(scratch);
   if (b.packed)
     packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
   if (kBlocks > 1)
@@ -583,71 +669,8 @@ bool ContractionEmitter::emit() {
     else
       packPanels(at, columnBegin);
   }
-  auto emitTiles = [&](Value begin, Value end, int64_t mr, int64_t tilesBefore = 0) {
-    if (flushesRows())
-      flushSubnormals(at, floatControl);
-    scf::ForOp rowLoop = openLoop(at, begin, end, mr);
-    at.enterLoop(rowLoop);
-    if (tile.ahead) {
-      OpBuilder builder = at.builder();
-      Value ofPanel = arith::SubIOp::create(builder, at.loc(), panelLoop.getInductionVar(), packedBegin);
-      Value ofRows = arith::SubIOp::create(builder, at.loc(), rowLoop.getInductionVar(), begin);
-      ofRows = arith::DivUIOp::create(builder, at.loc(), ofRows, at.constant(mr));
-      Value number = arith::MulIOp::create(builder, at.loc(), ofPanel, tilesOfPanel);
-      packAhead(at, at.addConstant(at.add(number, ofRows), tilesBefore));
-    }
-    if (matrixUnit)
-      emitMatrixTile(at, begin, rowLoop.getInductionVar(), isFirst, isLast);
-    else
-      emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
-    at.leave();
-    if (flushesRows())
-      keepSubnormals(at, floatControl);
-    if (matrixUnit && finishedPerStep())
-      finishLast(at, begin, end, isLast);
-  };
-  partBegin = at.constant(0);
-  partEnd = at.constant(packedK);
-  if (tile.parts > 1) {
-    scf::ForOp parts = openLoop(at, at.constant(0), at.constant(tile.parts), 1);
-    at.enterLoop(parts);
-    partBegin = at.mulConstant(parts.getInductionVar(), partK());
-    partEnd = at.addConstant(partBegin, partK());
-    OpBuilder builder = at.builder();
-    auto isPart = [&](int64_t number, Value &isBlock) {
-      Value is = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, parts.getInductionVar(), at.constant(number));
-      isBlock = isBlock ? arith::AndIOp::create(builder, at.loc(), isBlock, is).getResult() : is;
-    };
-    isPart(0, isFirst);
-    isPart(tile.parts - 1, isLast);
-  }
-  auto emitAllTiles = [&] {
-    if (tile.shortTiles == 0) {
-      emitTiles(chunkBegin, chunkEnd, tile.mr);
-      return;
-    }
-    int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
-    if (before)
-      emitTiles(at.constant(0), at.constant(before), tile.mr);
-    emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1, before / tile.mr);
-  };
-  int64_t ofLast = lastVectors();
-  if (!siblings.empty()) {
-    emitSiblings(at, emitAllTiles, chunkEnd);
-  } else if (ofLast == tile.nv) {
-    emitAllTiles();
-  } else {
-    OpBuilder builder = at.builder();
-    Value isLastPanel = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, panelLoop.getInductionVar(), at.constant(tile.panels - 1));
-    auto branch = scf::IfOp::create(builder, at.loc(), isLastPanel, /*withElseRegion=*/true);
-    for (bool narrow : {true, false}) {
-      at.enterRegion(branch, narrow ? branch.thenBlock() : branch.elseBlock());
-      vectors = narrow ? ofLast : tile.nv;
-      emitAllTiles();
-      at.leave();
-    }
-    vectors = tile.nv;
-  }
+  enterPart(at, isFirst, isLast);
+  emitPanelTiles(at, {panelLoop.getInductionVar(), packedBegin, tilesOfPanel, chunkEnd, isFirst, isLast});
   if (matrixUnit)
     matrix::release(shell);
   return !at.broken();

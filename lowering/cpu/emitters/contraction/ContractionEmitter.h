@@ -19,6 +19,14 @@ private:
                                                                   mlir::SmallVector<mlir::Value>)>;
 
   bool emit();
+  void takePackedRows(Scratch &scratch);
+  /// A panel whose tiles are written: it, the first one that is packed with it, its number of tiles (if panels are packed ahead), the end of the
+  /// chunk's rows, and whether the block of k is the first or last (null: there is one).
+  struct PanelTiles {
+    mlir::Value panel, packedBegin, tilesOfPanel, chunkEnd, isFirst, isLast;
+  };
+  void emitPanelTiles(PointEvaluator &at, const PanelTiles &of);
+  void emitTiles(PointEvaluator &at, const PanelTiles &of, mlir::Value begin, mlir::Value end, int64_t mr, int64_t tilesBefore = 0);
   // Packing.
   void packRows(PointEvaluator &block, mlir::Value begin, mlir::Value end);
   void packRowsOfEachK(PointEvaluator &block, mlir::Value begin, mlir::Value end);
@@ -36,6 +44,13 @@ private:
   mlir::Value packedFactor(PointEvaluator &at, const Side &side);
   mlir::Value columnMask(PointEvaluator &at, mlir::Value columnBegin, int64_t vector, mlir::Value &count);
   // Register tiles.
+  struct TileRows {
+    mlir::SmallVector<PointEvaluator, 8> points;
+    mlir::SmallVector<mlir::Value> bases, partialBases; ///< in a, and among the partial sums
+    /// Of an address only what the constant offsets do not say: rows that follow each other share a register.
+    mlir::SmallVector<int64_t> offsets;
+  };
+  void bindRows(PointEvaluator &panel, int64_t mr, mlir::Value row, AtomSet inBlock, TileRows &made);
   void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
   /// The last tile begins earlier than it would: rows are computed twice.
   bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
@@ -75,6 +90,7 @@ private:
   mlir::Value packedBuffer; ///< where the panels are in packedB that are multiplied
   mlir::Value kBlock;
   void bindBlock(PointEvaluator &at, mlir::Value block);
+  void enterPart(PointEvaluator &at, mlir::Value &isFirst, mlir::Value &isLast);
   /// The panels that are packed next.
   struct {
     mlir::Value buffer, columnBegin, address; ///< where they go, their first column, and that of their first k
