@@ -17,6 +17,7 @@
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/Progress.h"
 #include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
@@ -255,10 +256,7 @@ std::string sharedFingerprint(ModuleOp module, const CompileOptionsProto &option
 }
 
 /// MILLRACE_DEBUG=1: what PT_XLA_DEBUG is for PyTorch.
-bool isDebugWished() {
-  const char *wish = std::getenv("MILLRACE_DEBUG");
-  return wish && *wish && StringRef(wish) != "0";
-}
+bool isDebugWished() { return rt::environment::isOn("MILLRACE_DEBUG"); }
 
 /// One program was asked for, and made or found: a line on standard error, and one more per thing that costs time in every run.
 void explain(const CompiledProgram &found, double seconds) {

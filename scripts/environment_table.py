@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 TABLE = os.path.join("docs", "environment.toml")
 PAGE = os.path.join("docs", "environment.md")
-# Calls that read a variable whose name stands there as a literal: C++'s getenv, the helpers of tracing/ and runtime/ around
-# it, Python's os.environ, and the helpers of torch_xla.utils.utils.
-_CALL = (r"(?:getenv|isSwitchedOn|isSwitchedOff|environment|setting|textOf|isSet|check_env_flag|getenv_as"
+CPP_TABLE = os.path.join("runtime", "base", "Environment.h")
+# Calls that read a variable whose name stands there as a literal: C's getenv, the functions of runtime/base/Environment.h, Python's
+# os.environ, and the helpers of torch_xla.utils.utils.
+_CALL = (r"(?:getenv|environment::\w+|setting|check_env_flag|getenv_as"
          r"|environ\.get|environ\.setdefault|environ\.pop)\(\s*|environ\[\s*|\bget\(")
+_CPP_ENTRY = re.compile(r'^ *\{"(\w+)", Type::(\w+)\},', re.MULTILINE)
 _READ = re.compile(rf'(?:{_CALL})"([A-Z][A-Z0-9_]{{2,}})"|"([A-Z][A-Z0-9_]{{2,}})" (?:not )?in os\.environ|"(MILLRACE_[A-Z0-9_]+)"')
 _SOURCES = (".cpp", ".h", ".c", ".py")
 # Names that look like a variable of ours and are none, or that belong to the system.
@@ -39,7 +41,7 @@ def reads(root: str, files: Iterable[str]) -> list[Missing]:
     the others are agreements between a test and the processes that it starts."""
     found = []
     for path in files:
-        if not (path.endswith(_SOURCES) or os.path.dirname(path) == "scripts"):
+        if not (path.endswith(_SOURCES) or os.path.dirname(path) == "scripts") or path == CPP_TABLE:
             continue
         is_test = path.startswith(("test/", "lit/"))
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
@@ -51,11 +53,32 @@ def reads(root: str, files: Iterable[str]) -> list[Missing]:
     return found
 
 
+def _cpp_problems(root: str, table: dict[str, dict]) -> list[tuple[str, int, str]]:
+    """Returns (path, line, message) for variables of runtime/base/Environment.h that the table lacks or has with another type, and the
+    other way round."""
+    with open(os.path.join(root, CPP_TABLE), encoding="utf-8") as file:
+        text = file.read()
+    wrong, names = [], []
+    for match in _CPP_ENTRY.finditer(text):
+        name, kind, line = match[1], match[2].lower(), text.count("\n", 0, match.start()) + 1
+        names.append(name)
+        if name not in table:
+            wrong.append((CPP_TABLE, line, f"{name} is in variables, but not in {TABLE}"))
+        elif table[name].get("type") != kind:
+            wrong.append((TABLE, 1, f'{name}: expects type = "{kind}", as {CPP_TABLE} has it, but got {table[name].get("type", "none")!r}'))
+    if names != sorted(names):
+        wrong.append((CPP_TABLE, 1, "expects variables in the order of the names"))
+    wrong += [(TABLE, 1, f"{name} has a type, but is not in variables of {CPP_TABLE}") for name, entry in table.items()
+              if "type" in entry and name not in names]
+    return wrong
+
+
 def problems(root: str, files: Iterable[str]) -> list[tuple[str, int, str]]:
     """Returns (path, line, message) for reads of variables that the table lacks, and for entries that nothing reads."""
     _, table = load(root)
     found = reads(root, files)
     wrong = [(path, line, f"reads the environment variable {name}, which {TABLE} lacks") for path, line, name in found if name not in table]
+    wrong += _cpp_problems(root, table)
     read = {name for _, _, name in found}
     for name, entry in table.items():
         for path in entry.get("computed", ()):

@@ -6,6 +6,7 @@
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Session.h"
+#include "runtime/base/Environment.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -38,8 +39,7 @@ public:
   }
   void frames(const std::vector<Place> &stack) {
     line("Python Frame Triggered Execution:");
-    const char *set = std::getenv("PT_XLA_DEBUG_MAX_FRAME");
-    size_t most = set ? size_t(std::max(1l, std::strtol(set, nullptr, 10))) : 8, shown = 0;
+    size_t most = size_t(std::max<uint64_t>(1, runtime::environment::count("PT_XLA_DEBUG_MAX_FRAME").value_or(8))), shown = 0;
     for (const Place &place : stack) {
       if (shown == 0 && isHelper(place))
         continue;
@@ -55,7 +55,7 @@ public:
     line(std::string(80, '='));
     static std::mutex mutex;
     std::lock_guard lock(mutex);
-    if (const char *path = std::getenv("PT_XLA_DEBUG_FILE"); path && *path)
+    if (const std::string path = runtime::environment::text("PT_XLA_DEBUG_FILE"); !path.empty())
       std::ofstream(path, std::ios::app) << out.str() << "\n";
     else
       std::cerr << out.str() << std::endl;
@@ -207,8 +207,8 @@ std::string userPlace(const std::vector<Place> &stack) {
 std::string setSyncCause(std::string cause) { return std::exchange(givenCause, std::move(cause)); }
 
 int debugLevel() {
-  const char *wanted = std::getenv("PT_XLA_DEBUG_LEVEL");
-  const int level = wanted && *wanted ? int(std::strtol(wanted, nullptr, 10)) : isSwitchedOn("PT_XLA_DEBUG") ? 100 : 0;
+  const std::optional<uint64_t> wanted = runtime::environment::count("PT_XLA_DEBUG_LEVEL");
+  const int level = wanted ? int(std::min<uint64_t>(*wanted, 100)) : runtime::environment::isOn("PT_XLA_DEBUG") ? 100 : 0;
   if (!level)
     return 0;
   runtime::StatusOr<World> place = Session::world();

@@ -11,6 +11,7 @@
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Placement.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/Progress.h"
 #include "runtime/base/XlaFlags.h"
 #include "tracing/Dump.h"
@@ -38,10 +39,10 @@ std::unique_ptr<runtime::Cache> chosenCache;
 /// The cache of useCacheFolder(), else that of XLA_PERSISTENT_CACHE_PATH as it is at the first program, else the process's.
 runtime::StatusOr<runtime::Cache *> cacheInUse() {
   static const runtime::Status fromEnvironment = [] {
-    const char *folder = std::getenv("XLA_PERSISTENT_CACHE_PATH");
-    if (chosenCache || !folder || !*folder)
+    const std::string folder = runtime::environment::text("XLA_PERSISTENT_CACHE_PATH");
+    if (chosenCache || folder.empty())
       return runtime::Status();
-    return useCacheFolder(folder, isSwitchedOn("XLA_PERSISTENT_CACHE_READ_ONLY"));
+    return useCacheFolder(folder, runtime::environment::isOn("XLA_PERSISTENT_CACHE_READ_ONLY"));
   }();
   MILLRACE_TRY(fromEnvironment);
   if (chosenCache)

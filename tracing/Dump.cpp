@@ -5,6 +5,7 @@
 #include "tracing/Compile.h"
 #include "tracing/IrText.h"
 #include "tracing/Session.h"
+#include "runtime/base/Environment.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,27 +13,13 @@
 
 namespace millrace::tracing {
 
-static std::string environment(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
+namespace environment = runtime::environment;
 
-bool isSwitchedOn(const char *variable) {
-  const char *text = std::getenv(variable);
-  std::string value = text ? text : "";
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::toupper(c); });
-  return value == "1" || value == "ON" || value == "YES" || value == "TRUE" || value == "Y";
-}
-bool isSwitchedOff(const char *variable) {
-  const char *text = std::getenv(variable);
-  return text && *text && !isSwitchedOn(variable);
-}
-
-bool showsFailedPrograms() { return !environment("XLA_SAVE_HLO_FILE").empty() || isSwitchedOn("XLA_DUMP_HLO_GRAPH"); }
+bool showsFailedPrograms() { return !environment::text("XLA_SAVE_HLO_FILE").empty() || environment::isOn("XLA_DUMP_HLO_GRAPH"); }
 
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo) {
-  const std::string wanted = environment("XLA_SAVE_HLO_FILE"), file = wanted.empty() ? "" : fileOfProcess(wanted);
-  if (file.empty() && !isSwitchedOn("XLA_DUMP_HLO_GRAPH"))
+  const std::string wanted = environment::text("XLA_SAVE_HLO_FILE"), file = wanted.empty() ? "" : fileOfProcess(wanted);
+  if (file.empty() && !environment::isOn("XLA_DUMP_HLO_GRAPH"))
     return error;
   runtime::StatusOr<std::string> hlo = hloText(stablehlo);
   const std::string &text = hlo ? *hlo : stablehlo;
@@ -42,12 +29,12 @@ runtime::Status withProgram(runtime::Status error, const std::string &stablehlo)
     if (!out.flush())
       std::fprintf(stderr, "torch_xla: cannot write %s (XLA_SAVE_HLO_FILE)\n", file.c_str());
   }
-  return isSwitchedOn("XLA_DUMP_HLO_GRAPH") ? error.withContext("the program\n" + text + "\ncaused") : error;
+  return environment::isOn("XLA_DUMP_HLO_GRAPH") ? error.withContext("the program\n" + text + "\ncaused") : error;
 }
 
 /// The graph in the form that the user chose; what cannot be said in it is a comment.
 static std::string formatted(const std::vector<Value> &roots) {
-  std::string format = environment("XLA_SAVE_TENSORS_FMT");
+  std::string format = environment::text("XLA_SAVE_TENSORS_FMT");
   if (format == "dot")
     return graphDot(roots);
   if (format != "hlo" && format != "stablehlo")
@@ -64,7 +51,7 @@ std::string fileOfProcess(const std::string &file) {
 }
 
 static const std::string &saveFile() {
-  static const std::string file = environment("XLA_SAVE_TENSORS_FILE");
+  static const std::string file = environment::text("XLA_SAVE_TENSORS_FILE");
   return file;
 }
 
@@ -86,7 +73,7 @@ void appendSaved(const std::string &text) {
 }
 
 void saveShardings(const std::vector<Value> &roots) {
-  if (saveFile().empty() || environment("XLA_SAVE_TENSORS_FMT") != "hlo")
+  if (saveFile().empty() || environment::text("XLA_SAVE_TENSORS_FMT") != "hlo")
     return;
   std::string text = "#OUTPUT_SHARDING_BEGIN\n\n";
   for (const Value &root : roots)

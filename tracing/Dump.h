@@ -29,9 +29,4 @@ inline void saveGraph(const std::vector<Value> &roots) { appendSaved(savedForm(r
 /// What stands before the names of files of --xla_dump_to (lowering/ModuleDump.h): "process_1.", or "" in a world of one.
 std::string dumpPrefix();
 
-/// An environment variable that says 1, on, yes or true.
-bool isSwitchedOn(const char *variable);
-/// One that is set and says anything else.
-bool isSwitchedOff(const char *variable);
-
 } // namespace millrace::tracing

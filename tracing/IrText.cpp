@@ -8,6 +8,7 @@
 #include "tracing/Scope.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
+#include "runtime/base/Environment.h"
 
 #include <algorithm>
 #include <bit>
@@ -311,7 +312,7 @@ std::vector<uint32_t> parameterOrder(const Schedule &schedule, const std::vector
 }
 
 std::string graphText(const std::vector<Value> &roots) {
-  const bool withPlaces = isSwitchedOn("XLA_IR_DEBUG");
+  const bool withPlaces = runtime::environment::isOn("XLA_IR_DEBUG");
   const Lines lines(roots);
   const std::map<Key, size_t> rootNumbers = rootsOf(roots);
   std::string text = "IR {\n";
@@ -338,7 +339,7 @@ std::string graphText(const std::vector<Value> &roots) {
 
 std::string graphDot(const std::vector<Value> &roots) {
   constexpr size_t longest = 64;
-  const bool withPlaces = isSwitchedOn("XLA_IR_DEBUG");
+  const bool withPlaces = runtime::environment::isOn("XLA_IR_DEBUG");
   const Lines lines(roots);
   const std::map<Key, size_t> rootNumbers = rootsOf(roots);
   std::string nodes, edges;

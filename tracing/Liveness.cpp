@@ -4,6 +4,7 @@
 
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "runtime/base/Environment.h"
 
 namespace millrace::tracing {
 
@@ -122,7 +123,7 @@ void releaseGivenUp(const Schedule &plan, const std::vector<bool> &givenUp) {
 std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
                                     const std::vector<bool> &dying) {
   std::vector<int64_t> donations(schedule.leaves.size(), -1);
-  static const bool isOff = isSwitchedOff("XLA_ENABLE_PARAM_ALIASING");
+  static const bool isOff = runtime::environment::isOff("XLA_ENABLE_PARAM_ALIASING");
   if (isOff)
     return donations;
   std::vector<bool> taken(roots.size(), false);

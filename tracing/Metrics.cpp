@@ -2,6 +2,7 @@
 //===- Metrics.cpp - Named counters and samples ----------------------------===//
 #include "tracing/Metrics.h"
 
+#include "runtime/base/Environment.h"
 #include "runtime/profile/Recorder.h"
 
 #include <cstdlib>
@@ -37,9 +38,8 @@ std::atomic<int64_t> &Metrics::counter(const std::string &name) {
 /// XLA_METRICS_SAMPLES, 1024 by default.
 static size_t samplesKept() {
   static const size_t kept = [] {
-    const char *text = std::getenv("XLA_METRICS_SAMPLES");
-    const long long wanted = text ? std::strtoll(text, nullptr, 10) : 0;
-    return wanted > 0 ? size_t(wanted) : size_t(1024);
+    const uint64_t wanted = runtime::environment::count("XLA_METRICS_SAMPLES").value_or(0);
+    return wanted ? size_t(wanted) : size_t(1024);
   }();
   return kept;
 }

@@ -5,6 +5,7 @@
 
 #include "tracing/IrText.h"
 #include "tracing/StoredTypes.h"
+#include "runtime/base/Environment.h"
 
 #include <unordered_map>
 
@@ -200,7 +201,7 @@ static Val parameterFor(Emitter &e, const Value &value, int64_t donatedTo = -1) 
 }
 
 static NamedText attributeOf(const Sharding &sharding) {
-  if (!sharding.attribute.empty() && !isSwitchedOff("CONVERT_SHLO_TO_SHARDY"))
+  if (!sharding.attribute.empty() && !runtime::environment::isOff("CONVERT_SHLO_TO_SHARDY"))
     return {"sdy.sharding", sharding.attribute};
   return {"mhlo.sharding", '"' + sharding.text + '"'};
 }

@@ -3,6 +3,7 @@
 #include "tracing/ProgramCache.h"
 
 #include "tracing/Metrics.h"
+#include "runtime/base/Environment.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,14 +11,11 @@
 
 namespace millrace::tracing {
 
-static uint64_t setting(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text && *text ? std::max(1ull, std::strtoull(text, nullptr, 10)) : otherwise;
-}
-
 ProgramCache::Limits ProgramCache::Limits::ofEnvironment() {
   uint64_t memory = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
-  return {size_t(setting("XLA_COMPILATION_CACHE_SIZE", 1024)), setting("MILLRACE_PROGRAM_CACHE_BYTES", memory / 4)};
+  namespace environment = runtime::environment;
+  return {size_t(std::max<uint64_t>(1, environment::count("XLA_COMPILATION_CACHE_SIZE").value_or(1024))),
+          std::max<uint64_t>(1, environment::count("MILLRACE_PROGRAM_CACHE_BYTES").value_or(memory / 4))};
 }
 
 uint64_t LoadedProgram::bytes() const {

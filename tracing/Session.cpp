@@ -15,6 +15,7 @@
 #include "tracing/StoredTypes.h"
 
 #include "lowering/program/MemoryPlan.h"
+#include "runtime/base/Environment.h"
 #include "runtime/profile/Recorder.h"
 #include "runtime/collective/Processes.h"
 #include "runtime/transport/Mesh.h"
@@ -69,8 +70,7 @@ const runtime::Status &Session::started() {
 
 runtime::Status Session::start() {
   runtime::ClientOptions options;
-  if (const char *count = std::getenv("CPU_NUM_DEVICES"))
-    options.numDevices = uint32_t(std::max(1l, std::strtol(count, nullptr, 10)));
+  options.numDevices = uint32_t(std::max<uint64_t>(1, runtime::environment::count("CPU_NUM_DEVICES").value_or(1)));
   runtime::StatusOr<uint64_t> limit = runtime::memoryLimitFromEnvironment();
   runtime::StatusOr<double> timeout = runtime::collectiveTimeoutFromEnvironment();
   runtime::StatusOr<World> world = World::ofEnvironment();
@@ -317,7 +317,7 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
   Metrics::get().count("CreateCompileHandles");
-  if (isSwitchedOn("XLA_STABLEHLO_COMPILE"))
+  if (runtime::environment::isOn("XLA_STABLEHLO_COMPILE"))
     Metrics::get().count("StableHloCompile");
   if (splitsAlone)
     Metrics::get().count("CompileWithAutoSharding");
@@ -680,7 +680,7 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
     leaves.push_back(plan.leaves[index]);
   plan.leaves = std::move(leaves);
   ProgramOptions options;
-  options.withPlaces = isSwitchedOn("XLA_HLO_DEBUG");
+  options.withPlaces = runtime::environment::isOn("XLA_HLO_DEBUG");
   if (numPartitions > 1 && isForSeveralDevices(plan))
     options.partitions = numPartitions;
   options.replicas = replicas();

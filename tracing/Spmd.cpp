@@ -13,6 +13,7 @@
 #include "tracing/StoredTypes.h"
 
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/Hash.h"
 
 #include <algorithm>
@@ -45,10 +46,10 @@ namespace {
 /// The grid over which use_spmd(auto=True) splits: XLA_AUTO_SPMD_MESH ("2,4"), or all devices in a row.
 runtime::StatusOr<std::shared_ptr<const Mesh>> meshToSplitOver(int64_t devices) {
   auto mesh = std::make_shared<Mesh>();
-  const char *text = std::getenv("XLA_AUTO_SPMD_MESH");
+  const std::string text = runtime::environment::text("XLA_AUTO_SPMD_MESH");
   int64_t product = 1;
   bool isValid = true;
-  if (text && *text)
+  if (!text.empty())
     for (std::istringstream sizes(text); sizes && isValid;) {
       int64_t size = 0;
       char comma = ',';
@@ -179,7 +180,7 @@ runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
     splits.push_back({leaf, *sharding});
   }
   // All at once, or one after the other: then no more than one tensor is there twice.
-  const size_t together = isSwitchedOff("XLA_AUTO_USE_GROUP_SHARDING") ? 1 : std::max<size_t>(1, splits.size());
+  const size_t together = runtime::environment::isOff("XLA_AUTO_USE_GROUP_SHARDING") ? 1 : std::max<size_t>(1, splits.size());
   for (size_t begin = 0; begin < splits.size(); begin += together) {
     Metrics::get().count("ReshardParameters");
     if (runtime::Status status = cutAll(splits.data() + begin, together, *runtimeClient); !status.ok())
@@ -206,7 +207,7 @@ bool Session::hasMemory(const Value &leaf) {
 
 /// Of values that all processes have to be given alike, never 0. MILLRACE_SPMD_CHECK=0: nobody compares them.
 static uint64_t hashOf(const void *data, const Shape &shape) {
-  static const bool isSwitchedOff = tracing::isSwitchedOff("MILLRACE_SPMD_CHECK");
+  static const bool isSwitchedOff = runtime::environment::isOff("MILLRACE_SPMD_CHECK");
   return isSwitchedOff ? 0 : runtime::hash64(data, size_t(shape.count()) * runtime::byteSize(shape.dtype), 1) | 1;
 }
 

@@ -2,6 +2,7 @@
 //===- StoredTypes.cpp - Tensors that are kept in a smaller type -----------===//
 #include "tracing/StoredTypes.h"
 
+#include "runtime/base/Environment.h"
 #include "runtime/base/FloatModes.h"
 #include "tracing/Dump.h"
 
@@ -16,12 +17,15 @@ DType storedType(DType dtype) {
   struct Floats {
     DType f32 = DType::F32, f64 = DType::F64;
     Floats() {
-      for (auto [kind, half] : {std::pair("BF16", DType::BF16), std::pair("FP16", DType::F16)}) {
-        if (isSwitchedOn((std::string("XLA_USE_") + kind).c_str()))
-          f32 = f64 = half;
-        else if (isSwitchedOn((std::string("XLA_DOWNCAST_") + kind).c_str()))
-          f32 = half, f64 = DType::F32;
-      }
+      namespace environment = runtime::environment;
+      if (environment::isOn("XLA_USE_FP16"))
+        f32 = f64 = DType::F16;
+      else if (environment::isOn("XLA_DOWNCAST_FP16"))
+        f32 = DType::F16, f64 = DType::F32;
+      else if (environment::isOn("XLA_USE_BF16"))
+        f32 = f64 = DType::BF16;
+      else if (environment::isOn("XLA_DOWNCAST_BF16"))
+        f32 = DType::BF16, f64 = DType::F32;
     }
   };
   const auto floats = []() -> const Floats & {
@@ -29,7 +33,7 @@ DType storedType(DType dtype) {
     return chosen;
   };
   const auto isShort = [] {
-    static const bool isOn = isSwitchedOn("XLA_USE_32BIT_LONG");
+    static const bool isOn = runtime::environment::isOn("XLA_USE_32BIT_LONG");
     return isOn;
   };
   switch (dtype) {

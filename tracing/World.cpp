@@ -2,6 +2,7 @@
 //===- World.cpp - The processes of one program ----------------------------===//
 #include "tracing/World.h"
 
+#include "runtime/base/Environment.h"
 #include "runtime/collective/Processes.h"
 #include "runtime/transport/Mesh.h"
 #include "runtime/transport/Wire.h"
@@ -20,11 +21,13 @@ namespace transport = runtime::transport;
 
 constexpr uint32_t kMostProcesses = runtime::kMaxDevices; ///< each has a device
 
-runtime::StatusOr<uint32_t> numberOf(const char *variable, const char *text, uint32_t limit) {
+using Variable = runtime::environment::Name<runtime::environment::Type::Text>;
+
+runtime::StatusOr<uint32_t> numberOf(Variable variable, const std::string &text, uint32_t limit) {
   uint32_t value = 0;
-  const char *end = text + std::strlen(text);
-  if (auto [at, error] = std::from_chars(text, end, value); error != std::errc() || at != end || value >= limit)
-    return runtime::invalidArgument(std::string(variable) + ": expects a number below " + std::to_string(limit) + ", but got '" + text + "'");
+  const char *end = text.data() + text.size();
+  if (auto [at, error] = std::from_chars(text.data(), end, value); error != std::errc() || at != end || value >= limit)
+    return runtime::invalidArgument(std::string(variable.text) + ": expects a number below " + std::to_string(limit) + ", but got '" + text + "'");
   return value;
 }
 
@@ -33,15 +36,15 @@ struct Place {
 };
 
 /// What a pair of variables says; nothing if one of them is not set.
-runtime::StatusOr<std::optional<Place>> placeIn(const char *rankName, const char *sizeName) {
-  const char *rank = std::getenv(rankName), *size = std::getenv(sizeName);
-  if (!rank || !*rank || !size || !*size)
+runtime::StatusOr<std::optional<Place>> placeIn(Variable rankName, Variable sizeName) {
+  const std::string rank = runtime::environment::text(rankName), size = runtime::environment::text(sizeName);
+  if (rank.empty() || size.empty())
     return std::optional<Place>();
   runtime::StatusOr<uint32_t> count = numberOf(sizeName, size, kMostProcesses + 1);
   if (!count)
     return count.status();
   if (*count == 0)
-    return runtime::invalidArgument(std::string(sizeName) + " is 0: expects the number of processes");
+    return runtime::invalidArgument(std::string(sizeName.text) + " is 0: expects the number of processes");
   runtime::StatusOr<uint32_t> own = numberOf(rankName, rank, *count);
   if (!own)
     return own.status();
@@ -77,7 +80,7 @@ runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, 
 
 /// The variables in which a launcher says a process's place.
 struct PlaceNames {
-  const char *rank, *size;
+  Variable rank, size;
 };
 // In the order in which they count: torchrun; xmp.spawn; Open MPI; MPICH, Intel MPI and others with its process manager; srun.
 constexpr PlaceNames ofAll[] = {{"RANK", "WORLD_SIZE"},

@@ -6,9 +6,9 @@
 #include "lowering/ModuleDump.h"
 #include "lowering/client/TieredCompile.h"
 #include "runtime/base/Activity.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/Progress.h"
 
-#include <cstdlib>
 #include <optional>
 
 using namespace mlir;
@@ -19,8 +19,7 @@ namespace {
 bool isTiered(Tiering tiering) {
   if (tiering != Tiering::AsEnvironment)
     return tiering == Tiering::On;
-  const char *wish = std::getenv("MILLRACE_TIERED");
-  return wish && *wish && llvm::StringRef(wish) != "0";
+  return runtime::environment::isOn("MILLRACE_TIERED");
 }
 
 runtime::CacheKey keyOf(ModuleOp module, const CompileRequest &request) {

@@ -3,6 +3,7 @@
 #include "lowering/cpu/CpuTarget.h"
 
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Environment.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -47,13 +48,14 @@ static CpuTarget askHost() {
 
 /// Applies the overrides in the environment.
 static llvm::Error applyEnvironment(CpuTarget &target) {
-  auto textOf = [](const char *name) { return llvm::StringRef(std::getenv(name) ? std::getenv(name) : ""); };
+  namespace environment = runtime::environment;
   CpuTargetOverrides overrides;
   // "host" is the target that is being changed.
-  if (llvm::StringRef name = textOf("MILLRACE_TARGET"); name != "host")
-    overrides.name = name.str();
-  overrides.caches = textOf("MILLRACE_TARGET_CACHES").str();
-  if (llvm::StringRef threads = textOf("MILLRACE_TARGET_THREADS"); !threads.empty() && threads.getAsInteger(10, overrides.threads))
+  if (std::string name = environment::text("MILLRACE_TARGET"); name != "host")
+    overrides.name = std::move(name);
+  overrides.caches = environment::text("MILLRACE_TARGET_CACHES");
+  if (const std::string threads = environment::text("MILLRACE_TARGET_THREADS");
+      !threads.empty() && llvm::StringRef(threads).getAsInteger(10, overrides.threads))
     return llvm::createStringError("target-threads expects a number, but got '" + threads + "'");
   return applyOverrides(overrides, target);
 }

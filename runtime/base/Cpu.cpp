@@ -2,6 +2,8 @@
 //===- Cpu.cpp - Affinity, cgroup quota and environment --------------------===//
 #include "runtime/base/Cpu.h"
 
+#include "runtime/base/Environment.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -112,10 +114,13 @@ bool requestMatrixRegisters() {
 }
 
 unsigned defaultThreadCount() {
-  if (unsigned count = parseThreadCount(std::getenv("MILLRACE_NUM_THREADS")))
-    return count;
-  if (unsigned count = parseThreadCount(std::getenv("OMP_NUM_THREADS")))
-    return count;
+  for (auto [name, text] : {std::pair("MILLRACE_NUM_THREADS", environment::text("MILLRACE_NUM_THREADS")),
+                            std::pair("OMP_NUM_THREADS", environment::text("OMP_NUM_THREADS"))}) {
+    if (unsigned count = parseThreadCount(text.c_str()))
+      return count;
+    if (!text.empty())
+      environment::warn(name, "a number of threads, 1 to " + std::to_string(kMostThreads), text);
+  }
   return availableCpus();
 }
 

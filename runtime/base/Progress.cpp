@@ -2,6 +2,8 @@
 //===- Progress.cpp - A line on stderr for a person who waits -------------===//
 #include "runtime/base/Progress.h"
 
+#include "runtime/base/Environment.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -10,10 +12,8 @@
 namespace millrace::runtime {
 
 Progress::Progress(std::string task) : task(std::move(task)) {
-  const char *wish = std::getenv("MILLRACE_PROGRESS");
-  bool isWished = wish && *wish;
   onTerminal = ::isatty(STDERR_FILENO);
-  if (isWished ? std::string_view(wish) != "0" : onTerminal)
+  if (environment::asSwitch("MILLRACE_PROGRESS").value_or(onTerminal))
     thread = std::thread([this] { work(); });
 }
 

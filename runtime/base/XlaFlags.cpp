@@ -2,6 +2,8 @@
 //===- XlaFlags.cpp - The environment variable XLA_FLAGS ------------------===//
 #include "runtime/base/XlaFlags.h"
 
+#include "runtime/base/Environment.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -34,8 +36,7 @@ size_t distance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::string xlaFlag(std::string_view name) {
-  const char *flags = std::getenv("XLA_FLAGS");
-  std::istringstream words(flags ? flags : "");
+  std::istringstream words(environment::text("XLA_FLAGS"));
   std::string word, value;
   while (words >> word) {
     std::string_view rest = word;
@@ -76,8 +77,7 @@ std::vector<std::string> unknownXlaFlags(std::string_view flags) {
 
 void warnOfUnknownXlaFlags() {
   [[maybe_unused]] static const bool isTold = [] {
-    const char *flags = std::getenv("XLA_FLAGS");
-    for (const std::string &line : unknownXlaFlags(flags ? flags : ""))
+    for (const std::string &line : unknownXlaFlags(environment::text("XLA_FLAGS")))
       std::fprintf(stderr, "millrace: %s\n", line.c_str());
     return true;
   }();

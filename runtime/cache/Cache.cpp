@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Cache.cpp - Persistent compilation cache ----------------------------===//
 #include "runtime/cache/Cache.h"
+#include "runtime/base/Environment.h"
 #include "runtime/cache/Turn.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
@@ -177,29 +178,25 @@ std::string CacheKey::digest() const {
 
 StatusOr<CacheOptions> cacheOptionsFromEnvironment() {
   CacheOptions options;
-  auto get = [](const char *name) {
-    const char *value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  std::string mode = get("MILLRACE_CACHE");
+  std::string mode = environment::text("MILLRACE_CACHE");
   if (mode == "off")
     options.mode = CacheMode::Off;
   else if (mode == "ro")
     options.mode = CacheMode::ReadOnly;
   else if (!mode.empty() && mode != "rw")
     return invalidArgument("expects MILLRACE_CACHE to be off, ro or rw, but got '" + mode + "'");
-  if (std::string size = get("MILLRACE_CACHE_SIZE"); !size.empty()) {
+  if (std::string size = environment::text("MILLRACE_CACHE_SIZE"); !size.empty()) {
     char *end = nullptr;
     unsigned long long mebibytes = std::strtoull(size.c_str(), &end, 10);
     if (*end != '\0' || size[0] == '-' || mebibytes > (1ull << 40))
       return invalidArgument("expects MILLRACE_CACHE_SIZE to be a number of MiB, but got '" + size + "'");
     options.sizeLimit = uint64_t(mebibytes) << 20;
   }
-  if (std::string folder = get("MILLRACE_CACHE_DIR"); !folder.empty())
+  if (std::string folder = environment::text("MILLRACE_CACHE_DIR"); !folder.empty())
     options.folder = folder;
-  else if (std::string xdg = get("XDG_CACHE_HOME"); xdg.starts_with('/')) // others do not count, as XDG's specification says
+  else if (std::string xdg = environment::text("XDG_CACHE_HOME"); xdg.starts_with('/')) // others do not count, as XDG's specification says
     options.folder = xdg + "/millrace";
-  else if (std::string home = get("HOME"); !home.empty())
+  else if (std::string home = environment::text("HOME"); !home.empty())
     options.folder = home + "/.cache/millrace";
   else
     options.mode = CacheMode::Off;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Client.cpp - Devices and their threads ------------------------------===//
 #include "runtime/client/Client.h"
+#include "runtime/base/Environment.h"
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
 #include "runtime/collective/Processes.h"
@@ -269,24 +270,24 @@ StatusOr<std::vector<std::string>> Device::receiveFromProgram(int64_t channel) {
 }
 
 StatusOr<uint64_t> memoryLimitFromEnvironment() {
-  const char *text = std::getenv("MILLRACE_MEMORY_LIMIT");
-  if (!text || !*text)
+  const std::string text = environment::text("MILLRACE_MEMORY_LIMIT");
+  if (text.empty())
     return uint64_t(0);
   uint64_t limit = 0;
-  const char *end = text + std::strlen(text);
-  if (auto [at, error] = std::from_chars(text, end, limit); error != std::errc() || at != end)
-    return invalidArgument(std::string("MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '") + text + "'");
+  const char *end = text.data() + text.size();
+  if (auto [at, error] = std::from_chars(text.data(), end, limit); error != std::errc() || at != end)
+    return invalidArgument("MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '" + text + "'");
   return limit;
 }
 
 StatusOr<double> collectiveTimeoutFromEnvironment() {
-  const char *text = std::getenv("MILLRACE_COLLECTIVE_TIMEOUT");
-  if (!text || !*text)
+  const std::string text = environment::text("MILLRACE_COLLECTIVE_TIMEOUT");
+  if (text.empty())
     return ClientOptions().timeoutSeconds;
   char *end = nullptr;
-  double seconds = std::strtod(text, &end);
+  double seconds = std::strtod(text.c_str(), &end);
   if (*end || !(seconds > 0 && seconds < 1e9))
-    return invalidArgument(std::string("MILLRACE_COLLECTIVE_TIMEOUT: expects a number of seconds, but got '") + text + "'");
+    return invalidArgument("MILLRACE_COLLECTIVE_TIMEOUT: expects a number of seconds, but got '" + text + "'");
   return seconds;
 }
 

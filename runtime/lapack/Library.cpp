@@ -2,6 +2,8 @@
 //===- Library.cpp - Opening OpenBLAS --------------------------------------===//
 #include "runtime/lapack/Library.h"
 
+#include "runtime/base/Environment.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -13,7 +15,7 @@ namespace {
 // Names of the library file, in the order in which they are tried: what the user chose, else the one that a wheel of ours holds
 // beside this code, else the system's.
 std::vector<std::string> candidates() {
-  if (const char *chosen = std::getenv("MILLRACE_OPENBLAS"); chosen && *chosen)
+  if (std::string chosen = environment::text("MILLRACE_OPENBLAS"); !chosen.empty())
     return {chosen};
   std::vector<std::string> names;
   Dl_info self;

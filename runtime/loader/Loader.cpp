@@ -3,6 +3,7 @@
 // One ORC session serves the process (creating it costs more than linking a small program); each program is a JITDylib.
 #include "runtime/loader/Loader.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/File.h"
 #include "runtime/kernels/Symbols.h"
 #include "runtime/program/KernelUpgrades.h"
@@ -146,15 +147,10 @@ Status dump(const Program &program, unsigned number, const std::string &folder) 
 } // namespace
 
 LoaderOptions loaderOptionsFromEnvironment() {
-  auto isSet = [](const char *name) {
-    const char *value = std::getenv(name);
-    return value && *value && std::string_view(value) != "0";
-  };
   LoaderOptions options;
-  if (const char *folder = std::getenv("MILLRACE_JIT_DUMP"))
-    options.dumpFolder = folder;
-  options.perfMap = isSet("MILLRACE_PERF_MAP");
-  options.gdb = isSet("MILLRACE_GDB");
+  options.dumpFolder = environment::text("MILLRACE_JIT_DUMP");
+  options.perfMap = environment::isOn("MILLRACE_PERF_MAP");
+  options.gdb = environment::isOn("MILLRACE_GDB");
   return options;
 }
 

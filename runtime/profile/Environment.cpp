@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Environment.cpp - MILLRACE_PROFILE=FOLDER ----------------------------===//
 #include "runtime/profile/Environment.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/File.h"
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/ToXSpace.h"
@@ -53,8 +54,8 @@ Status writeFiles(const XSpace &space, const std::string &path) {
 }
 
 Status startFromEnvironment(uint32_t rank) {
-  const char *folder = std::getenv("MILLRACE_PROFILE");
-  if (!folder || !*folder)
+  const std::string folder = environment::text("MILLRACE_PROFILE");
+  if (folder.empty())
     return Status();
   OfProcess &own = ofProcess();
   std::lock_guard lock(own.mutex);
@@ -66,7 +67,7 @@ Status startFromEnvironment(uint32_t rank) {
     std::atexit(writeAtEnd); // forked children inherit it
   own.process = getpid();
   char whole[PATH_MAX]; // the program may change its folder before it ends
-  own.path = std::string(realpath(folder, whole) ? whole : folder) + "/rank" + std::to_string(rank) + "." + std::to_string(own.process);
+  own.path = std::string(realpath(folder.c_str(), whole) ? whole : folder) + "/rank" + std::to_string(rank) + "." + std::to_string(own.process);
   own.session.emplace();
   return Status();
 }

@@ -3,6 +3,7 @@
 #include "runtime/transport/Mesh.h"
 #include "runtime/base/Activity.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Environment.h"
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
@@ -142,16 +143,15 @@ bool isStopped(int pid) {
 
 StatusOr<MeshOptions> meshOptionsFromEnvironment() {
   MeshOptions options;
-  for (const char *name : {"MILLRACE_INTERFACE", "GLOO_SOCKET_IFNAME"})
-    if (const char *value = std::getenv(name); value && *value) {
+  for (const std::string &value : {environment::text("MILLRACE_INTERFACE"), environment::text("GLOO_SOCKET_IFNAME")})
+    if (!value.empty()) {
       options.interface = value;
       break;
     }
-  if (const char *value = std::getenv("MILLRACE_TRANSPORT"); value && *value) {
-    std::string_view name = value;
+  if (const std::string name = environment::text("MILLRACE_TRANSPORT"); !name.empty()) {
     const bool isCarrier = name == "mpi" || name == "gloo" || name.find('/') != name.npos;
     if (name != "tcp" && name != "unix" && name != "auto" && !isCarrier)
-      return invalidArgument("MILLRACE_TRANSPORT is '" + std::string(name) +
+      return invalidArgument("MILLRACE_TRANSPORT is '" + name +
                              "'; expects auto (memory and sockets of the host where possible), unix (its sockets alone), tcp, mpi, gloo or the path of "
                              "a carrier");
     if (isCarrier)
@@ -159,25 +159,24 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
     options.usesUnixSockets = name != "tcp";
     options.usesSharedMemory = name == "auto";
   }
-  if (const char *value = std::getenv("MILLRACE_HOST_ID"))
-    options.host = value;
-  if (const char *value = std::getenv("MILLRACE_SECRET"); value && *value) {
-    options.secret = value;
+  if (std::string host = environment::text("MILLRACE_HOST_ID"); !host.empty())
+    options.host = std::move(host);
+  if (std::string secret = environment::text("MILLRACE_SECRET"); !secret.empty()) {
+    options.secret = std::move(secret);
     if (options.secret.size() < shortestSecret) // it could be guessed from what stands in the store
       return invalidArgument("MILLRACE_SECRET has " + std::to_string(options.secret.size()) + " characters; expects at least " +
                              std::to_string(shortestSecret) + " that nobody can guess, for example of `openssl rand -hex 32`");
   }
-  if (const char *value = std::getenv("MILLRACE_TCP_LANES"); value && *value) {
+  if (const std::string value = environment::text("MILLRACE_TCP_LANES"); !value.empty()) {
     char *end;
-    const unsigned long lanes = std::strtoul(value, &end, 10);
-    if (*end || *value < '0' || *value > '9' || lanes > maxLanes)
-      return invalidArgument("MILLRACE_TCP_LANES is '" + std::string(value) + "'; expects a number from 0 to " + std::to_string(maxLanes));
+    const unsigned long lanes = std::strtoul(value.c_str(), &end, 10);
+    if (*end || value[0] < '0' || value[0] > '9' || lanes > maxLanes)
+      return invalidArgument("MILLRACE_TCP_LANES is '" + value + "'; expects a number from 0 to " + std::to_string(maxLanes));
     options.lanes = uint32_t(lanes);
   }
-  if (const char *value = std::getenv("MILLRACE_LIVENESS"); value && *value) {
-    std::string_view text = value;
+  if (const std::string text = environment::text("MILLRACE_LIVENESS"); !text.empty()) {
     if (text != "0" && text != "1")
-      return invalidArgument("MILLRACE_LIVENESS is '" + std::string(text) + "'; expects 0 or 1");
+      return invalidArgument("MILLRACE_LIVENESS is '" + text + "'; expects 0 or 1");
     options.watches = text == "1";
   }
   return options;

@@ -2,6 +2,7 @@
 //===- ProfileFiles.cpp - xla-prof -------------------------------------------===//
 #include "tools/support/ProfileFiles.h"
 
+#include "runtime/base/Environment.h"
 #include "runtime/base/File.h"
 #include "runtime/profile/Align.h"
 #include "runtime/profile/ChromeTrace.h"
@@ -50,8 +51,8 @@ static std::string labelOf(const std::string &file) {
 
 /// Shows a file in the browser that the system prefers ($BROWSER, else xdg-open). Where there is none, its name is enough.
 static int open(const std::string &page) {
-  const char *browser = std::getenv("BROWSER");
-  const std::string program = browser && *browser ? browser : "xdg-open", address = "file://" + fs::absolute(page).string();
+  const std::string browser = runtime::environment::text("BROWSER");
+  const std::string program = browser.empty() ? "xdg-open" : browser, address = "file://" + fs::absolute(page).string();
   const char *arguments[] = {program.c_str(), address.c_str(), nullptr};
   pid_t child = 0;
   int status = 0;

@@ -2,6 +2,7 @@
 //===- Shardings.cpp - Annotations of tensors for several devices ----------===//
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "runtime/base/Environment.h"
 
 namespace millrace::tracing {
 
@@ -10,7 +11,7 @@ void registerShardings(Registry &r) {
   r.add({"millrace::sharding"}, [](const Call &c) -> std::vector<Val> {
     Val value = c.val(0);
     std::string hlo = c.text(1), sdy = c.text(2);
-    if (!sdy.empty() && !isSwitchedOff("CONVERT_SHLO_TO_SHARDY"))
+    if (!sdy.empty() && !runtime::environment::isOff("CONVERT_SHLO_TO_SHARDY"))
       return {c.e.op("sdy.sharding_constraint", {value}, {{"sharding", sdy}}, value.shape)};
     if (hlo == "{replicated}" && sdy.empty())
       return {value};

@@ -3,6 +3,7 @@
 #include "python/torch_xla/csrc/Functions.h"
 #include "tracing/Liveness.h"
 #include "tracing/StoredTypes.h"
+#include "runtime/base/Environment.h"
 
 #include <ATen/ops/from_blob.h>
 #include <algorithm>
@@ -17,17 +18,14 @@ using tracing::Session;
 static std::atomic<bool> saidDefault = false;
 
 std::string chooseDevice() {
-  const char *wanted = std::getenv("PJRT_DEVICE");
-  if (wanted && *wanted) {
-    const std::string device = wanted;
+  if (const std::string device = runtime::environment::text("PJRT_DEVICE"); !device.empty()) {
     static const std::string known[] = {"CPU", "TPU", "TPU_C_API", "TPU_LEGACY", "CUDA", "GPU", "ROCM", "XPU", "NEURON"}; // PyTorch/XLA's
     TORCH_CHECK(std::find(std::begin(known), std::end(known), device) != std::end(known), "Unknown PJRT_DEVICE '", device,
                 "': the only device available is CPU");
     TORCH_CHECK(device == "CPU", "PJRT_DEVICE is ", device, ", but the only device available is CPU");
     return device;
   }
-  const char *choose = std::getenv("PJRT_SELECT_DEFAULT_DEVICE");
-  TORCH_CHECK(!choose || std::string(choose) != "0", "PJRT_DEVICE is not set, and PJRT_SELECT_DEFAULT_DEVICE=0 wants no device to be "
+  TORCH_CHECK(!runtime::environment::isOff("PJRT_SELECT_DEFAULT_DEVICE"), "PJRT_DEVICE is not set, and PJRT_SELECT_DEFAULT_DEVICE=0 wants no device to be "
               "chosen: the only device available is CPU (PJRT_DEVICE=CPU)");
   if (!saidDefault.exchange(true))
     std::fputs("torch_xla: PJRT_DEVICE is not set, so the device is CPU\n", stderr);

@@ -2,6 +2,7 @@
 //===- Calls.cpp - What is known of an operator, and of one call of it -----===//
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Ir.h"
+#include "runtime/base/Environment.h"
 
 #include <ATen/ops/scalar_tensor.h>
 
@@ -280,8 +281,7 @@ Operand CallReader::addOperand(Value value) {
 
 std::atomic<Numbers> &numbersSetting() {
   static std::atomic<Numbers> setting = [] {
-    const char *set = std::getenv("XLA_NO_SPECIAL_SCALARS");
-    return set && *set && std::string(set) != "0" ? Numbers::NoneConstant : Numbers::SpecialConstant;
+    return runtime::environment::isOn("XLA_NO_SPECIAL_SCALARS") ? Numbers::NoneConstant : Numbers::SpecialConstant;
   }();
   return setting;
 }

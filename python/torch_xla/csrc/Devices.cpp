@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Devices.cpp - xla:0, xla:1, ... of one process ----------------------===//
 #include "python/torch_xla/csrc/Devices.h"
+#include "runtime/base/Environment.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -13,12 +14,11 @@ thread_local c10::DeviceIndex currentDevice = 0;
 std::atomic<bool> areOneDevice{false};
 
 /// PyTorch's engine has a thread per device, and counts devices in 8 bits.
-constexpr long kMostDevices = 64;
+constexpr uint64_t kMostDevices = 64;
 
 /// PyTorch asks for it before anything is computed: the runtime is not started for an answer.
 c10::DeviceIndex devicesOfEnvironment() noexcept {
-  const char *count = std::getenv("CPU_NUM_DEVICES");
-  return c10::DeviceIndex(count ? std::clamp(std::strtol(count, nullptr, 10), 1l, kMostDevices) : 1);
+  return c10::DeviceIndex(std::clamp<uint64_t>(runtime::environment::count("CPU_NUM_DEVICES").value_or(1), 1, kMostDevices));
 }
 
 struct Guard final : c10::impl::DeviceGuardImplInterface {

@@ -9,6 +9,7 @@
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Liveness.h"
 
+#include "runtime/base/Environment.h"
 #include "runtime/base/Hash.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -204,7 +205,7 @@ Signature inspectTypes(const OpInfo &info, const CallReader &call, std::vector<A
         break;
       }
   runtime::Status status = tracing::check(info.op, call.operands, callArgs, shapes);
-  static const bool explain = std::getenv("MILLRACE_EXPLAIN_FALLBACK");
+  static const bool explain = !runtime::environment::text("MILLRACE_EXPLAIN_FALLBACK").empty();
   if (status.ok())
     made.kind = tracing::kindOf(info.op, std::move(callArgs), std::move(shapes));
   else if (explain)
@@ -411,9 +412,8 @@ static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack)
   runOnCpu(op, stack);
 }
 
-static size_t setting(const char *name, size_t otherwise) {
-  const char *text = std::getenv(name);
-  return text && *text ? size_t(std::max(1l, std::strtol(text, nullptr, 10))) : otherwise;
+static size_t setting(runtime::environment::Name<runtime::environment::Type::Count> name, size_t otherwise) {
+  return size_t(std::max<uint64_t>(1, runtime::environment::count(name).value_or(otherwise)));
 }
 
 /// A program without step barriers that never reads a value would record for ever: from time to time the graph of a result is

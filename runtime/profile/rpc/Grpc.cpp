@@ -2,6 +2,7 @@
 //===- Grpc.cpp - Unary calls over HTTP/2 -----------------------------------===//
 // Frames are those of RFC 9113. A message of gRPC is a byte (0: not compressed), its size in four bytes, and its bytes.
 #include "runtime/profile/rpc/Grpc.h"
+#include "runtime/base/Environment.h"
 #include "runtime/profile/rpc/Hpack.h"
 
 #include <algorithm>
@@ -472,8 +473,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(uint16_t port, Handler handler) 
     return Status(Code::Unavailable, std::string(what) + " port " + std::to_string(port) + ": " + std::strerror(errno));
   };
   // Whoever reaches the port may ask for recordings and name the folder, so others than this machine's programs do not, unless the user says so.
-  const char *asked = std::getenv("MILLRACE_PROFILER_ADDRESS");
-  const std::string text = asked && *asked ? asked : "127.0.0.1";
+  const std::string asked = environment::text("MILLRACE_PROFILER_ADDRESS"), text = asked.empty() ? "127.0.0.1" : asked;
   sockaddr_in6 six{};
   sockaddr_in four{};
   const bool hasSix = ::inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1;

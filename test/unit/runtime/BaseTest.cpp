@@ -2,6 +2,7 @@
 //===- BaseTest.cpp - Status, events, threads, files, hashes, memory, floats -===//
 #include "runtime/base/Cpu.h"
 #include "runtime/base/DType.h"
+#include "runtime/base/Environment.h"
 #include "runtime/base/Event.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
@@ -424,6 +425,41 @@ TEST(Hash, Hex) {
   EXPECT_EQ(fromHex(""), "");
   for (const char *wrong : {"0", "0g", "AB", "00 1"})
     EXPECT_EQ(fromHex(wrong), std::nullopt) << wrong;
+}
+
+TEST(Environment, SwitchesAndCounts) {
+  namespace environment = millrace::runtime::environment;
+  auto set = [](const char *value) { value ? ::setenv("MILLRACE_GDB", value, 1) : ::unsetenv("MILLRACE_GDB"); };
+  for (const char *on : {"1", "on", "Yes", "TRUE", "y"})
+    EXPECT_EQ((set(on), environment::asSwitch("MILLRACE_GDB")), true) << on;
+  for (const char *off : {"0", "off", "No", "FALSE", "n"})
+    EXPECT_EQ((set(off), environment::asSwitch("MILLRACE_GDB")), false) << off;
+  for (const char *none : {static_cast<const char *>(nullptr), ""}) {
+    set(none);
+    EXPECT_EQ(environment::asSwitch("MILLRACE_GDB"), std::nullopt);
+    EXPECT_FALSE(environment::isOn("MILLRACE_GDB"));
+    EXPECT_FALSE(environment::isOff("MILLRACE_GDB"));
+  }
+  ::setenv("XLA_METRICS_SAMPLES", "12", 1);
+  EXPECT_EQ(environment::count("XLA_METRICS_SAMPLES"), 12u);
+  ::unsetenv("XLA_METRICS_SAMPLES");
+  EXPECT_EQ(environment::count("XLA_METRICS_SAMPLES"), std::nullopt);
+}
+
+TEST(Environment, SaysOnceWhatDoesNotParse) {
+  namespace environment = millrace::runtime::environment;
+  ::setenv("MILLRACE_GDB", "maybe", 1);
+  ::setenv("XLA_METRICS_SAMPLES", "12 or so", 1);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(environment::asSwitch("MILLRACE_GDB"), std::nullopt);
+    EXPECT_EQ(environment::count("XLA_METRICS_SAMPLES"), std::nullopt);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "millrace: warning: MILLRACE_GDB expects 1 or 0, but got 'maybe'; it counts as not set\n"
+            "millrace: warning: XLA_METRICS_SAMPLES expects a whole number, but got '12 or so'; it counts as not set\n");
+  ::unsetenv("MILLRACE_GDB");
+  ::unsetenv("XLA_METRICS_SAMPLES");
 }
 
 TEST(Hash, Sha256Vectors) { // FIPS 180-4 examples
