@@ -4,6 +4,7 @@
 
 #include "dialects/millrace/Attributes.h"
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -39,10 +40,9 @@ struct PartitionOptions {
   /// string of its operand; the calls are gone afterwards. Without one they are identities.
   std::function<llvm::LogicalResult(mlir::Operation *call, llvm::StringRef config, llvm::StringRef sharding)> onInspect;
   CallPartitioner *calls = nullptr;
-  /// For tests: the last tiles of dimensions are filled up with NaN or ones, so that it shows where that gets into a result.
-  bool spoilFilling = false;
-  /// For tests: what fills dimensions up is summed with the rest, a planted mistake.
-  bool omitMasks = false;
+  /// The scalar, of the element type of `like`, that fills up the last tiles of dimensions that the devices do not divide. No result depends on it;
+  /// without one it is zero.
+  std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value like)> filling;
 };
 
 /// True if some value of the module says how it is sharded, and there is something to it.

@@ -281,8 +281,6 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
 /// Replaces the padding of the last tiles of reduced dimensions by the neutral element.
 void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, const SplitRule &split,
                                ArrayRef<const Tiles *> assigned, Operation *combiner, ValueRange inits) {
-  if (options.omitMasks)
-    return;
   for (auto [i, shard] : llvm::enumerate(operands))
     for (auto [dim, factors] : llvm::enumerate(split.rule.operands[i])) {
       const Tiles &tiles = shard.placement[dim];

@@ -32,7 +32,7 @@ inline bool isUsedOnce(mlir::Value global) {
 class Partitioner {
 public:
   Partitioner(mlir::ModuleOp module, int64_t devices, const PartitionOptions &options)
-      : module(module), numDevices(devices), options(options), resharder(module, devices, options.spoilFilling),
+      : module(module), numDevices(devices), options(options), resharder(module, devices, options.filling),
         builder(module.getContext()), currentScope(Scope::all(devices)) {}
 
   /// Replaces the function's signature and body.

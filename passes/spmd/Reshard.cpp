@@ -42,16 +42,6 @@ Value zeroOf(OpBuilder &builder, Location loc, Value like) {
   return zeros(builder, loc, RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType()));
 }
 
-/// A scalar of the element type of `like` that leaves its mark on whatever it gets into.
-static Value spoilOf(OpBuilder &builder, Location loc, Value like) {
-  auto type = RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType());
-  if (auto kind = dyn_cast<FloatType>(type.getElementType()); kind && APFloat::semanticsHasNaN(kind.getFloatSemantics()))
-    return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APFloat::getNaN(kind.getFloatSemantics())));
-  if (auto integer = dyn_cast<IntegerType>(type.getElementType()))
-    return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APInt(integer.getWidth(), 1)));
-  return zeroOf(builder, loc, like);
-}
-
 Value cutOut(OpBuilder &builder, Location loc, Value value, size_t dim, int64_t begin, int64_t end) {
   auto type = cast<RankedTensorType>(value.getType());
   if (begin == 0 && end == type.getDimSize(dim))
@@ -81,7 +71,7 @@ ElementsAttr zerosOf(RankedTensorType type) { return signedZeros(type, /*isNegat
 
 ElementsAttr nothingOf(RankedTensorType type) { return signedZeros(type, /*isNegative=*/true); }
 
-Resharder::Resharder(ModuleOp module, int64_t devices, bool spoil) : numDevices(devices), spoil(spoil) {
+Resharder::Resharder(ModuleOp module, int64_t devices, Filling filling) : numDevices(devices), filling(std::move(filling)) {
   module.walk([&](Operation *op) {
     if (auto used = op->getAttrOfType<ChannelHandleAttr>("channel_handle"))
       channel = std::max(channel, used.getHandle());
@@ -106,8 +96,8 @@ Value Resharder::fillUp(OpBuilder &builder, Location loc, Value value, ArrayRef<
   SmallVector<int64_t> none(shape.size(), 0), high;
   for (auto [from, to] : llvm::zip_equal(type.getShape(), shape))
     high.push_back(to - from);
-  Value filling = spoil ? spoilOf(builder, loc, value) : zeroOf(builder, loc, value);
-  return PadOp::create(builder, loc, type.clone(shape), value, filling, builder.getDenseI64ArrayAttr(none),
+  Value behind = filling ? filling(builder, loc, value) : zeroOf(builder, loc, value);
+  return PadOp::create(builder, loc, type.clone(shape), value, behind, builder.getDenseI64ArrayAttr(none),
                        builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(none));
 }
 
@@ -218,7 +208,7 @@ void Resharder::fetch(OpBuilder &builder, Location loc, Shard &shard, size_t dim
   SmallVector<int64_t> starts;
   for (int64_t device = 0; device < numDevices; ++device)
     starts.push_back(target.at(device) * width);
-  shard.value = window(builder, loc, shard, dim, starts, width, spoil ? spoilOf(builder, loc, shard.value) : Value());
+  shard.value = window(builder, loc, shard, dim, starts, width, filling ? filling(builder, loc, shard.value) : Value());
   shard.placement[dim] = target;
 }
 

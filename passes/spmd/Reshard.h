@@ -56,8 +56,10 @@ mlir::Value cutOut(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value val
 /// Emits the code that changes placements. Every collective gets a channel of its own.
 class Resharder {
 public:
-  /// `spoil`: what fills up last tiles is not zeros but NaN, or ones.
-  Resharder(mlir::ModuleOp module, int64_t devices, bool spoil = false);
+  /// Makes a scalar of the element type of `like`.
+  using Filling = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value like)>;
+  /// `filling`: of the last tiles, which no result depends on; zero without one.
+  Resharder(mlir::ModuleOp module, int64_t devices, Filling filling = nullptr);
 
   /// Returns `shard` in the placement `target`, whose tiles are uniform in the scope. Dimensions whose tiles only get smaller are sliced, others
   /// gathered as far as necessary. Tiles that only change devices are permuted; an axis that moves to another dimension is an all_to_all.
@@ -128,7 +130,7 @@ private:
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &pairs);
 
   int64_t numDevices;
-  bool spoil;
+  Filling filling;
   int64_t channel = 0;
   Memory done;
   llvm::SmallPtrSet<mlir::Operation *, 8> ownSums; ///< all_reduces that are not the program's own

@@ -9,6 +9,7 @@
 //             or 1, bytes of a message, message
 // Every number is a little-endian u64. The process ends with its input. Flags: --compiled runs machine code; --omit-masks
 // plants a mistake, --keep-zeros fills up with zeros instead of NaN and ones; --auto-sharding chooses what annotations leave open.
+#include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/Compile.h"
 #include "lowering/DropShardings.h"
@@ -16,6 +17,7 @@
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
+#include "passes/spmd/Reshard.h"
 #include "tools/RegisterAll.h"
 #include "tools/support/LegalizeChlo.h"
 #include "tools/support/RunProgram.h"
@@ -88,8 +90,28 @@ tools::Array toArray(const eval::Tensor &tensor) {
 
 struct Options {
   spmd::PartitionOptions partition;
-  bool compiled = false, autoSharding = false;
+  bool compiled = false, autoSharding = false, omitsMasks = false;
 };
+
+/// A scalar of the element type of `like` that leaves its mark on whatever it gets into: NaN, or one.
+Value spoilOf(OpBuilder &builder, Location loc, Value like) {
+  auto type = RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType());
+  if (auto kind = dyn_cast<FloatType>(type.getElementType()); kind && APFloat::semanticsHasNaN(kind.getFloatSemantics()))
+    return stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APFloat::getNaN(kind.getFloatSemantics())));
+  if (auto integer = dyn_cast<IntegerType>(type.getElementType()))
+    return stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APInt(integer.getWidth(), 1)));
+  return spmd::zeroOf(builder, loc, like);
+}
+
+/// The planted mistake: what fills dimensions up is summed with the rest. The partitioner's masks are the only choices of a program without any.
+void removeMasks(ModuleOp module) {
+  SmallVector<stablehlo::SelectOp> masks;
+  module.walk([&](stablehlo::SelectOp mask) { masks.push_back(mask); });
+  for (stablehlo::SelectOp mask : masks) {
+    mask.getResult().replaceAllUsesWith(mask.getOnTrue());
+    mask.erase();
+  }
+}
 
 class Run {
 public:
@@ -166,6 +188,8 @@ private:
     calls::prepareCollectives(module);
     if (failed(spmd::partition(module, options.partition)) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
       return fail("partitioning");
+    if (options.omitsMasks)
+      removeMasks(module);
     func::FuncOp entry = eval::entryFunction(module);
     std::vector<SmallVector<eval::Value>> values(devices);
     for (unsigned i = 0; i < arguments.size(); ++i) {
@@ -247,12 +271,12 @@ private:
 
 int main(int count, char **flags) {
   Options options;
-  options.partition.spoilFilling = true;
+  options.partition.filling = spoilOf;
   for (llvm::StringRef flag : llvm::ArrayRef(flags + 1, count - 1)) {
     if (flag == "--omit-masks")
-      options.partition.omitMasks = true;
+      options.omitsMasks = true;
     else if (flag == "--keep-zeros")
-      options.partition.spoilFilling = false;
+      options.partition.filling = nullptr;
     else if (flag == "--compiled")
       options.compiled = true;
     else if (flag == "--auto-sharding")
