@@ -4,6 +4,7 @@
 // Output:  func.func @main(%a) { ...; uses of %0 become %y }
 // Leaves alone a large callee with several callers, called from the body of a function or of a loop of the runtime.
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -56,28 +57,31 @@ private:
         return call.emitError("calls the undefined function @") << call.getCallee();
       if (failed(process(callee, symbols)))
         return failure();
-      if (shouldInline(call, callee))
+      if (StringRef why = whyNotInline(call, callee); !why.empty())
+        remarkMissed(call, "xla-inline-calls", why);
+      else
         inlineCall(call, callee);
     }
     states[function] = State::Done;
     return success();
   }
 
-  bool shouldInline(func::CallOp call, func::FuncOp callee) {
+  /// Why the call stays; empty if the callee's body takes its place.
+  StringRef whyNotInline(func::CallOp call, func::FuncOp callee) {
     if (!callee.getBody().hasOneBlock())
-      return false;
+      return "the callee has several blocks";
     // Top-level operations and bodies of runtime loops can call functions; the bodies of computations inside kernels cannot.
     for (Operation *parent = call->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp())
       if (!isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(parent))
-        return true;
+        return "";
     if (!llvm::all_of(callee.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); }) ||
         !llvm::all_of(callee.getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); }))
-      return true;
+      return "";
     if (callers[callee.getName()] <= 1)
-      return true;
+      return "";
     unsigned size = 0;
     callee.walk([&](Operation *) { ++size; });
-    return size < keepFrom;
+    return size < keepFrom ? "" : "the callee is large and has several callers";
   }
 
   static void inlineCall(func::CallOp call, func::FuncOp callee) {

@@ -6,6 +6,7 @@
 // Leaves alone sorts of which more than a quarter is used, short ones (one kernel sorts them), sorts along another dimension than the last, and
 // comparators that read other operands than the first.
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/Passes.h"
 #include "passes/calls/SortOrder.h"
 
@@ -58,27 +59,46 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
       select(op);
   }
 
-  static void select(SortOp op) {
+  /// Why the sort stays; empty if the first few elements are selected.
+  static std::string whyNot(SortOp op) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    bool hasPositions = op->getNumOperands() == 2;
-    if (op->getNumOperands() > 2 || !type.hasStaticShape() || !hasOrderedBits(type.getElementType()))
-      return;
-    int64_t last = type.getRank() - 1;
-    if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kMinSelectedLine ||
-        (type.getDimSize(last) < kMaxShortSort && type.getNumElements() <= kMaxElementsOfShortSorts) ||
-        type.getDimSize(last) > std::numeric_limits<int32_t>::max())
-      return;
-    Type position = IntegerType::get(op.getContext(), 32);
-    if (hasPositions) {
+    if (op->getNumOperands() > 2)
+      return "it has more operands than keys and positions";
+    if (!type.hasStaticShape())
+      return "sizes are not known";
+    if (!hasOrderedBits(type.getElementType()))
+      return "the bits of its elements do not have the elements' order";
+    int64_t last = type.getRank() - 1, size = type.getDimSize(last);
+    if (int64_t(op.getDimension()) != last)
+      return "it is not along the last dimension";
+    if (size < kMinSelectedLine || (size < kMaxShortSort && type.getNumElements() <= kMaxElementsOfShortSorts))
+      return "a kernel sorts lines of " + std::to_string(size) + " elements at once";
+    if (size > std::numeric_limits<int32_t>::max())
+      return "positions do not fit into 32 bits";
+    if (op->getNumOperands() == 2) {
       // Equal elements keep their order because their positions are compared; the sort need not be stable.
-      position = getElementTypeOrSelf(op->getOperand(1).getType());
+      Type position = getElementTypeOrSelf(op->getOperand(1).getType());
       if (!(position.isSignlessInteger(32) || position.isSignlessInteger(64)) || !countsUp(op->getOperand(1), last))
-        return;
+        return "its second operand is no count of positions";
     }
     std::optional<SmallVector<OrderKey>> order = orderOf(op.getComparator().front());
+    if (!order || order->size() != 1 || order->front().operand != 0)
+      return "its comparator is no order of the first operand alone";
     std::optional<int64_t> count = takenPrefix(op);
-    if (!order || order->size() != 1 || order->front().operand != 0 || !count || *count * 4 > type.getDimSize(last))
-      return;
+    if (!count)
+      return "its users do not all take the same number of first elements";
+    return *count * 4 > size ? std::to_string(*count) + " of " + std::to_string(size) + " elements are used, more than a quarter" : "";
+  }
+
+  static void select(SortOp op) {
+    if (std::string why = whyNot(op); !why.empty())
+      return remarkMissed(op, "xla-select-top-k", why);
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    bool hasPositions = op->getNumOperands() == 2;
+    int64_t last = type.getRank() - 1;
+    Type position = hasPositions ? getElementTypeOrSelf(op->getOperand(1).getType()) : IntegerType::get(op.getContext(), 32);
+    std::optional<SmallVector<OrderKey>> order = orderOf(op.getComparator().front());
+    std::optional<int64_t> count = takenPrefix(op);
     SmallVector<int64_t> shape(type.getShape());
     shape[last] = *count;
     OpBuilder builder(op);

@@ -5,6 +5,7 @@
 //          pooling of the transposed values, transposes only where operations that require row-major order read them
 //          Groups of few channels have their channels before the image instead, so that lanes run along its rows.
 // Leaves alone blocks without a convolution that would gain, values of dynamic shape, quantized values.
+#include "passes/Remarks.h"
 #include "passes/layout/LayoutPlan.h"
 #include "passes/layout/Passes.h"
 
@@ -25,8 +26,12 @@ public:
   explicit Mover(Block &block) : block(block), plan(block) {}
 
   void run() {
-    if (!plan.hasMoves())
+    if (!plan.hasMoves()) {
+      for (Operation &op : block)
+        if (isa<ConvolutionOp>(op))
+          remarkMissed(&op, "xla-assign-layouts", "no order of dimensions costs less than the program's");
       return;
+    }
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);

@@ -8,6 +8,7 @@
 //          With groups of several channels, the copy has the groups outermost and the convolution has them in its batch (batch_group_count): the
 //          operand of one group is contiguous and fits into the level 1 cache, whereas the pixels of the whole image would share few sets of it.
 // Leaves alone pointwise convolutions, other orders, negative padding, dilated inputs, most depthwise convolutions.
+#include "passes/Remarks.h"
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -62,24 +63,28 @@ bool readsBorderOnce(ConvolutionOp op) {
          (!op.getRhsDilation() || op.getRhsDilation()->back() == 1) && typeOf(op.getResult()).getDimSize(last - 1) >= kMinWindowsOfRow;
 }
 
-bool shouldPad(ConvolutionOp op) {
+/// Why borders, and groups, stay with the convolution; empty if they become a copy.
+StringRef whyNotPad(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
-  if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()) || isPointwise(op))
-    return false;
+  if (isPointwise(op))
+    return "its windows have one element";
   if (auto dilation = op.getLhsDilation(); dilation && llvm::any_of(*dilation, [](int64_t d) { return d != 1; }))
-    return false;
+    return "its input is dilated";
   if (!isDepthwise(op) && std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) != typeOf(op.getLhs()).getRank() - 1)
-    return false;
+    return "neither channels nor the batch are the last dimension of its input";
   if (readsBorderOnce(op))
+    return "its kernel loads each element of a row once for all windows, which costs less than a copy";
+  if (op.getPaddingAttr() && llvm::any_of(op.getPaddingAttr().getValues<APInt>(), [](const APInt &amount) { return amount.isNegative(); }))
+    return "negative padding cuts elements off";
+  return "";
+}
+
+/// There is something to copy: a border, or groups that are to be outermost.
+bool hasBorder(ConvolutionOp op) {
+  if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()))
     return false;
-  bool isAny = shouldMoveGroups(op);
-  if (op.getPaddingAttr())
-    for (const APInt &amount : op.getPaddingAttr().getValues<APInt>()) {
-      if (amount.isNegative())
-        return false;
-      isAny |= !amount.isZero();
-    }
-  return isAny;
+  return shouldMoveGroups(op) ||
+         (op.getPaddingAttr() && llvm::any_of(op.getPaddingAttr().getValues<APInt>(), [](const APInt &amount) { return !amount.isZero(); }));
 }
 
 /// Returns `op`'s operand with the groups of its channels as the outermost part of the batch, and with its padding.
@@ -159,7 +164,11 @@ void pad(ConvolutionOp op) {
 struct PadConvolutions : impl::PadConvolutionsPassBase<PadConvolutions> {
   void runOnOperation() override {
     getOperation().walk([](ConvolutionOp op) {
-      if (shouldPad(op))
+      if (!hasBorder(op))
+        return;
+      if (StringRef why = whyNotPad(op); !why.empty())
+        remarkMissed(op, "xla-pad-convolutions", why);
+      else
         pad(op);
     });
   }

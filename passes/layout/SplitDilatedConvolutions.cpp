@@ -6,6 +6,7 @@
 // With o = p + d q and w = w0 + d t, where w0 is the first w with p + w r = low (mod d), result element o reads input element
 // (o + w r - low) / d = q + r t + (p + w0 r - low) / d.
 // Leaves alone strided convolutions, kernels whose own dilation r shares a factor with d, dynamic shapes.
+#include "passes/Remarks.h"
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -47,16 +48,21 @@ public:
         padding[i] = value.getSExtValue();
   }
 
-  bool canSplit() {
+  bool isDilated() const {
+    return llvm::any_of(lhsDilation, [](int64_t d) { return d != 1; });
+  }
+
+  /// Why the dilation stays; empty if it can be split.
+  StringRef whyNot() {
     if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()))
-      return false;
-    bool isDilated = false;
+      return "sizes are not known";
     for (auto [d, s, r] : llvm::zip(lhsDilation, stride, rhsDilation)) {
-      if (d != 1 && (s != 1 || std::gcd(d, r) != 1))
-        return false;
-      isDilated |= d != 1;
+      if (d != 1 && s != 1)
+        return "its windows have strides where the input is dilated";
+      if (d != 1 && std::gcd(d, r) != 1)
+        return "dilations of its input and its window have a common divisor";
     }
-    return isDilated;
+    return "";
   }
 
   void split() {
@@ -184,8 +190,12 @@ struct SplitDilatedConvolutions : impl::SplitDilatedConvolutionsPassBase<SplitDi
     SmallVector<ConvolutionOp> found;
     getOperation().walk([&](ConvolutionOp op) { found.push_back(op); });
     for (ConvolutionOp op : found)
-      if (Splitter splitter(op); splitter.canSplit())
-        splitter.split();
+      if (Splitter splitter(op); splitter.isDilated()) {
+        if (StringRef why = splitter.whyNot(); !why.empty())
+          remarkMissed(op, "xla-split-dilated-convolutions", why);
+        else
+          splitter.split();
+      }
   }
 };
 

@@ -5,6 +5,7 @@
 // Output:  %r = reduce_window(%g, 0) {add}, the same window, base_dilations 1x2x2x1, padding [[0, 0], [1, 2], [1, 2], [0, 0]]
 // Leaves alone pads without interior padding, padding values other than the reduction's initial value, windows along the last dimension and windows
 // with dilations (their kernels read rows in place), dynamic shapes.
+#include "passes/Remarks.h"
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -58,28 +59,31 @@ int64_t channelsOf(ReduceWindowOp op, PadOp pad) {
   return channels;
 }
 
-/// Returns the pad that defines the operand of `op`, if the window can take over its padding.
-PadOp passableInput(ReduceWindowOp op) {
+/// Padding before `op` that puts something between elements.
+PadOp spreadInput(ReduceWindowOp op) {
   auto pad = op.getInputs().size() == 1 ? op.getInputs()[0].getDefiningOp<PadOp>() : PadOp();
-  if (!pad || isZeros(pad.getInteriorPadding()))
-    return {};
+  return pad && !isZeros(pad.getInteriorPadding()) ? pad : PadOp();
+}
+
+/// Why windows cannot pass over `pad`, or should not; empty if they do.
+StringRef whyNotPassOver(ReduceWindowOp op, PadOp pad) {
   if (!typeOf(pad.getOperand()).hasStaticShape() || !typeOf(op.getResult(0)).hasStaticShape())
-    return {};
+    return "sizes are not known";
   // A window with dilations of its own would need products of dilations, which is not supported.
   if (!isOnes(op.getBaseDilations()) || !isOnes(op.getWindowDilations()))
-    return {};
+    return "its windows have distances of their own";
   // A padding cannot be merged with another one that removes its elements, or that pads where it removes elements.
   if (auto own = op.getPadding())
     for (auto [i, by] : llvm::enumerate(own->getValues<APInt>())) {
       int64_t first = (i % 2 ? pad.getEdgePaddingHigh() : pad.getEdgePaddingLow())[i / 2];
       if (by.isNegative() || (first < 0 && !by.isZero()))
-        return {};
+        return "one padding cuts off what the other one adds";
     }
   DenseElementsAttr between, start;
   if (!matchPattern(pad.getPaddingValue(), m_Constant(&between)) || !matchPattern(op.getInitValues()[0], m_Constant(&start)) || between != start ||
       !isNeutral(op, start.getSplatValue<Attribute>()))
-    return {};
-  return channelsOf(op, pad) >= kMinSpreadChannels ? pad : PadOp();
+    return "what is put between elements is not what the reduction begins with";
+  return channelsOf(op, pad) >= kMinSpreadChannels ? "" : "too few elements follow each other in memory for a vector";
 }
 
 void passOver(ReduceWindowOp op, PadOp pad) {
@@ -104,7 +108,12 @@ void passOver(ReduceWindowOp op, PadOp pad) {
 struct SpreadWindows : impl::SpreadWindowsPassBase<SpreadWindows> {
   void runOnOperation() override {
     getOperation().walk([](ReduceWindowOp op) {
-      if (PadOp pad = passableInput(op))
+      PadOp pad = spreadInput(op);
+      if (!pad)
+        return;
+      if (StringRef why = whyNotPassOver(op, pad); !why.empty())
+        remarkMissed(op, "xla-spread-windows", why);
+      else
         passOver(op, pad);
     });
   }

@@ -1,4 +1,5 @@
 // RUN: xla-opt %s -xla-inline-calls=keep-from=3 -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: not xla-opt %s -xla-inline-calls=keep-from=3 -split-input-file --remarks-filter-missed=xla-inline-calls -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // A callee with one caller disappears.
 // CHECK-LABEL: func.func @once
@@ -22,7 +23,9 @@ func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @twice
 // CHECK-COUNT-2: call @f
 func.func @twice(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"func.call stays: the callee is large and has several callers"
   %0 = call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"func.call stays: the callee is large and has several callers"
   %1 = call @f(%0) : (tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -xla-select-top-k -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-select-top-k -split-input-file --remarks-filter-missed=xla-select-top-k -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // CHECK-LABEL: func.func @top_k
 // CHECK-NOT: stablehlo.sort
@@ -24,6 +25,7 @@ func.func @top_k(%x: tensor<2x1000xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>) {
 // CHECK: stablehlo.sort
 func.func @all_used(%x: tensor<1000xi32>) -> (tensor<5xi32>, tensor<1000xi32>) {
   %i = stablehlo.iota dim = 0 : tensor<1000xi32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.sort stays: its users do not all take the same number of first elements"
   %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
     %0 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -40,6 +42,7 @@ func.func @all_used(%x: tensor<1000xi32>) -> (tensor<5xi32>, tensor<1000xi32>) {
 // CHECK: stablehlo.sort
 func.func @by_position(%x: tensor<1000xi32>) -> tensor<5xi32> {
   %i = stablehlo.iota dim = 0 : tensor<1000xi32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.sort stays: its comparator is no order of the first operand alone"
   %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
     %0 = stablehlo.compare GT, %c, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>

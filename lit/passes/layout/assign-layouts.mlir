@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Convolutions get their channels last, and what stands between them follows; what would gain nothing stays.
 // RUN: xla-opt %s -xla-assign-layouts | FileCheck %s
+// RUN: xla-opt %s -xla-assign-layouts --remarks-filter-missed=xla-assign-layouts -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // CHECK-LABEL: @image
 func.func @image(%x: tensor<2x8x9x7xf32>, %k: tensor<16x8x3x3xf32>) -> tensor<2x16x5x4xf32> {
@@ -27,6 +28,7 @@ func.func @short(%x: tensor<1x1x400xf32>, %k: tensor<32x1x10xf32>) -> tensor<1x3
   // CHECK-NOT: transpose
   // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]
   // CHECK-NEXT: return
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: no order of dimensions costs less than the program's"
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [5]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x400xf32>, tensor<32x1x10xf32>) -> tensor<1x32x79xf32>
   return %0 : tensor<1x32x79xf32>
 }
@@ -37,6 +39,7 @@ func.func @signal(%x: tensor<2x80x100xf32>, %k: tensor<64x80x3xf32>) -> tensor<2
   // CHECK-NOT: transpose
   // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]
   // CHECK-NEXT: return
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: no order of dimensions costs less than the program's"
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x80x100xf32>, tensor<64x80x3xf32>) -> tensor<2x64x100xf32>
   return %0 : tensor<2x64x100xf32>
 }
@@ -55,6 +58,7 @@ func.func @short_along_rows(%x: tensor<1x3x40x40xf32>, %k: tensor<16x3x3x3xf32>)
   // CHECK-NOT: transpose
   // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
   // CHECK-NEXT: return
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: no order of dimensions costs less than the program's"
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x40x40xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x38x38xf32>
   return %0 : tensor<1x16x38x38xf32>
 }
@@ -125,7 +129,9 @@ func.func @last_already(%x: tensor<2x9x7x8xf32>, %k: tensor<3x3x8x16xf32>) -> te
 // CHECK-LABEL: @stays
 func.func @stays(%x: tensor<2x16x9x7xf32>, %k: tensor<16x16x1x1xf32>, %d: tensor<3x16x3x3xf32>) -> (tensor<2x16x9x7xf32>, tensor<2x3x7x5xf32>) {
   // CHECK-NOT: transpose
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: no order of dimensions costs less than the program's"
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x9x7xf32>, tensor<16x16x1x1xf32>) -> tensor<2x16x9x7xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: no order of dimensions costs less than the program's"
   %1 = stablehlo.convolution(%x, %d) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x9x7xf32>, tensor<3x16x3x3xf32>) -> tensor<2x3x7x5xf32>
   return %0, %1 : tensor<2x16x9x7xf32>, tensor<2x3x7x5xf32>
 }
@@ -135,6 +141,7 @@ func.func @stays(%x: tensor<2x16x9x7xf32>, %k: tensor<16x16x1x1xf32>, %d: tensor
 // CHECK-NEXT: %[[SAME:.*]] = stablehlo.convolution(%arg0, %arg1) {{.*}}[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
 // CHECK-NEXT: return %[[SAME]]
 func.func @depthwise(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: no order of dimensions costs less than the program's"
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x16x9x7xf32>, tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32>
   return %0 : tensor<2x16x9x7xf32>
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A convolution of a dilated input is one dense convolution per phase; phases that no element of the kernel reaches are zeros.
 // RUN: xla-opt %s -xla-split-dilated-convolutions | FileCheck %s
+// RUN: xla-opt %s -xla-split-dilated-convolutions --remarks-filter-missed=xla-split-dilated-convolutions -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // Result 0 meets kernel element 1 only, result 1 the elements 0 and 2.
 // CHECK-LABEL: @window
@@ -29,7 +30,9 @@ func.func @one_element(%x: tensor<1x4x8xf32>, %k: tensor<1x8x8xf32>) -> tensor<1
 // CHECK-LABEL: @stays
 // CHECK-NOT: slice
 func.func @stays(%x: tensor<1x4x8xf32>, %k: tensor<3x8x8xf32>) -> (tensor<1x3x8xf32>, tensor<1x3x8xf32>) {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: its windows have strides where the input is dilated"
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[0, 0]], lhs_dilate = [2], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x8xf32>, tensor<3x8x8xf32>) -> tensor<1x3x8xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.convolution stays: dilations of its input and its window have a common divisor"
   %1 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[0, 0]], lhs_dilate = [2], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x8xf32>, tensor<3x8x8xf32>) -> tensor<1x3x8xf32>
   return %0, %1 : tensor<1x3x8xf32>, tensor<1x3x8xf32>
 }

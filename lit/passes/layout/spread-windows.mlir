@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Windows pass over what a padding puts between elements.
 // RUN: xla-opt %s -xla-spread-windows | FileCheck %s
+// RUN: xla-opt %s -xla-spread-windows --remarks-filter-missed=xla-spread-windows -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // CHECK-LABEL: @gradient
 // CHECK-NOT: stablehlo.pad
@@ -24,12 +25,14 @@ func.func @stays(%g: tensor<4x32xf32>) -> (tensor<5x32xf32>, tensor<7x61xf32>, t
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %one = stablehlo.constant dense<1.0> : tensor<f32>
   %ones = stablehlo.pad %g, %one, low = [0, 0], high = [0, 0], interior = [1, 0] : (tensor<4x32xf32>, tensor<f32>) -> tensor<7x32xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce_window stays: what is put between elements is not what the reduction begins with"
   %0 = "stablehlo.reduce_window"(%ones, %zero) <{window_dimensions = array<i64: 3, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %c : tensor<f32>
   }) : (tensor<7x32xf32>, tensor<f32>) -> tensor<5x32xf32>
   %columns = stablehlo.pad %g, %zero, low = [0, 0], high = [0, 0], interior = [1, 1] : (tensor<4x32xf32>, tensor<f32>) -> tensor<7x63xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce_window stays: too few elements follow each other in memory for a vector"
   %1 = "stablehlo.reduce_window"(%columns, %zero) <{window_dimensions = array<i64: 1, 3>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = stablehlo.add %a, %b : tensor<f32>
@@ -51,6 +54,7 @@ func.func @stays(%g: tensor<4x32xf32>) -> (tensor<5x32xf32>, tensor<7x61xf32>, t
 func.func @cut(%g: tensor<4x32xf32>) -> tensor<8x32xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.pad %g, %zero, low = [-1, 0], high = [2, 0], interior = [1, 0] : (tensor<4x32xf32>, tensor<f32>) -> tensor<8x32xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce_window stays: one padding cuts off what the other one adds"
   %1 = "stablehlo.reduce_window"(%0, %zero) <{padding = dense<[[2, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 3, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = stablehlo.add %a, %b : tensor<f32>
