@@ -10,6 +10,7 @@ import ctypes
 import itertools
 import threading
 import traceback
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +145,7 @@ class _Ffi:
         return lower
 
 
-def install(library):
+def install(library: Any) -> None:
     """Sends JAX's callbacks to the runtime in `library` (libmillrace_pjrt.so, loaded with ctypes)."""
     import jax
     from jax._src import callback

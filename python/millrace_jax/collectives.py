@@ -32,7 +32,7 @@ def _take_rows(operand, output, input_offsets, send_sizes, output_offsets, recv_
     return made
 
 
-def install():
+def install() -> None:
     from jax._src.interpreters import mlir
     from jax._src.lax import parallel
 

@@ -4,6 +4,7 @@
 jaxlib keeps registrations for platforms without a handler in a list, and hands them over once there is one."""
 import ctypes
 import logging
+from typing import Any
 
 _log = logging.getLogger(__name__)
 _STAGES = ("instantiate", "prepare", "initialize", "execute")
@@ -20,7 +21,7 @@ def _pointer(capsule):
     return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
 
 
-def install(library):
+def install(library: Any) -> None:
     """Sends what was registered so far, and what will be, to `library` (libmillrace_pjrt.so, loaded with ctypes)."""
     from jaxlib import xla_client
     from jaxlib.cpu import _lapack
@@ -57,7 +58,8 @@ def install(library):
 
     # jaxlib's LAPACK handlers call through null pointers until JAX has initialized them, which it does before it uses one: until then
     # other clients of the process (torch_xla) keep the runtime's own.
-    waiting, initialize, initialized = [], _lapack.initialize, False
+    waiting: list[Any] = []
+    initialize, initialized = _lapack.initialize, False
 
     def initialize_and_register():
         nonlocal initialized

@@ -16,7 +16,7 @@ class _Mlir:
         return self._module.module_to_string(module).encode()
 
 
-def install():
+def install() -> None:
     from jax._src import custom_partitioning
 
     custom_partitioning.mlir = _Mlir(custom_partitioning.mlir)

@@ -7,13 +7,16 @@ import importlib.util
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 from . import _versions
 
 _COMPILED = "torch_xla._XLAC"
 
 
-def check_torch(built, installed):
+def check_torch(built: str, installed: str) -> None:
     """Raises ImportError unless the compiled part was built for the minor version of PyTorch that is installed."""
     minor, other = _versions.minor_of(built), _versions.minor_of(installed)
     if minor != other:
@@ -22,7 +25,7 @@ def check_torch(built, installed):
         raise ImportError(f"this torch_xla is for PyTorch {minor}, but torch {installed} is installed: `pip install torch=={minor}.*`; or {what}")
 
 
-def check_original(folder):
+def check_original(folder: str) -> None:
     """Finds installations of the original PyTorch/XLA: over ours that is an error, elsewhere on sys.path a warning."""
     ours = os.path.realpath(os.path.dirname(folder))
     for distribution in importlib.metadata.distributions(name="torch_xla"):
@@ -37,7 +40,7 @@ def check_original(folder):
                       "is used. `pip uninstall torch_xla` removes it", stacklevel=4)
 
 
-def load():
+def load() -> ModuleType:
     """The module torch_xla._XLAC."""
     here = os.path.dirname(os.path.realpath(__file__))
     root = os.path.dirname(os.path.dirname(here))
@@ -50,12 +53,12 @@ def load():
                       ": build it with `ninja -C build torch_xla_shim`")
 
 
-def loaded():
+def loaded() -> ModuleType | None:
     """The module torch_xla._XLAC, if an import of torch_xla that failed later has loaded it in this process; else None."""
     return sys.modules.get(_COMPILED)
 
 
-def once(name, function, *args):
+def once(name: str, function: Callable[..., Any], *args: Any) -> None:
     """function(*args), unless that was done in this process: an import that failed later is tried again by some programs, and PyTorch
     takes no registration twice. What is done is remembered by the compiled part, which stays."""
     done = vars(sys.modules[_COMPILED]).setdefault("_installed", set())
@@ -64,7 +67,7 @@ def once(name, function, *args):
         done.add(name)
 
 
-def _load(path):
+def _load(path: str) -> ModuleType:
     try:
         import millrace
     except ImportError:
@@ -84,6 +87,7 @@ def _load(path):
         pass  # checked below
     loader = importlib.machinery.ExtensionFileLoader(_COMPILED, path)
     spec = importlib.util.spec_from_file_location(_COMPILED, path, loader=loader)
+    assert spec is not None  # there is a loader
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A machine that is taken away says so with SIGTERM: the step after it is the one to save."""
 import signal
+from types import FrameType
+from typing import Any
 
 
 class _Notice:
-    def __init__(self):
-        self.previous = None
+    def __init__(self) -> None:
+        self.previous: Any = None
         self.active = self.told = False
-        self.step = None  # the first one asked about after the signal
+        self.step: int | None = None  # the first one asked about after the signal
 
-    def _tell(self, number, frame):
+    def _tell(self, number: int, frame: FrameType | None) -> None:
         self.told = True
 
 
 _notice = _Notice()
 
 
-def activate():
+def activate() -> None:
     """From now on SIGTERM does not end the process; idempotent. RuntimeError outside of the main thread (only it may set handlers)."""
     if _notice.active:
         return
@@ -27,7 +29,7 @@ def activate():
     _notice.active, _notice.told, _notice.step = True, False, None
 
 
-def deactivate():
+def deactivate() -> None:
     """SIGTERM does again what it did before."""
     if _notice.active:
         # None: a handler that Python has not set.
@@ -42,7 +44,7 @@ def is_told() -> bool:
     return _notice.told
 
 
-def reached(step):
+def reached(step: int) -> bool:
     """True for the first step that is asked about after the signal, in this process. RuntimeError if not activated."""
     if is_told() and _notice.step is None:
         _notice.step = step

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SavedModels of TensorFlow, which are not written: a StableHLO bundle (torch_xla.stablehlo) is what runs elsewhere."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 
 def _refuse(name):
@@ -7,17 +13,17 @@ def _refuse(name):
                               "xla-run and JAX run")
 
 
-def make_tf_function(stablehlo_program, bundle=None):
+def make_tf_function(stablehlo_program: Any, bundle: Any = None) -> None:
     """NotImplementedError."""
     _refuse("make_tf_function")
 
 
-def save_stablehlo_graph_as_tf(stablehlo_program, path, serving_key="serving_default", function_alias=""):
+def save_stablehlo_graph_as_tf(stablehlo_program: Any, path: str, serving_key: str = "serving_default", function_alias: str = "") -> None:
     """NotImplementedError."""
     _refuse("save_stablehlo_graph_as_tf")
 
 
-def save_torch_module_as_tf_saved_model(torch_model, args, saved_model_dir, dynamic_shapes=None, serving_key="serving_default",
-                                        function_alias=""):
+def save_torch_module_as_tf_saved_model(torch_model: torch.nn.Module, args: tuple[Any, ...], saved_model_dir: str, dynamic_shapes: Any = None, serving_key: str = "serving_default",
+                                        function_alias: str = "") -> None:
     """NotImplementedError."""
     _refuse("save_torch_module_as_tf_saved_model")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.amp.GradScaler, and PyTorch's two kernels for gradient scaling as recorded operations."""
+from typing import Any
+
 import torch
 
 
@@ -7,8 +9,8 @@ class GradScaler(torch.amp.GradScaler):
     """torch.amp.GradScaler("xla"). Optimizers of torch_xla.amp.syncfree skip a step with infinite gradients on the device; others
     need its answer, which cuts the graph. `use_zero_grad`: such gradients become zeros instead, and every step is made."""
 
-    def __init__(self, init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True,
-                 use_zero_grad=False):
+    def __init__(self, init_scale: float = 2.0 ** 16, growth_factor: float = 2.0, backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+                 use_zero_grad: bool = False) -> None:
         super().__init__("xla", init_scale=init_scale, growth_factor=growth_factor, backoff_factor=backoff_factor,
                          growth_interval=growth_interval, enabled=enabled)
         self._use_zero_grad = use_zero_grad
@@ -46,7 +48,7 @@ def _update_scale(scale, growth_tracker, found_inf, growth_factor, backoff_facto
     return scale
 
 
-def install(library):
+def install(library: Any) -> None:
     """Registers the kernels for the device."""
     library.impl("_amp_foreach_non_finite_check_and_unscale_", _check_and_unscale, "XLA")
     library.impl("_amp_update_scale_", _update_scale, "XLA")

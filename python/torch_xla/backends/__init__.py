@@ -3,7 +3,7 @@
 _precision = "default"
 
 
-def set_mat_mul_precision(precision):
+def set_mat_mul_precision(precision: str) -> None:
     """"default", "high" or "highest": how exact products of float32 are at least. They are computed in float32 with all of them."""
     global _precision
     if precision not in ("default", "high", "highest"):
@@ -11,6 +11,6 @@ def set_mat_mul_precision(precision):
     _precision = precision
 
 
-def get_mat_mul_precision():
+def get_mat_mul_precision() -> str:
     """What set_mat_mul_precision() was given last; "default" before."""
     return _precision

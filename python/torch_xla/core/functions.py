@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Collectives that gradients go through, and layers made of them. A gradient is that of the replica's own loss: it is not exchanged, except by
 SyncBatchNorm and AllReduceSumLayer."""
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 
@@ -11,14 +13,14 @@ class AllReduce(torch.autograd.Function):
     """The reduction over replicas; the gradient of the replica's own tensor."""
 
     @staticmethod
-    def forward(ctx, input, reduce_type, scale, groups):
+    def forward(ctx: Any, input: torch.Tensor, reduce_type: str, scale: float, groups: list[list[int]] | None) -> torch.Tensor:
         ctx.reduction = reduce_type, scale
         output = xm.all_reduce(reduce_type, input, scale=scale, groups=groups)
         ctx.save_for_backward(input, output)
         return output
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
         (reduce_type, scale), (input, output) = ctx.reduction, ctx.saved_tensors
         if reduce_type == xm.REDUCE_SUM:
             made = grad_output * scale
@@ -44,12 +46,12 @@ class AllGather(torch.autograd.Function):
     """The tensors of all replicas along a dim; the gradient is that of the replica's own part."""
 
     @staticmethod
-    def forward(ctx, input, dim):
+    def forward(ctx: Any, input: torch.Tensor, dim: int) -> torch.Tensor:
         ctx.place = dim, input.shape[dim] * xm.get_ordinal(), input.shape[dim]
         return xm.all_gather(input, dim=dim)
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
         dim, start, size = ctx.place
         return grad_output.narrow(dim, start, size), None
 
@@ -80,11 +82,11 @@ class AllReduceSumLayer(torch.autograd.Function):
     """The sum over replicas, of the gradient too."""
 
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
         return xm.all_reduce(xm.REDUCE_SUM, x)
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
         return xm.all_reduce(xm.REDUCE_SUM, grad_output)
 
 

@@ -3,6 +3,8 @@
 create_computation() makes a function of StableHLO of them. torch_xla.core.xla_op_registry calls such functions on tensors;
 call_jax() does so for functions of JAX. docs/guide/torch-custom-operations.md"""
 import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -28,11 +30,11 @@ _XLA_PT_TYPE_MAP = {kind: dtype for dtype, kind in _PT_XLA_TYPE_MAP.items()}
 class Shape:
     """Type and sizes of a value, or a list of shapes for a tuple."""
 
-    def __init__(self, shape):
+    def __init__(self, shape: Any) -> None:
         self._shape = shape
 
     @classmethod
-    def create(cls, dtype, sizes, dynamic_dimensions=None):
+    def create(cls, dtype: Any, sizes: Sequence[int], dynamic_dimensions: Sequence[bool] | None = None) -> "Shape":
         """A tensor's."""
         made = {"type": str(dtype), "sizes": tuple(sizes)}
         if dynamic_dimensions is not None:
@@ -40,11 +42,11 @@ class Shape:
         return Shape(made)
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         """{"type": ..., "sizes": ...}, or a list of them."""
         return self._shape
 
-    def is_tuple(self):
+    def is_tuple(self) -> bool:
         """Whether it is a tuple's."""
         return isinstance(self._shape, (list, tuple))
 
@@ -53,19 +55,19 @@ class Shape:
             raise RuntimeError(f"expects the shape of a {'tuple' if want_tuple else 'tensor'}, but got {self._shape}")
         return self._shape
 
-    def tuple_size(self):
+    def tuple_size(self) -> int:
         """How many parts the tuple has."""
         return len(self._of(True))
 
-    def tuple_shape(self, index):
+    def tuple_shape(self, index: int) -> "Shape":
         """The shape of a part."""
         return self._of(True)[index]
 
-    def is_dynamic(self):
+    def is_dynamic(self) -> bool:
         """Whether sizes are known at run time only."""
         return "dynamic_dimensions" in self._of(False)
 
-    def as_scalar(self):
+    def as_scalar(self) -> "Shape":
         """That of one element."""
         return Shape.create(self.dtype, ())
 
@@ -111,18 +113,18 @@ class Op:
 
     __hash__ = object.__hash__
 
-    def __init__(self, op):
+    def __init__(self, op: Any) -> None:
         self.op = op
 
-    def shape(self):
+    def shape(self) -> Any:
         """Its Shape."""
         return Shape(self.op.shape)
 
-    def builder(self):
+    def builder(self) -> Any:
         """The function that it is part of."""
         return self.op.builder
 
-    def build(self, name):
+    def build(self, name: str) -> Any:
         """The function that returns it."""
         return self.op.builder.build(name, self.op)
 
@@ -142,29 +144,29 @@ class Op:
     get_dimension_size = _method("GetDimensionSize", "dimension")
     set_dimension_size = _method("SetDimensionSize", "$size", "dimension")
 
-    def slice(self, start_indices, limit_indices, strides=None):
+    def slice(self, start_indices: Any, limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> "Op":
         """The elements from start_indices to limit_indices."""
         return mkop("Slice", (self.op,), start_indices=start_indices, limit_indices=limit_indices,
                     strides=strides or [1] * len(start_indices))
 
-    def dynamic_slice(self, start_indices, slice_sizes):
+    def dynamic_slice(self, start_indices: Any, slice_sizes: Sequence[int] | None) -> "Op":
         """slice_sizes elements from start_indices, scalars, on."""
         return mkop("DynamicSlice", (self.op,), start_indices=[x.op for x in start_indices], slice_sizes=slice_sizes)
 
-    def dynamic_update_slice(self, update, start_indices):
+    def dynamic_update_slice(self, update: "Op", start_indices: Any) -> "Op":
         """With `update` from start_indices, scalars, on."""
         return mkop("DynamicUpdateSlice", (self.op, update.op), start_indices=[x.op for x in start_indices])
 
-    def gather(self, start_indices, offset_dims, collapsed_slice_dims, start_index_map, index_vector_dim,
-               indices_are_sorted=None, slice_sizes=None):
+    def gather(self, start_indices: Any, offset_dims: Sequence[int], collapsed_slice_dims: Sequence[int], start_index_map: Sequence[int], index_vector_dim: int,
+               indices_are_sorted: bool | None = None, slice_sizes: Sequence[int] | None = None) -> "Op":
         """Slices at indices; slice_sizes by default: one element of the collapsed dims, all of the others."""
         sizes = slice_sizes or [1 if i in collapsed_slice_dims else n for i, n in enumerate(self.op.sizes)]
         return mkop("Gather", (self.op, start_indices.op), offset_dims=offset_dims, collapsed_slice_dims=collapsed_slice_dims,
                     start_index_map=start_index_map, index_vector_dim=index_vector_dim, indices_are_sorted=indices_are_sorted,
                     slice_sizes=sizes)
 
-    def scatter(self, scatter_indices, updates, computation, update_window_dims, inserted_window_dims,
-                scatter_dims_to_operand_dims, index_vector_dim, indices_are_sorted=None, unique_indices=None):
+    def scatter(self, scatter_indices: "Op", updates: "Op", computation: Any, update_window_dims: Sequence[int], inserted_window_dims: Sequence[int],
+                scatter_dims_to_operand_dims: Sequence[int], index_vector_dim: int, indices_are_sorted: bool | None = None, unique_indices: bool | None = None) -> "Op":
         """With the updates at indices, combined by a computation of two scalars."""
         return mkop("Scatter", (self.op, scatter_indices.op, updates.op), computation=self._of_scalars("Scatter", computation),
                     update_window_dims=update_window_dims, inserted_window_dims=inserted_window_dims,
@@ -190,21 +192,21 @@ class Op:
         scalar = self.shape().as_scalar()
         return Op.make_computation(name, computation, (scalar, scalar))
 
-    def reduce(self, init_value, computation, dimensions):
+    def reduce(self, init_value: "Op", computation: Any, dimensions: Sequence[int]) -> "Op":
         """The dims `dimensions` combined by a computation of two scalars, from init_value on."""
         return mkop("Reduce", (self.op, init_value.op), computation=self._of_scalars("Reduce", computation), dimensions=dimensions)
 
-    def reduce_all(self, init_value, computation):
+    def reduce_all(self, init_value: "Op", computation: Any) -> "Op":
         """reduce() of all dims."""
         return mkop("ReduceAll", (self.op, init_value.op), computation=self._of_scalars("ReduceAll", computation))
 
-    def reduce_window(self, init_value, computation, window_dimensions, window_strides, padding="valid"):
+    def reduce_window(self, init_value: "Op", computation: Any, window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str = "valid") -> "Op":
         """The windows that go over it, each reduced."""
         return mkop("ReduceWindow", (self.op, init_value.op), computation=self._of_scalars("ReduceWindow", computation),
                     window_dimensions=window_dimensions, window_strides=window_strides, padding=padding)
 
-    def select_and_scatter(self, source, init_value, window_dimensions, window_strides, select_computation, scatter_computation,
-                           padding="valid"):
+    def select_and_scatter(self, source: "Op", init_value: "Op", window_dimensions: Sequence[int], window_strides: Sequence[int], select_computation: Any, scatter_computation: Any,
+                           padding: str = "valid") -> "Op":
         """For every window the value of `source`, added by scatter_computation to the element that select_computation prefers."""
         return mkop("SelectAndScatter", (self.op, source.op, init_value.op), window_dimensions=window_dimensions,
                     window_strides=window_strides, select_computation=self._of_scalars("Select", select_computation),
@@ -219,29 +221,29 @@ class Op:
 
     #===-- Control flow --------------------------------------------------------===
 
-    def conditional(self, true_operand, false_operand, true_computation, false_computation):
+    def conditional(self, true_operand: "Op", false_operand: "Op", true_computation: Any, false_computation: Any) -> "Op":
         """true_computation(true_operand) where this scalar holds, else the other."""
         return mkop("Conditional", (self.op, true_operand.op, false_operand.op),
                     true_computation=Op.make_computation("CondTrue", true_computation, (true_operand,)),
                     false_computation=Op.make_computation("CondFalse", false_computation, (false_operand,)))
 
-    def mkconditional(self, ops, true_fn, false_fn, **kwargs):
+    def mkconditional(self, ops: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], **kwargs: Any) -> "Op":
         """true_fn(*ops) or false_fn(*ops)."""
         operands = Op.tuple(ops)
         return self.conditional(operands, operands, true_fn, false_fn)
 
-    def while_loop(self, condition_computation, body_computation):
+    def while_loop(self, condition_computation: Any, body_computation: Any) -> "Op":
         """The body applied to this as long as the condition holds."""
         return mkop("While", (self.op,), condition_computation=Op.make_computation("Condition", condition_computation, (self,)),
                     body_computation=Op.make_computation("Body", body_computation, (self,)))
 
     @classmethod
-    def mkwhile(cls, ops, condition_fn, body_fn, **kwargs):
+    def mkwhile(cls, ops: Any, condition_fn: Callable[..., Any], body_fn: Callable[..., Any], **kwargs: Any) -> "Op":
         """A loop over the tuple of `ops`."""
         return cls.tuple(ops).while_loop(condition_computation=condition_fn, body_computation=body_fn)
 
     @classmethod
-    def wrap_function(cls, fn):
+    def wrap_function(cls, fn: Callable[..., Any]) -> Callable[..., Any]:
         """`fn` with the parts of a tuple as arguments, and a tuple of several results."""
         def run(*args, **kwargs):
             if len(args) == 1 and args[0].shape().is_tuple():
@@ -251,7 +253,7 @@ class Op:
         return run
 
     @classmethod
-    def make_computation(cls, name, computation, args_or_shapes, **kwargs):
+    def make_computation(cls, name: str, computation: Any, args_or_shapes: Any, **kwargs: Any) -> Any:
         """A function as a computation for arguments of these shapes; a computation as it is."""
         if not callable(computation):
             return computation
@@ -260,73 +262,73 @@ class Op:
 
     #===-- Values --------------------------------------------------------------===
 
-    def scalar_like(self, value):
+    def scalar_like(self, value: Any) -> "Op":
         """A tensor of this shape, full of `value`."""
         return Op.scalar(self.builder(), value, dtype=self.shape().dtype).broadcast(self.shape().sizes)
 
-    def zeros_like(self):
+    def zeros_like(self) -> "Op":
         """Zeros of this shape."""
         return self.scalar_like(0)
 
-    def ones_like(self):
+    def ones_like(self) -> "Op":
         """Ones of this shape."""
         return self.scalar_like(1)
 
     @classmethod
-    def tuple(cls, ops, builder=None):
+    def tuple(cls, ops: Any, builder: Any = None) -> "Op":
         """The tuple of these values."""
         return mkop("Tuple", [x.op for x in ops], builder=builder)
 
     @classmethod
-    def concat_in_dim(cls, ops, dimension, builder=None):
+    def concat_in_dim(cls, ops: Any, dimension: int | None, builder: Any = None) -> "Op":
         """The values, one after the other along a dim."""
         return mkop("ConcatInDim", [x.op for x in ops], builder=builder, dimension=dimension)
 
     @classmethod
-    def call(cls, computation, ops, builder=None):
+    def call(cls, computation: Any, ops: Any, builder: Any = None) -> "Op":
         """A computation, or a function, of these values."""
         return mkop("Call", [x.op for x in ops], computation=cls.make_computation("Call", computation, ops), builder=builder)
 
     @classmethod
-    def constant(cls, builder, value):
+    def constant(cls, builder: Any, value: Any) -> "Op":
         """A CPU tensor as part of the function."""
         return mkleaf("Constant", builder, value=value)
 
     @classmethod
-    def scalar(cls, builder, value, dtype=None):
+    def scalar(cls, builder: Any, value: Any, dtype: Any = None) -> "Op":
         """A number of a type, f32 by default."""
         return mkleaf("Constant", builder, value=torch.tensor(value, dtype=cls.to_torch_type(dtype)))
 
     @classmethod
-    def zero(cls, builder, dtype=None):
+    def zero(cls, builder: Any, dtype: Any = None) -> "Op":
         """The number 0."""
         return cls.scalar(builder, 0, dtype=dtype)
 
     @classmethod
-    def one(cls, builder, dtype=None):
+    def one(cls, builder: Any, dtype: Any = None) -> "Op":
         """The number 1."""
         return cls.scalar(builder, 1, dtype=dtype)
 
     @classmethod
-    def iota(cls, builder, shape, iota_dimension):
+    def iota(cls, builder: Any, shape: Any, iota_dimension: int) -> "Op":
         """Every element its index in a dim."""
         return mkleaf("Iota", builder, shape=shape.shape, iota_dimension=iota_dimension)
 
     @classmethod
-    def sort(cls, ops, comparator, dimension=None, is_stable=None):
+    def sort(cls, ops: Any, comparator: Any, dimension: int | None = None, is_stable: bool | None = None) -> "Op":
         """The values sorted together, the last dim by default, by a comparator of a pair of scalars per value."""
         scalars = [op.shape().as_scalar() for op in ops for _ in range(2)]
         return mkop("Sort", [x.op for x in ops], comparator=cls.make_computation("Compare", comparator, scalars),
                     dimension=dimension, is_stable=is_stable)
 
     @classmethod
-    def map(cls, ops, computation, dimensions, static_operands=(), builder=None):
+    def map(cls, ops: Any, computation: Any, dimensions: Sequence[int], static_operands: Any = (), builder: Any = None) -> "Op":
         """A computation of scalars, applied to every element."""
         made = cls.make_computation("Map", computation, [op.shape().as_scalar() for op in ops])
         return mkop("Map", [x.op for x in ops], builder=builder, computation=made, dimensions=dimensions)
 
     @classmethod
-    def to_torch_type(cls, dtype):
+    def to_torch_type(cls, dtype: Any) -> Any:
         """The type of PyTorch with that name; float32 for None."""
         return _builder.TORCH_TYPES[dtype] if dtype else torch.float32
 
@@ -339,24 +341,25 @@ for _name, _kind in {"__add__": "Add", "__sub__": "Sub", "__mul__": "Mul", "__ma
 for _name in ("acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "log", "log1p", "sqrt", "real",
               "imag", "clz", "conj", "rsqrt", "sin", "sinh", "tan", "tanh", "abs", "sign", "logistic", "cbrt"):
     setattr(Op, _name, _method(_name.capitalize()))
-Op.erfinf = Op.erfinv = _method("ErfInv")  # the first spelling is the original's
-Op.__neg__, Op.__not__, Op.__invert__ = _method("Neg"), _method("Not"), _method("Not")
+for _name, _kind in {"erfinf": "ErfInv", "erfinv": "ErfInv",  # the first spelling is the original's
+                     "__neg__": "Neg", "__not__": "Not", "__invert__": "Not"}.items():
+    setattr(Op, _name, _method(_kind))
 
 
 #===-- Functions -------------------------------------------------------------===
 
 
-def create_builder(name):
+def create_builder(name: str) -> Any:
     """An empty function."""
     return _builder.Builder(name)
 
 
-def mkshape(dtype, sizes, dynamic_dimensions=None):
+def mkshape(dtype: Any, sizes: Sequence[int], dynamic_dimensions: Sequence[bool] | None = None) -> Shape:
     """A Shape."""
     return Shape.create(dtype, sizes, dynamic_dimensions=dynamic_dimensions)
 
 
-def mkop(name, ops, **kwargs):
+def mkop(name: str, ops: Any, **kwargs: Any) -> Op:
     """The operation with that name on `ops` (Op.op each)."""
     builder = kwargs.pop("builder", None)
     if builder is None:
@@ -368,36 +371,36 @@ def mkop(name, ops, **kwargs):
     return Op(_builder_ops.OPS[name](builder, [_raw(op) for op in ops], kwargs))
 
 
-def mkleaf(name, builder, **kwargs):
+def mkleaf(name: str, builder: Any, **kwargs: Any) -> Op:
     """An operation without operands."""
     return mkop(name, (), builder=builder, **kwargs)
 
 
-def mkparam(builder, param_no, shape):
+def mkparam(builder: Any, param_no: int, shape: Any) -> Op:
     """The parameter `param_no` of a function."""
     return Op(builder.parameter(param_no, shape.shape))
 
 
-def tensor_shape(tensor, device=""):
+def tensor_shape(tensor: Any, device: str = "") -> Any:
     """The Shape of a tensor; of a list of tensors, a list."""
     if isinstance(tensor, (list, tuple)):
         return [tensor_shape(t, device) for t in tensor]
     return Shape.create(_builder.NAMES[tensor.dtype], tuple(tensor.shape))
 
 
-def create_computation(name, fn, shapes, **kwargs):
+def create_computation(name: str, fn: Callable[..., Any], shapes: Any, **kwargs: Any) -> Any:
     """The function of StableHLO that `fn` describes: it gets an Op per shape, and kwargs, and returns an Op."""
     builder = create_builder(name)
     return fn(*[mkparam(builder, number, shape) for number, shape in enumerate(shapes)], **kwargs).build(name)
 
 
-def computation_from_module_proto(name, proto):
+def computation_from_module_proto(name: str, proto: bytes) -> Any:
     """A computation from StableHLO: its text, or a portable artifact. XLA's protocol buffers are not read."""
     text = proto if isinstance(proto, str) else _XLAC._artifact_text(bytes(proto))
     return Program(name, text)
 
 
-def get_computation_hlo(computation):
+def get_computation_hlo(computation: Any) -> str:
     """The HLO text of a computation."""
     return _XLAC._program_hlo(computation.text())
 
@@ -405,21 +408,21 @@ def get_computation_hlo(computation):
 class Program:
     """A computation given as StableHLO text, whose function is main."""
 
-    def __init__(self, name, text):
+    def __init__(self, name: str, text: str) -> None:
         self.name, self._text = name, text
 
-    def text(self):
+    def text(self) -> str:
         """The StableHLO module."""
         return self._text
 
 
-def user_computation(name, tensors, computation):
+def user_computation(name: str, tensors: Any, computation: Any) -> Any:
     """The tensors that a computation returns for these, as one operation of the graph."""
     from ..experimental._control_flow import _to_device
     return _XLAC._embed(name, computation.text(), [_to_device(tensor) for tensor in tensors])
 
 
-def create_placeholder_tensor(shape, dtype):
+def create_placeholder_tensor(shape: Any, dtype: Any) -> torch.Tensor:
     """A tensor of the device that stands for a value: graphs can be recorded with it, but not run."""
     return _XLAC._create_placeholder_tensor(tuple(shape), dtype)
 
@@ -427,7 +430,7 @@ def create_placeholder_tensor(shape, dtype):
 #===-- JAX -------------------------------------------------------------------===
 
 # What functions of JAX, and functions that are assumed to be pure, have become: by function, then by arguments.
-_JAX_TO_XLA_COMPUTATION_CACHE = weakref.WeakKeyDictionary()
+_JAX_TO_XLA_COMPUTATION_CACHE: Any = weakref.WeakKeyDictionary()
 
 
 def _jax_to_xla_computation_cache_elements():
@@ -472,7 +475,7 @@ def _configuration(jax):
     return tuple(value if isinstance(value, (bool, int, float, str, type(None))) else repr(value) for value in jax.config.values.values())
 
 
-def call_jax(jax_func, args, kwargs=None, name=None):
+def call_jax(jax_func: Callable[..., Any], args: Any, kwargs: dict[str, Any] | None = None, name: str | None = None) -> Any:
     """What `jax_func`, a function of JAX, returns for `args` and `kwargs`: nested lists, tuples and dicts with tensors of the
     device. Its operations become part of the graph; it is traced once per combination of sizes, types, other arguments and settings of
     JAX (jax.config, and context managers such as jax.default_matmul_precision).

@@ -3,6 +3,8 @@
 import os
 import sys
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from ..utils import utils as xu
 from . import xla_builder as xb
@@ -11,8 +13,9 @@ from . import xla_builder as xb
 class Op:
     """The operation that `opfn` describes: it gets an xla_builder.Op per tensor, and the keyword arguments of the call."""
 
-    def __init__(self, name, opfn):
-        self._name, self._function, self._lock, self._computations = name, opfn, threading.Lock(), {}
+    def __init__(self, name: str, opfn: Callable[..., Any]) -> None:
+        self._name, self._function, self._lock = name, opfn, threading.Lock()
+        self._computations: dict[Any, Any] = {}
 
     def __call__(self, *args, **kwargs):
         """The tensor, or the tuple of tensors, for these tensors. `kwargs`: numbers; other values mean another program."""
@@ -28,6 +31,6 @@ class Op:
         return made[0] if len(made) == 1 else made
 
 
-def register(name, opfn):
+def register(name: str, opfn: Callable[..., Any]) -> Op:
     """The operation of that name; see Op."""
     return Op(name, opfn)

@@ -3,19 +3,22 @@
 import collections
 import re
 import sys
+from collections.abc import Iterable
 
+Frame = tuple[str, str, int]  # function, file, line
 _FRAME = re.compile(r"^\s*(?P<function>\S.*?) \((?P<file>[^()]+):(?P<line>\d+)\)\s*$")
 
 
-def parse_frame_content(line):
+def parse_frame_content(line: str) -> Frame | None:
     """"  function (file:line)" as (function, file, line), or None if the line is none of a frame."""
     match = _FRAME.match(line.split("[MetricsFrame]")[-1].split("pt-xla-profiler:")[-1])
     return (match["function"], match["file"], int(match["line"])) if match else None
 
 
-def parse_frames(lines):
+def parse_frames(lines: Iterable[str]) -> list[tuple[Frame, ...]]:
     """The stacks in these lines, innermost frame first: lists of frames that follow each other without another line between."""
-    stacks, current = [], []
+    stacks: list[tuple[Frame, ...]] = []
+    current: list[Frame] = []
     for line in lines:
         frame = parse_frame_content(line)
         if frame:
@@ -26,7 +29,7 @@ def parse_frames(lines):
     return stacks + [tuple(current)] if current else stacks
 
 
-def create_report(frames):
+def create_report(frames: Iterable[tuple[Frame, ...]]) -> str:
     """Stacks with their number, the most frequent first, as text."""
     text = ""
     for stack, count in collections.Counter(frames).most_common():
@@ -34,7 +37,7 @@ def create_report(frames):
     return text
 
 
-def process_frames(fname):
+def process_frames(fname: str) -> str:
     """create_report() of a file."""
     with open(fname) as file:
         return create_report(parse_frames(file))

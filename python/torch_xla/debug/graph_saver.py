@@ -2,16 +2,22 @@
 """Writes recorded graphs to files, so that runs can be compared."""
 import os
 import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from .. import _load
 
+if TYPE_CHECKING:
+    import torch
+
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_counts, _lock = {}, threading.Lock()
+_counts: dict[tuple[str, str], int] = {}
+_lock = threading.Lock()
 _FORMATS = {"text": "_get_xla_tensors_text", "dot": "_get_xla_tensors_dot", "hlo": "_get_xla_tensors_hlo",
             "stablehlo": "_get_xla_tensors_stablehlo"}
 
 
-def save_tensors_graph(save_dir, name, tensors):
+def save_tensors_graph(save_dir: str, name: str, tensors: Iterable["torch.Tensor"]) -> str:
     """Writes the graph of these tensors to `save_dir`/`name`-<thread>-<number>.<format>; returns the path. The format is text, or
     what SAVE_GRAPH_FMT says: dot, hlo or stablehlo."""
     format = os.environ.get("SAVE_GRAPH_FMT", "text")

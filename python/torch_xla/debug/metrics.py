@@ -2,51 +2,55 @@
 """torch_xla.debug.metrics (met): counters and samples, and their report in PyTorch/XLA's format."""
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from .. import _load
+
+if TYPE_CHECKING:
+    from millrace.recordings import Recording
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _READS = "aten::_local_scalar_dense"  # values that the program asked for: no operator that the device lacks
 _PERCENTILES = "0.01:0.05:0.1:0.2:0.5:0.8:0.9:0.95:0.99"
 
 
-def counter_names():
+def counter_names() -> list[str]:
     """Names of the counters that were counted since clear_counters()."""
     return list(_XLAC._counters())
 
 
-def counter_value(name):
+def counter_value(name: str) -> int | None:
     """The value, or None if nothing was counted under that name."""
     return _XLAC._counters().get(name)
 
 
-def metric_names():
+def metric_names() -> list[str]:
     """Names of the metrics with samples since clear_metrics()."""
     return list(_XLAC._samples())
 
 
-def metric_data(name):
+def metric_data(name: str) -> tuple[int, float, list[tuple[float, float]]] | None:
     """(number of samples, their sum, [(time in seconds, value), ...]), or None."""
     return _XLAC._samples().get(name)
 
 
-def clear_counters():
+def clear_counters() -> None:
     """Forgets all counters."""
     _XLAC._clear_counters()
 
 
-def clear_metrics():
+def clear_metrics() -> None:
     """Forgets all samples."""
     _XLAC._clear_metrics()
 
 
-def clear_all():
+def clear_all() -> None:
     """Forgets counters and samples."""
     clear_metrics()
     clear_counters()
 
 
-def executed_fallback_ops():
+def executed_fallback_ops() -> list[str]:
     """Operators that ran on the CPU, as aten::name."""
     return [name for name in counter_names() if name.startswith("aten::") and name != _READS]
 
@@ -99,7 +103,7 @@ def _metric_text(name, data):
     return text
 
 
-def metrics_report():
+def metrics_report() -> str:
     """All metrics and counters as text."""
     counters, samples = _XLAC._counters(), _XLAC._samples()
     return "".join(_metric_text(name, samples[name]) for name in samples) + "".join(
@@ -115,7 +119,7 @@ def _stored_types():
                    if os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE", "Y"))
 
 
-def short_metrics_report(counter_names=None, metric_names=None):
+def short_metrics_report(counter_names: list[str] | None = None, metric_names: list[str] | None = None) -> str:
     """Those of the given names; without names, the few that tell most. What ran on the CPU is always there."""
     counters, samples = _XLAC._counters(), _XLAC._samples()
     if not metric_names:
@@ -128,7 +132,7 @@ def short_metrics_report(counter_names=None, metric_names=None):
         f"Counter: {name}\n  Value: {counters[name]}\n" for name in counter_names if name in counters)
 
 
-def dashboard(path=None):
+def dashboard(path: str | os.PathLike[str] | None = None) -> "Recording":
     """What a recording says is worth changing, the three most valuable things first: print it, show it in a notebook, or `.open()` its page.
     `path`: a folder that was recorded to, by MILLRACE_PROFILE or xp.start_trace, or a file *.xplane.pb; None: what xp.stop_trace wrote last.
     RuntimeError if nothing was recorded yet, or the recording cannot be read."""

@@ -2,6 +2,8 @@
 """Reads metrics reports back, and tells what of a new one is out of line with older ones."""
 import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
 # Sizes are read in powers of ten, as in PyTorch/XLA, whose reports they are compared with; reports print them in powers of 1024.
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
@@ -9,7 +11,7 @@ _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s|[KMGTP]?B)?")
 
 
-def _number(text):
+def _number(text: str) -> tuple[float, str]:
     """(value, its unit: "sec", "mb" or "")"""
     parts = _PART.findall(text)
     units = {unit for _, unit in parts if unit}
@@ -18,12 +20,13 @@ def _number(text):
     return sum(float(number) * _UNITS.get(unit, 1.0) for number, unit in parts), "sec" if units else ""
 
 
-def parse_metrics_report(report, dehumanize=True):
+def parse_metrics_report(report: str, dehumanize: bool = True) -> dict[str, Any]:
     """{"CompileTime__TotalSamples": 2.0, "CompileTime__Percentile_50_sec": 0.1, "CachedCompile__Value": 1, ...}. Times are in
     seconds (key ends on _sec), sizes in MB (_mb); without `dehumanize` values of metrics are pairs of the number and the report's text."""
-    points, name = {}, None
+    points: dict[str, Any] = {}
+    name: str | None = None
 
-    def add(key, text):
+    def add(key: str, text: str) -> None:
         value, unit = _number(text)
         points[f"{name}__{key}" + (f"_{unit}" if unit else "")] = value if dehumanize else (value, text)
 
@@ -40,16 +43,17 @@ def parse_metrics_report(report, dehumanize=True):
     return points
 
 
-def get_data_points_from_metrics_reports(metrics_reports):
+def get_data_points_from_metrics_reports(metrics_reports: Sequence[str]) -> dict[str, list[Any]]:
     """{key: [its value in each report, None where a report does not have it]}."""
-    points = {}
+    points: dict[str, list[Any]] = {}
     for index, report in enumerate(metrics_reports):
         for key, value in parse_metrics_report(report).items():
             points.setdefault(key, [None] * len(metrics_reports))[index] = value
     return points
 
 
-def compare_metrics(data_points, metrics_report, config={"base_expression": "v <= v_mean + (v_stddev * 2.0)"}):
+def compare_metrics(data_points: dict[str, list[Any]], metrics_report: str,
+                    config: dict[str, str] = {"base_expression": "v <= v_mean + (v_stddev * 2.0)"}) -> str:
     """Lines about values of the report for which the expression is false, and about operators on the CPU that no earlier report has; empty
     text if there are none.
 

@@ -7,10 +7,11 @@ import threading
 from . import metrics
 from .. import _world
 
-_lock, _steps = threading.Lock(), {}
+_lock = threading.Lock()
+_steps: dict[str, int] = {}
 
 
-def save_metrics(metrics_file=None):
+def save_metrics(metrics_file: str | None = None) -> None:
     """Appends the report to `metrics_file`, by default to the file of XLA_METRICS_FILE (FILE.RANK if there are several processes); STDOUT and
     STDERR are no files, but the process's own. Without either nothing happens."""
     if not metrics_file and (metrics_file := os.environ.get("XLA_METRICS_FILE")) and metrics_file not in ("STDOUT", "STDERR"):

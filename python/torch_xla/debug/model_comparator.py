@@ -12,17 +12,17 @@ import os
 import torch
 
 _save_dir = os.environ.get("MODELCMP_SAVEDIR")
-_steps = collections.Counter()
+_steps: collections.Counter[str] = collections.Counter()
 
 
-def configure(save_dir):
+def configure(save_dir: str) -> None:
     """Saves to this folder from now on, counting steps from 0."""
     global _save_dir
     _save_dir = save_dir
     _steps.clear()
 
 
-def save(name, tensor, step=None):
+def save(name: str, tensor: torch.Tensor, step: int | None = None) -> None:
     """Saves a tensor under `name` and `step`, by default the number of earlier ones of that name. No folder: nothing happens."""
     if not _save_dir:
         return
@@ -33,7 +33,7 @@ def save(name, tensor, step=None):
     torch.save(tensor.detach().cpu(), os.path.join(_save_dir, f"{name}.{step}.pt"))
 
 
-def compare_tensors(tensor1, tensor2, rtol=1e-05, atol=1e-08, max_diffs=25):
+def compare_tensors(tensor1: torch.Tensor, tensor2: torch.Tensor, rtol: float = 1e-05, atol: float = 1e-08, max_diffs: int = 25) -> list[str]:
     """How two tensors differ, one line each: sizes, types, then up to `max_diffs` elements. Empty if they are close."""
     if tensor1.shape != tensor2.shape:
         return [f"sizes {tuple(tensor1.shape)} and {tuple(tensor2.shape)}"]
@@ -47,12 +47,12 @@ def compare_tensors(tensor1, tensor2, rtol=1e-05, atol=1e-08, max_diffs=25):
     return lines
 
 
-def tensor_file_compare(path1, path2, rtol=1e-05, atol=1e-08, max_diffs=25):
+def tensor_file_compare(path1: str, path2: str, rtol: float = 1e-05, atol: float = 1e-08, max_diffs: int = 25) -> list[str]:
     """compare_tensors() of two saved files."""
     return compare_tensors(torch.load(path1, map_location="cpu"), torch.load(path2, map_location="cpu"), rtol, atol, max_diffs)
 
 
-def compare(save_dir1, save_dir2, rtol=1e-05, atol=1e-08, max_diffs=25):
+def compare(save_dir1: str, save_dir2: str, rtol: float = 1e-05, atol: float = 1e-08, max_diffs: int = 25) -> str:
     """The report on two folders as text, in the order in which the first run saved; empty if all is close."""
     files1 = sorted((file for file in os.listdir(save_dir1) if file.endswith(".pt")),
                     key=lambda file: (os.stat(os.path.join(save_dir1, file)).st_mtime_ns, file))

@@ -6,6 +6,7 @@ import functools
 import http.server
 import threading
 import warnings
+from typing import Any
 
 from . import metrics
 from .. import _load, _world
@@ -23,7 +24,7 @@ def _label(text):
 def report() -> str:
     """All metrics as families of summaries (times in seconds, sizes in bytes, other values), all counters as one family, bytes in use and
     their peak. Quantiles are those of the samples that are kept."""
-    families = {"millrace_time_seconds": ("seconds", 1e-9, []), "millrace_size_bytes": ("bytes", 1, []), "millrace_value": ("", 1, [])}
+    families: dict[str, tuple[str, float, list[Any]]] = {"millrace_time_seconds": ("seconds", 1e-9, []), "millrace_size_bytes": ("bytes", 1, []), "millrace_value": ("", 1, [])}
     for name, data in _XLAC._samples().items():
         shown = metrics._shown(name)
         key = {metrics._duration: "millrace_time_seconds", metrics._bytes: "millrace_size_bytes"}.get(shown, "millrace_value")
@@ -72,7 +73,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 class Server:
     """Answers until close(), or until the process ends."""
 
-    def __init__(self, port):
+    def __init__(self, port: int) -> None:
         try:
             self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as error:

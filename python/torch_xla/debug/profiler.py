@@ -11,6 +11,8 @@ import socket
 import threading
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -22,13 +24,13 @@ last_recording: str | None = None  # the file that stop_trace wrote last
 _running = None  # (session of the recorder, folder) between start_trace and stop_trace; guarded by _lock
 
 
-def set_tracer_marked_step(value):
+def set_tracer_marked_step(value: bool) -> None:
     """Notes that a StepTrace has put a barrier, so that a loader puts none."""
     global _marked_step
     _marked_step = value
 
 
-def get_tracer_marked_step():
+def get_tracer_marked_step() -> bool:
     """Whether a StepTrace has put a barrier since the loader's last batch."""
     return _marked_step
 
@@ -37,7 +39,7 @@ class Trace(torch.profiler.record_function):
     """`with Trace("name"):` names a region, also in texts of graphs and programs ("name.1"); a step barrier in it is an error.
     `kwargs` are shown beside the name."""
 
-    def __init__(self, name, **kwargs):
+    def __init__(self, name: str, **kwargs: Any) -> None:
         self._details = ", ".join(f"{key}={value}" for key, value in kwargs.items())
         super().__init__(name, self._details or None)
 
@@ -59,7 +61,7 @@ class Trace(torch.profiler.record_function):
 class StepTrace(Trace):
     """A region that is a step: a barrier stands at its end, inside of what recordings show as the step. `kwargs`: step_num."""
 
-    def __init__(self, name, **kwargs):
+    def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         self._details += (", " if self._details else "") + "_r=1"  # the root of a step, for XProf
 
@@ -72,7 +74,7 @@ class StepTrace(Trace):
         return left
 
 
-def trace_me(scope):
+def trace_me(scope: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorates a function whose calls are regions of that name."""
     def decorate(function):
         @functools.wraps(function)
@@ -196,6 +198,6 @@ def _capture_from_all(addresses, logdir, duration_ms, attempts, host_level, devi
     return failure
 
 
-def trace_detached(*args, **kwargs) -> None:
+def trace_detached(*args: Any, **kwargs: Any) -> None:
     """trace() in a thread of its own; returns at once."""
     threading.Thread(target=trace, args=args, kwargs=kwargs).start()

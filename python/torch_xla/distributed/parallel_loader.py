@@ -5,7 +5,7 @@ import contextlib
 import functools
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ class PerDeviceQueue:
 class PerDeviceLoader:
     """Iterates over the batches of one device, with a step barrier before a batch, once per batches_per_execution, and after the last one."""
 
-    def __init__(self, loader, device):
+    def __init__(self, loader: "ParallelLoader", device: Any) -> None:
         self._loader, self._device = loader, device
         self._pending = 0
         self._most = loader.batches_per_execution
@@ -117,8 +117,8 @@ class ParallelLoader:
     """
 
     @_either_name
-    def __init__(self, loader, devices, batchdim=0, batches_per_execution=1, loader_prefetch_size=8, device_prefetch_size=4,
-                 host_to_device_transfer_threads=1, input_sharding=None):
+    def __init__(self, loader: Any, devices: Sequence[Any], batchdim: int = 0, batches_per_execution: int = 1, loader_prefetch_size: int = 8,
+                 device_prefetch_size: int = 4, host_to_device_transfer_threads: int = 1, input_sharding: Any = None) -> None:
         self._cpu_loader = loader
         self._input_sharding = input_sharding
         if not devices:
@@ -135,7 +135,7 @@ class ParallelLoader:
             self._threads += [threading.Thread(target=self._upload, args=(dqueue,), name="batches: upload", daemon=True)
                               for _ in range(host_to_device_transfer_threads)]
         self._lock = threading.Lock()
-        self._as_user = contextlib.nullcontext
+        self._as_user: Callable[[], Any] = contextlib.nullcontext
         if input_sharding is not None:  # its errors name a line of the program: the loop's
             from .spmd import _places
             self._as_user = functools.partial(_places.acting_for, _places.user_place())
@@ -156,14 +156,14 @@ class ParallelLoader:
         """Returns the number of batches per device."""
         return len(self._cpu_loader) // len(self._queues)
 
-    def next_item(self, device):
+    def next_item(self, device: Any) -> Any:
         """The next batch of a device, None at the end."""
         item = self._queue_of(device).queue.get()
         if isinstance(item, _Failure):
             raise item.error
         return item
 
-    def close(self):
+    def close(self) -> None:
         """Ends the threads; batches that were not taken are lost."""
         self._done = True
         for dqueue in self._queues.values():
@@ -273,7 +273,7 @@ class MpDeviceLoader:
     def __len__(self):
         return len(self._loader)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the threads of the last loop."""
         if self._parallel_loader is not None:
             self._parallel_loader.close()

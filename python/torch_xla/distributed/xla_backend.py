@@ -10,6 +10,8 @@ import inspect
 import itertools
 import os
 import urllib.parse
+from collections.abc import Sequence
+from typing import NoReturn, Any
 
 import torch
 import torch.distributed as dist
@@ -168,7 +170,7 @@ def _asked(name, options):
 class ProcessGroupXla(dist.ProcessGroup):
     """Collectives on tensors of the device in a world of one process. Made by torch.distributed."""
 
-    def __init__(self, prefix_store, rank, size, timeout):
+    def __init__(self, prefix_store: Any, rank: int, size: int, timeout: Any) -> None:
         if size > _world_size():
             raise RuntimeError(f"ProcessGroupXla is for a world of one process, but got {size}: torch.distributed.init_process_group() makes groups of more")
         super().__init__(rank, size)
@@ -178,7 +180,7 @@ class ProcessGroupXla(dist.ProcessGroup):
     def _records(self):
         return self.size() > 1 or programs.wanted()
 
-    def getBackendName(self):
+    def getBackendName(self) -> str:
         """"xla"."""
         return "xla"
 
@@ -188,7 +190,7 @@ class ProcessGroupXla(dist.ProcessGroup):
 
     #===-- One tensor in, one out ----------------------------------------------===
 
-    def allreduce(self, tensors, all_reduce_options):
+    def allreduce(self, tensors: list[torch.Tensor], all_reduce_options: Any) -> Any:
         """Reduces in place."""
         kind = xm.REDUCE_SUM if isinstance(all_reduce_options, dist.ReduceOp) else _check_reduction(all_reduce_options)
         if self._records():
@@ -196,19 +198,19 @@ class ProcessGroupXla(dist.ProcessGroup):
                 tensor.copy_(programs.all_reduce(kind, tensor, self._mesh))
         return _Done(tensors)
 
-    def allreduce_coalesced(self, tensors, options=None):
+    def allreduce_coalesced(self, tensors: list[torch.Tensor], options: Any = None) -> Any:
         """Reduces a list in place."""
         _asked("allreduce_coalesced", options)
         return self.allreduce(tensors, options)
 
-    def reduce(self, tensors, opts=None):
+    def reduce(self, tensors: list[torch.Tensor], opts: Any = None) -> Any:
         """Reduces in place at the root."""
         _asked("reduce", opts)
         self._check(opts.rootRank)
         _check_reduction(opts)
         return _Done(tensors)
 
-    def broadcast(self, tensors, opts):
+    def broadcast(self, tensors: list[torch.Tensor], opts: Any) -> Any:
         """Overwrites with the root's."""
         self._check(opts.rootRank)
         if self._records():  # the sum of the root's and of zeros
@@ -217,17 +219,17 @@ class ProcessGroupXla(dist.ProcessGroup):
                 tensor.copy_(programs.all_reduce(xm.REDUCE_SUM, given, self._mesh))
         return _Done(tensors)
 
-    def barrier(self, opts=None):
+    def barrier(self, opts: Any = None) -> Any:
         """Returns at once: recorded work runs in order on every rank."""
         return _Done([])
 
-    def monitored_barrier(self, *args, **kwargs):
+    def monitored_barrier(self, *args: Any, **kwargs: Any) -> Any:
         """Tells who is missing: gloo's alone."""
         raise NotImplementedError("monitored_barrier on the backend xla")
 
     #===-- Lists and flat tensors ----------------------------------------------===
 
-    def allgather(self, output_tensors_list, input_tensors, opts=None):
+    def allgather(self, output_tensors_list: Any, input_tensors: list[torch.Tensor], opts: Any = None) -> Any:
         """output_tensors_list[i][rank] = input_tensors[i] of that rank."""
         for outputs, value in zip(output_tensors_list, input_tensors):
             parts = programs.all_gather(value, 0, self._mesh).split(value.size(0)) if self._records() and value.dim() else [value]
@@ -235,7 +237,7 @@ class ProcessGroupXla(dist.ProcessGroup):
                 output.copy_(part)
         return _Done(output_tensors_list)
 
-    def allgather_coalesced(self, output_tensors_list, input_tensors, opts=None):
+    def allgather_coalesced(self, output_tensors_list: list[list[torch.Tensor]], input_tensors: list[torch.Tensor], opts: Any = None) -> Any:
         """output_tensors_list[i][rank] = input_tensors[i] of that rank, as PyTorch/XLA has it, or output_tensors_list[rank][i] where only
         that fits."""
         by_input = len(output_tensors_list) == len(input_tensors) and all(
@@ -249,28 +251,28 @@ class ProcessGroupXla(dist.ProcessGroup):
     def _allgather_base(self, output, value, opts=None):
         return self._flat(output, value)
 
-    def all_gather_single(self, output, value, opts=None):
+    def all_gather_single(self, output: torch.Tensor, value: torch.Tensor, opts: Any = None) -> Any:
         """All inputs, one after the other."""
         return self._flat(output, value)
 
-    def all_gather_single_coalesced(self, outputs, inputs, opts=None):
+    def all_gather_single_coalesced(self, outputs: list[torch.Tensor], inputs: list[torch.Tensor], opts: Any = None) -> Any:
         """all_gather_single() of a list."""
         return self.allgather_into_tensor_coalesced(outputs, inputs, opts)
 
-    def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+    def allgather_into_tensor_coalesced(self, outputs: list[torch.Tensor], inputs: list[torch.Tensor], opts: Any = None) -> Any:
         """all_gather_single() of a list."""
         for output, value in zip(outputs, inputs):
             self._flat(output, value)
         return _Done(outputs)
 
-    def reduce_scatter(self, output_tensors, input_tensors_list, opts):
+    def reduce_scatter(self, output_tensors: list[torch.Tensor], input_tensors_list: Any, opts: Any) -> Any:
         """output_tensors[i] = the reduction of input_tensors_list[i][rank]."""
         kind = _check_reduction(opts)
         for output, inputs in zip(output_tensors, input_tensors_list):
             output.copy_(programs.reduce_scatter(kind, torch.cat(list(inputs)), 0, self._mesh) if self._records() and output.dim() else inputs[0])
         return _Done(output_tensors)
 
-    def reduce_scatter_coalesced(self, output_tensors, input_tensors_list, opts):
+    def reduce_scatter_coalesced(self, output_tensors: list[torch.Tensor], input_tensors_list: Any, opts: Any) -> Any:
         """As reduce_scatter()."""
         return self.reduce_scatter(output_tensors, input_tensors_list, opts)
 
@@ -278,37 +280,37 @@ class ProcessGroupXla(dist.ProcessGroup):
         _check_reduction(opts)
         return self._flat(output, value)
 
-    def reduce_scatter_single(self, output, value, opts):
+    def reduce_scatter_single(self, output: torch.Tensor, value: torch.Tensor, opts: Any) -> Any:
         """The reduction's part of this rank."""
         _check_reduction(opts)
         return self._flat(output, value)
 
-    def reduce_scatter_single_coalesced(self, outputs, inputs, opts):
+    def reduce_scatter_single_coalesced(self, outputs: list[torch.Tensor], inputs: list[torch.Tensor], opts: Any) -> Any:
         """reduce_scatter_single() of a list."""
         return self.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
 
-    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
+    def reduce_scatter_tensor_coalesced(self, outputs: list[torch.Tensor], inputs: list[torch.Tensor], opts: Any) -> Any:
         """reduce_scatter_single() of a list."""
         for output, value in zip(outputs, inputs):
             self._flat(output, value)
         return _Done(outputs)
 
-    def alltoall(self, output_tensor_list, input_tensor_list=None, opts=None):
+    def alltoall(self, output_tensor_list: Any, input_tensor_list: Any = None, opts: Any = None) -> Any:
         """output_tensor_list[i] = what rank i had for us."""
         _asked("alltoall", input_tensor_list)
         output_tensor_list[0].copy_(input_tensor_list[0])
         return _Done(output_tensor_list)
 
-    def alltoall_base(self, output, input=None, output_split_sizes=(), input_split_sizes=(), opts=None):
+    def alltoall_base(self, output: torch.Tensor, input: torch.Tensor | None = None, output_split_sizes: Sequence[int] = (), input_split_sizes: Sequence[int] = (), opts: Any = None) -> Any:
         """Exchanges pieces of one tensor with all ranks."""
         _asked("alltoall_base", input)
         return self._flat(output, input)
 
-    def all_to_all_single(self, output, input, output_split_sizes, input_split_sizes, opts=None):
+    def all_to_all_single(self, output: torch.Tensor, input: torch.Tensor | None, output_split_sizes: Sequence[int], input_split_sizes: Sequence[int], opts: Any = None) -> Any:
         """As alltoall_base()."""
         return self._flat(output, input)
 
-    def gather(self, output_tensors_list, input_tensor_list=None, opts=None):
+    def gather(self, output_tensors_list: list[list[torch.Tensor]], input_tensor_list: Any = None, opts: Any = None) -> Any:
         """All inputs, at the root."""
         _asked("gather", opts)
         self._check(opts.rootRank)
@@ -316,7 +318,7 @@ class ProcessGroupXla(dist.ProcessGroup):
             outputs[0].copy_(value)
         return _Done(output_tensors_list)
 
-    def scatter(self, output_tensor_list, input_tensors_list=None, opts=None):
+    def scatter(self, output_tensor_list: Any, input_tensors_list: Any = None, opts: Any = None) -> Any:
         """One of the root's tensors to each."""
         _asked("scatter", opts)
         self._check(opts.rootRank)
@@ -324,27 +326,27 @@ class ProcessGroupXla(dist.ProcessGroup):
             output.copy_(inputs[0])
         return _Done(output_tensor_list)
 
-    def make_send_channel_id(self, dst_rank, tag):
+    def make_send_channel_id(self, dst_rank: int, tag: int) -> NoReturn:
         """The channel to a process: a subclass says it."""
         raise NotImplementedError("send on the backend xla: the world has one process")
 
-    def make_recv_channel_id(self, src_rank, tag):
+    def make_recv_channel_id(self, src_rank: int, tag: int) -> NoReturn:
         """The channel from a process: a subclass says it."""
         raise NotImplementedError("recv on the backend xla: the world has one process")
 
-    def send(self, tensors, dst_rank, tag=0):
+    def send(self, tensors: list[torch.Tensor], dst_rank: int, tag: int = 0) -> Any:
         """To another process, over the channel of make_send_channel_id(): there is none in a world of one."""
         for tensor in tensors:
             tensor.copy_(programs.send(tensor, self.make_send_channel_id(dst_rank, tag)))
         return _Done(tensors)
 
-    def recv(self, out_tensors, src_rank, tag=0):
+    def recv(self, out_tensors: list[torch.Tensor], src_rank: int, tag: int = 0) -> Any:
         """From another process, over the channel of make_recv_channel_id(): there is none in a world of one."""
         for tensor in out_tensors:
             tensor.copy_(programs.recv(tensor, self.make_recv_channel_id(src_rank, tag)))
         return _Done(out_tensors)
 
-    def recv_anysource(self, *args):
+    def recv_anysource(self, *args: Any) -> NoReturn:
         """From another process: there is none."""
         raise NotImplementedError("recv on the backend xla: the world has one process")
 
@@ -389,6 +391,6 @@ if "xla" not in dist.Backend.backend_list:
     dist.Backend.register_backend("xla", _create, extended_api=True, devices=["xla", "cpu"])
 
 
-def new_xla_process_group(ranks=None, timeout=None, backend=None, pg_options=None):
+def new_xla_process_group(ranks: list[int] | None = None, timeout: Any = None, backend: str | None = None, pg_options: Any = None) -> Any:
     """torch.distributed.new_group for the xla backend."""
     return dist.new_group(ranks=ranks, timeout=timeout, backend=backend or "xla", pg_options=pg_options)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ZeRO stage 1: every replica keeps the optimizer's state of its shard of the parameters."""
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -41,19 +43,20 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
       ValueError: A parameter is not on the device.
     """
 
-    def __init__(self, params, optimizer_class, optimizer_dtype=None, grad_clipping=True, max_norm=None, pin_layout=True,
-                 sharding_groups=None, grad_norm_groups=None, lazy_init=False, bucket_cap_mb_all_gather=0,
-                 bucket_cap_mb_reduce_scatter=0, use_grad_acc_hook=False, save_master_weights=False, higher_cc_precision=False,
-                 **defaults):
+    def __init__(self, params: Any, optimizer_class: type[torch.optim.Optimizer], optimizer_dtype: torch.dtype | None = None, grad_clipping: bool = True, max_norm: float | None = None, pin_layout: bool = True,
+                 sharding_groups: list[list[int]] | None = None, grad_norm_groups: list[list[int]] | None = None, lazy_init: bool = False, bucket_cap_mb_all_gather: int = 0,
+                 bucket_cap_mb_reduce_scatter: int = 0, use_grad_acc_hook: bool = False, save_master_weights: bool = False, higher_cc_precision: bool = False,
+                 **defaults: Any) -> None:
         super().__init__(params, defaults)
         self.use_grad_acc_hook, self.higher_cc_precision = use_grad_acc_hook, higher_cc_precision
-        self._hooks = []
+        self._hooks: list[Any] = []
         self.optimizer_class, self.optimizer_dtype = optimizer_class, optimizer_dtype or torch.float32
         self.grad_clipping, self.max_norm = grad_clipping, 1.0 if max_norm is None else max_norm
         self.pin_layout, self.save_master_weights = pin_layout, save_master_weights
         self._gather_bytes, self._scatter_bytes = int(bucket_cap_mb_all_gather * 1024 * 1024), int(bucket_cap_mb_reduce_scatter * 1024 * 1024)
         self._groups, self.grad_norm_groups = sharding_groups, grad_norm_groups
-        self._grad_norm = self.base_optimizer = None
+        self._grad_norm: Any = None
+        self.base_optimizer: Any = None
         if not lazy_init:
             self.init_zero()
 
@@ -103,7 +106,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         gradient = getattr(parameter, "main_grad", None) if self.use_grad_acc_hook else parameter.grad
         return gradient.to(self.optimizer_dtype) if gradient is not None and self.higher_cc_precision else gradient
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Takes away the gradients, or makes zeros of them; main_grad is taken away in any case."""
         super().zero_grad(set_to_none)
         if self.use_grad_acc_hook:
@@ -170,7 +173,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
             gradient.mul_(factor.to(gradient.dtype))
 
     @torch.no_grad()
-    def step(self, closure=None, **kwargs):
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """One step of the optimizer; what `closure` returns. `kwargs`: for the step of its class."""
         loss = None
         if closure is not None:
@@ -178,9 +181,9 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 loss = closure()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
             base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
-        there = [(pair, gradient) for pair in self._pairs if (gradient := self._gradient(pair[0])) is not None]
-        parts = self._scatter([gradient for _, gradient in there])
-        there = [pair for pair, _ in there]
+        found = [(pair, gradient) for pair in self._pairs if (gradient := self._gradient(pair[0])) is not None]
+        parts = self._scatter([gradient for _, gradient in found])
+        there = [pair for pair, _ in found]
         for (parameter, part), gradient in zip(there, parts):
             if not self._keeps(parameter, part):
                 part.data = self._own(parameter.data).clone()
@@ -194,7 +197,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         self._release()
         return loss
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """That of an optimizer, with the state of the parts as "base_state" and the whole sizes as "shape_info"."""
         made = super().state_dict()
         made["base_state"] = self.base_optimizer.state_dict()["state"]
@@ -203,7 +206,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
             made["sharded_master_weights"] = {number: part.data for number, (_, part) in enumerate(self._pairs)}
         return made
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """What state_dict() of this replica gave."""
         state_dict = dict(state_dict)
         if "base_state" not in state_dict:

@@ -2,22 +2,24 @@
 """Functions that print the progress of training programs and write their summaries for TensorBoard."""
 import functools
 import time
+from collections.abc import Callable
+from typing import Any
 
 from .. import runtime as xr
 from ..core import xla_model as xm
 from ..debug import metrics as met
 
 
-def now(format="%H:%M:%S"):
+def now(format: str = "%H:%M:%S") -> str:
     """The time of day as text."""
     return time.strftime(format)
 
 
-def _spec(device):
+def _spec(device: Any) -> str:
     return f"{device}/{xr.global_ordinal()}"
 
 
-def get_summary_writer(logdir):
+def get_summary_writer(logdir: str | None) -> Any:
     """A SummaryWriter of tensorboardX (which must be installed) for this folder; None without a folder or on other replicas
     than the first."""
     if logdir and xm.is_master_ordinal(local=False):
@@ -26,7 +28,7 @@ def get_summary_writer(logdir):
     return None
 
 
-def write_to_summary(summary_writer, global_step=None, dict_to_write={}, write_xla_metrics=False):
+def write_to_summary(summary_writer: Any, global_step: int | None = None, dict_to_write: dict[str, float] = {}, write_xla_metrics: bool = False) -> None:
     """Writes numbers under their names, with `write_xla_metrics` also the counters and totals of the metrics. No writer: nothing."""
     if summary_writer is None:
         return
@@ -36,17 +38,19 @@ def write_to_summary(summary_writer, global_step=None, dict_to_write={}, write_x
         for name in met.counter_names():
             summary_writer.add_scalar(name, met.counter_value(name), global_step)
         for name in met.metric_names():
-            summary_writer.add_scalar(name, met.metric_data(name)[1], global_step)
+            if data := met.metric_data(name):
+                summary_writer.add_scalar(name, data[1], global_step)
 
 
-def close_summary_writer(summary_writer):
+def close_summary_writer(summary_writer: Any) -> None:
     """Ends it; None is fine."""
     if summary_writer is not None:
         summary_writer.flush()
         summary_writer.close()
 
 
-def print_training_update(device, step, loss, rate, global_rate, epoch=None, summary_writer=None):
+def print_training_update(device: Any, step: int, loss: float, rate: float, global_rate: float, epoch: int | None = None,
+                          summary_writer: Any = None) -> None:
     """| Training Device=xla:0/0 Epoch=1 Step=0 Loss=6.89059 Rate=2.82 GlobalRate=2.82 Time=06:13:23"""
     parts = [f"Training Device={_spec(device)}"]
     if epoch is not None:
@@ -57,7 +61,7 @@ def print_training_update(device, step, loss, rate, global_rate, epoch=None, sum
         write_to_summary(summary_writer, dict_to_write={"examples/sec": rate, "average_examples/sec": global_rate})
 
 
-def print_test_update(device, accuracy, epoch=None, step=None):
+def print_test_update(device: Any, accuracy: float | None, epoch: int | None = None, step: int | None = None) -> None:
     """| Test Device=xla:0/0 Step=0 Epoch=1 Accuracy=97.50 Time=06:13:23"""
     parts = [f"Test Device={_spec(device)}"]
     if step is not None:
@@ -69,10 +73,10 @@ def print_test_update(device, accuracy, epoch=None, step=None):
     print("| " + " ".join([*parts, f"Time={now()}"]), flush=True)
 
 
-def mp_test(func):
+def mp_test(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates the function of a spawned process: all processes meet at its end, whether it failed or not."""
     @functools.wraps(func)
-    def run(rank, *args, **kwargs):
+    def run(rank: int, *args: Any, **kwargs: Any) -> Any:
         try:
             return func(rank, *args, **kwargs)
         finally:

@@ -4,7 +4,7 @@
 Forward and backward are one program, in which the compiler would find that the second computation repeats the first, and keep the
 first one's results. An optimization barrier makes the second one depend on the gradients that arrive."""
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -38,7 +38,7 @@ class CheckpointFunction(torch.autograd.Function):
     """Calls run_function(*args), and keeps only the arguments for the backward pass."""
 
     @staticmethod
-    def forward(ctx, run_function, preserve_rng_state, *args):
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         ctx.run_function, ctx.preserve_rng_state = run_function, preserve_rng_state
         ctx.autocast = {kind: {"enabled": torch.is_autocast_enabled(kind), "dtype": torch.get_autocast_dtype(kind),
                                "cache_enabled": torch.is_autocast_cache_enabled()} for kind in ("xla", "cpu")}
@@ -51,13 +51,13 @@ class CheckpointFunction(torch.autograd.Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError("Checkpointing is not compatible with .grad() or when an `inputs` parameter is passed to .backward(). "
                                "Please use .backward() and do not pass its `inputs` argument.")
         saved = ctx.saved_tensors
         moved = behind_barrier([*saved, *grads])
-        tensors, grads = moved[:len(saved)], moved[len(saved):]
+        tensors, grads = moved[:len(saved)], tuple(moved[len(saved):])
         inputs = list(ctx.inputs)
         for place, tensor, original in zip(ctx.places, tensors, saved):
             inputs[place] = tensor.detach().requires_grad_(original.requires_grad)
@@ -78,7 +78,7 @@ class CheckpointFunction(torch.autograd.Function):
         return (None, None, *[value.grad if isinstance(value, torch.Tensor) else None for value in inputs])
 
 
-def checkpoint(function, *args, use_reentrant=True, **kwargs):
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = True, **kwargs: Any) -> Any:
     """function(*args), whose activations are computed again in the backward pass.
 
     `use_reentrant` False: torch.utils.checkpoint's other way.
@@ -114,15 +114,15 @@ def _again(function):
     return run
 
 
-def install():
+def install() -> None:
     """torch.utils.checkpoint puts a barrier before the second computation, too, whoever has imported it already. Its two ways end
     in these two names."""
     reentrant, other = torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator
 
-    class CheckpointFunction(reentrant):
+    class CheckpointFunction(reentrant):  # type: ignore[misc, valid-type]
         @classmethod
         def apply(cls, function, *args):
-            calls = []
+            calls: list[Any] = []
 
             def run(*inputs):
                 calls.append(None)

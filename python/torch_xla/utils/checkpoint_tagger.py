@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
+from typing import Any
 
 
-def _remove(path):
+def _remove(path: str) -> None:
     if os.path.isdir(path):
         shutil.rmtree(path, ignore_errors=True)
     elif os.path.exists(path):
@@ -15,27 +17,27 @@ def _remove(path):
 class CheckpointTagger:
     """Tags ("best", "last") to paths. `remover`: called with a path that lost its last tag; deletes it by default."""
 
-    def __init__(self, remover=None):
+    def __init__(self, remover: Callable[[str], Any] | None = None) -> None:
         self._remove = remover or _remove
-        self._tags = {}
+        self._tags: dict[str, str] = {}
 
-    def tag(self, name, path):
+    def tag(self, name: str, path: str) -> None:
         """Gives `name` to `path`."""
         old = self._tags.get(name)
         self._tags[name] = path
         if old is not None and old not in self._tags.values():
             self._remove(old)
 
-    def tags(self):
+    def tags(self) -> dict[str, str]:
         """{name: path}."""
         return dict(self._tags)
 
-    def save_to_json(self):
+    def save_to_json(self) -> str:
         """The tags as text, for load_from_json()."""
         return json.dumps({"tags": self._tags})
 
     @classmethod
-    def load_from_json(cls, str_json, remover=None):
+    def load_from_json(cls, str_json: str, remover: Callable[[str], Any] | None = None) -> "CheckpointTagger":
         """A tagger with the tags of save_to_json()."""
         made = cls(remover=remover)
         made._tags = dict(json.loads(str_json)["tags"])

@@ -3,16 +3,18 @@
 import queue
 import sys
 import threading
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class ClosureHandler:
     """Runs closures at once, in the order given."""
 
-    def run(self, closure):
+    def run(self, closure: Callable[[], Any]) -> None:
         """closure()."""
         closure()
 
-    def run_all(self, closures):
+    def run_all(self, closures: Iterable[Callable[[], Any]]) -> None:
         """All of them."""
         for closure in closures:
             self.run(closure)
@@ -27,21 +29,22 @@ class AsyncClosureHandler(ClosureHandler):
     _IDLE_SECONDS = 3  # the thread ends after that long without a closure
     _POLL_SECONDS = 0.05  # how late an idle thread sees that the program ends
 
-    def __init__(self, max_queue_size=100):
+    def __init__(self, max_queue_size: int = 100) -> None:
         super().__init__()
-        self._queue = queue.Queue(max_queue_size)
-        self._errors = queue.Queue()
-        self._lock, self._thread = threading.Lock(), None
+        self._queue: queue.Queue[Callable[[], Any]] = queue.Queue(max_queue_size)
+        self._errors: queue.Queue[BaseException] = queue.Queue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
         self._promised = 0  # closures that run() is about to queue
 
-    def start_event_loop(self):
+    def start_event_loop(self) -> None:
         """Starts the thread, unless it runs."""
         if self._thread is None or not self._thread.is_alive():
             thread = threading.Thread(target=self._loop, name="step closures", daemon=False)
             thread.start()
             self._thread = thread
 
-    def _next(self):
+    def _next(self) -> Callable[[], Any] | None:
         """The next closure; None if the thread may end."""
         idle = 0.0
         while True:
@@ -56,7 +59,7 @@ class AsyncClosureHandler(ClosureHandler):
                     self._thread = None
                     return None
 
-    def _loop(self):
+    def _loop(self) -> None:
         while (closure := self._next()) is not None:
             try:
                 closure()
@@ -67,7 +70,7 @@ class AsyncClosureHandler(ClosureHandler):
         if not threading.main_thread().is_alive():
             self._report()
 
-    def run(self, closure):
+    def run(self, closure: Callable[[], Any]) -> None:
         """Queues the closure; waits only if the queue is full. What a daemon gives after the end of the main thread is not run, for the program
         waits for no daemon: one that goes on giving closures would keep it alive."""
         if threading.current_thread().daemon and not threading.main_thread().is_alive():
@@ -80,25 +83,26 @@ class AsyncClosureHandler(ClosureHandler):
                 self.start_event_loop()
                 self._promised += 1
         if not is_queued:
-            return closure()
+            closure()
+            return
         try:
             self._queue.put(closure)
         finally:
             with self._lock:
                 self._promised -= 1
 
-    def wait(self):
+    def wait(self) -> None:
         """Waits for all that were queued."""
         self._queue.join()
         self._raise()
 
-    def _raise(self):
+    def _raise(self) -> None:
         try:
             raise self._errors.get_nowait()
         except queue.Empty:
             pass
 
-    def _report(self):
+    def _report(self) -> None:
         while not self._errors.empty():
             error = self._errors.get_nowait()
             sys.stderr.write("torch_xla: a step closure that ran while the program ended raised:\n")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
@@ -68,7 +68,7 @@ class SampleGenerator:
     def __next__(self):
         return self.next()
 
-    def next(self):
+    def next(self) -> Any:
         """The next batch; StopIteration at the end."""
         if self._count >= self._sample_count:
             raise StopIteration
@@ -79,7 +79,8 @@ class SampleGenerator:
 class FnDataGenerator:
     """Generates (data, target) `count` times: data is gen_tensor(batch_size, *dims), and target is func(data)."""
 
-    def __init__(self, func, batch_size, gen_tensor, dims=None, count=1):
+    def __init__(self, func: Callable[[Any], Any], batch_size: int, gen_tensor: Callable[..., Any], dims: Sequence[int] | None = None,
+                 count: int = 1) -> None:
         self._func, self._batch_size, self._generate = func, batch_size, gen_tensor
         self._dims, self._count, self._emitted = list(dims) if dims else [1], count, 0
 
@@ -92,7 +93,7 @@ class FnDataGenerator:
     def __next__(self):
         return self.next()
 
-    def next(self):
+    def next(self) -> tuple[Any, Any]:
         """The next (data, target); StopIteration at the end."""
         if self._emitted >= self._count:
             raise StopIteration

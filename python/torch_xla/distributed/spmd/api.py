@@ -17,7 +17,7 @@ from ._places import describe
 from .xla_sharding import mark_sharding, wrap_as_sharded_tensor
 
 
-def with_xla(func):
+def with_xla(func: Callable[..., Any]) -> Callable[..., Any]:
     """Turns SPMD on before `func`."""
     @functools.wraps(func)
     def run(*args, **kwargs):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pictures of shardings: in the terminal (rich), as SVG and as HTML."""
+from __future__ import annotations
+
 import html
 import os
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,19 +13,22 @@ from ... import _XLAC
 from ._places import ShardingError
 from .explain import explain, explain_html  # noqa: F401
 
+if TYPE_CHECKING:
+    import torch
+
 _COLORS = ("#5778a4", "#e49444", "#85b6b2", "#d1615d", "#6a9f58", "#e7ca60", "#a87c9f", "#967662")
 
 
-def construct_v1_sharding_str(t):
+def construct_v1_sharding_str(t: torch.Tensor) -> str:
     """The sharding of a tensor with its devices as a list, as visualize_sharding() takes it."""
     return _XLAC._spmd_text(t)
 
 
-def parse(sharding):
+def parse(sharding: str) -> Any:
     """Tiles per dim, and the devices of each tile: an array of tuples of the tiles' shape. ShardingError for what is none."""
     if sharding in ("", "{replicated}", "{manual}", "{unknown}"):
         from ... import runtime as xr
-        grid = np.empty((1, 1), dtype=object)
+        grid: Any = np.empty((1, 1), dtype=object)
         grid[0, 0] = tuple(range(xr.global_runtime_device_count()))
         return grid
     if one := re.fullmatch(r"\{maximal device=(\d+)\}", sharding):
@@ -33,9 +39,11 @@ def parse(sharding):
     if not found:
         raise ShardingError(f"visualize_sharding: expects a sharding like {{devices=[2,4]<=[8]}}, but got {sharding!r}")
     numbers = [[int(n) for n in group.split(",")] if group else None for group in found.group(1, 2, 3, 4)]
-    tiles, devices, reshape, transpose = numbers
+    tiles: Any = numbers[0]
+    devices: Any = numbers[1]
+    reshape, transpose = numbers[2:]
     if devices is None:
-        devices = np.arange(np.prod(reshape)).reshape(reshape).transpose(transpose or range(len(reshape))).flatten()
+        devices = np.arange(np.prod(reshape)).reshape(reshape).transpose(transpose or range(len(reshape or ()))).flatten()
     if np.prod(tiles) != len(devices):
         raise ShardingError(f"visualize_sharding: expects {int(np.prod(tiles))} devices in {sharding!r}, but got {len(devices)}")
     copies = tiles.pop() if found.group(5) else 1
@@ -60,7 +68,7 @@ def _label(devices, is_list=False):
     return f"CPU {list(devices) if is_list or len(devices) > 1 else devices[0]}"
 
 
-def visualize_sharding(sharding, use_color=True, scale=1.0, min_width=9, max_width=80, file=None):
+def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0, min_width: int = 9, max_width: int = 80, file: Any = None) -> Any:
     """Draws which device holds which tile of a tensor with that sharding ("{devices=[2,4]<=[8]}") in the terminal, and returns the
     rich table (a list of them for tensors of more than two dims). `file`: an .svg or .html file to write instead; its path is returned."""
     planes = _planes(parse(sharding))
@@ -95,12 +103,12 @@ def visualize_sharding(sharding, use_color=True, scale=1.0, min_width=9, max_wid
     return tables[0] if len(tables) == 1 else tables
 
 
-def visualize_tensor_sharding(t, **kwargs):
+def visualize_tensor_sharding(t: torch.Tensor, **kwargs: Any) -> Any:
     """visualize_sharding() of a tensor's sharding; a tensor without one is on all devices."""
     return visualize_sharding(_XLAC._spmd_text(t), **kwargs)
 
 
-def to_svg(sharding):
+def to_svg(sharding: str) -> str:
     """The picture of a sharding as SVG text."""
     cell, gap, top = (96, 48), 24, 34
     parts, y, width = [], top, 0

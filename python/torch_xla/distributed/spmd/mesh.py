@@ -37,9 +37,10 @@ class OpSharding:
     `tile_assignment`: nested lists of device ids, one level per dim of the tensor (TILED). `group_assignment` and
     `replication_groups`: nested lists of group numbers, and each group's devices (PARTIAL)."""
 
-    def __init__(self, tile_assignment=(), group_assignment=(), replication_groups=(), sharding_type=ShardingType.REPLICATED):
-        self.type = ShardingType(sharding_type)
-        self.mesh = None
+    def __init__(self, tile_assignment: Any = (), group_assignment: Any = (), replication_groups: Any = (),
+                 sharding_type: Any = ShardingType.REPLICATED) -> None:
+        self.type: ShardingType | None = ShardingType(sharding_type)
+        self.mesh: Any = None  # a Mesh, of those of of()
         if self.type is ShardingType.TILED:
             grid = np.array(tile_assignment)
             self.text = _tiles_text(grid.shape, 1, grid.flatten())
@@ -387,7 +388,7 @@ def check_devices(ids: Iterable[int], shape: Any, what: str) -> None:
         raise error(what, "every device once", ids, rule="Device IDs must be unique")
 
 
-def placed(device_mesh, what):
+def placed(device_mesh: Any, what: str) -> Any:
     """A DeviceMesh of torch.distributed on the devices: (Mesh, of each of its dims the indices of the Mesh's axes, major first).
 
     A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them

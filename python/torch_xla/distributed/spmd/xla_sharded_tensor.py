@@ -3,7 +3,8 @@
 import dataclasses
 import functools
 import re
-from typing import Union
+from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from .debugging import parse
 from .mesh import COPIES, Mesh, ShardingType, _tiles_text, placed, shifted, type_of
 
 
-def no_dispatch():
+def no_dispatch() -> Iterator[None]:
     """A context in which no __torch_dispatch__ is called."""
     return torch._C._DisableTorchDispatch()
 
@@ -30,19 +31,19 @@ class XLAShard:
     """What one device holds: `data` (a copy on the CPU, filled up with zeros), `indices` (its place in the tensor: a list of slices, or
     `...`), `shard_device` ("CPU:3") and `replica_id` (0 for the first device that holds this part)."""
     data: torch.Tensor
-    indices: Union[type(Ellipsis), list]
+    indices: Any
     shard_device: str
     replica_id: int
 
     @property
-    def unpadded_data(self):
+    def unpadded_data(self) -> torch.Tensor:
         """`data` without what fills it up: a view."""
         if self.indices is Ellipsis:
             return self.data
         return self.data[tuple(slice(0, max(part.stop - part.start, 0)) for part in self.indices)]
 
     @unpadded_data.setter
-    def unpadded_data(self, t):
+    def unpadded_data(self, t: torch.Tensor) -> torch.Tensor:
         self.unpadded_data.copy_(t)
 
 
@@ -99,31 +100,31 @@ class XLAShardedTensor(DTensor):
             made._partial = {axis: each for axis, each in enumerate(placements or ()) if each.is_partial()}
         return made
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # DTensor's takes other arguments
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> bool:
         """As of the tensor that was marked."""
         return self.__dict__.get("_marked") is not None or torch.Tensor.is_leaf.__get__(self)
 
     @property
-    def grad(self):
+    def grad(self) -> torch.Tensor | None:
         """As of the tensor that was marked."""
         marked = self.__dict__.get("_marked")
         return torch.Tensor.grad.__get__(self) if marked is None else marked.grad
 
     @grad.setter
-    def grad(self, value):
+    def grad(self, value: torch.Tensor | None) -> None:
         torch.Tensor.grad.__set__(self.__dict__.get("_marked", self), value)
 
     @property
-    def global_tensor(self):
+    def global_tensor(self) -> torch.Tensor:
         """The same tensor, as a plain one."""
         return self.as_subclass(torch.Tensor)
 
     @property
-    def local_shards(self):
+    def local_shards(self) -> list[XLAShard]:
         """What the devices of this process hold, an XLAShard each."""
         replicated = self.sharding_type in (None, ShardingType.REPLICATED)
         shards = []
@@ -132,7 +133,7 @@ class XLAShardedTensor(DTensor):
             shards.append(XLAShard(data, indices, f"CPU:{device}", replica))
         return shards
 
-    def load_local_shards_(self, shards):
+    def load_local_shards_(self, shards: list[torch.Tensor]) -> None:
         """Gives every device its part anew; `shards` as local_shards returns them. RuntimeError if one is missing or has another
         shape, or the tensor is not split."""
         what = f"load_local_shards_ of {describe(self, is_method=True)}"
@@ -154,17 +155,17 @@ class XLAShardedTensor(DTensor):
             _XLAC._spmd_replace(self, _XLAC._spmd_from_parts(parts, self.sharding_spec, self.shape, mesh_of(self)))
 
     @property
-    def sharding_spec(self):
+    def sharding_spec(self) -> Any:
         """The sharding as XLA writes it, "" for a tensor without one."""
         return _XLAC._spmd_text(self) if self.device.type == "xla" else ""
 
     @property
-    def sharding_type(self):
+    def sharding_type(self) -> Any:
         """Its ShardingType, or None."""
         return type_of(self.sharding_spec)
 
     @property
-    def mesh_shape(self):
+    def mesh_shape(self) -> Any:
         """Sizes of the mesh. AttributeError where there is nothing to split."""
         mesh = mesh_of(self)
         if mesh is None or self.dim() == 0:
@@ -172,7 +173,7 @@ class XLAShardedTensor(DTensor):
         return tuple(mesh[1])
 
     @property
-    def partition_spec(self):
+    def partition_spec(self) -> Any:
         """Per dim None, the index of the mesh's axis that splits it, or a tuple of several. AttributeError as mesh_shape."""
         names = list(_mesh_or_raise(self, AttributeError, "partition_spec")[0])
         axes = [[names.index(name) for name in dim] for dim in _axes(self)]
@@ -230,7 +231,7 @@ class XLAShardedTensor(DTensor):
                 return candidate
         raise ValueError(f"placements: no Shard and Replicate along the axes {tuple(devices.shape)} say {text}")
 
-    def placements_on(self, device_mesh):
+    def placements_on(self, device_mesh: Any) -> Any:
         """Its placements on a mesh; Replicate() for all axes where those do not say it."""
         try:
             return self._placements_on(device_mesh, self._known_sharding())
@@ -241,7 +242,7 @@ class XLAShardedTensor(DTensor):
         return self.__dict__.get("_partial", {}).get(axis) or Replicate()
 
     @property
-    def placements(self):
+    def placements(self) -> Any:
         """The placements of torch.distributed.tensor, one per axis of the mesh; of a value that is still to be computed those that the compiler
         finds, on the mesh of what it is computed from. ValueError for a tensor that is on none."""
         if "_on" in self.__dict__ and self.device.type == "xla" and not self.sharding_spec:
@@ -249,7 +250,7 @@ class XLAShardedTensor(DTensor):
         return self._spec.placements
 
     @property
-    def device_mesh(self):
+    def device_mesh(self) -> Any:
         """The mesh of the placements as a DeviceMesh; None for a tensor that is on no mesh."""
         if "_on" in self.__dict__:
             return self._on
@@ -259,7 +260,7 @@ class XLAShardedTensor(DTensor):
     def _local_tensor(self):
         return self.global_tensor
 
-    def to_local(self, *, grad_placements=None):
+    def to_local(self, *, grad_placements: Any = None) -> torch.Tensor:
         """The tensor as a plain one. One process has all devices, so what is local is everything; local_shards has the parts.
         `grad_placements`: how its gradient is split."""
         made = self.global_tensor
@@ -271,14 +272,14 @@ class XLAShardedTensor(DTensor):
             made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
         return made
 
-    def full_tensor(self, *, grad_placements=None):
+    def full_tensor(self, *, grad_placements: Any = None) -> torch.Tensor:
         """The whole tensor, on every device, as a plain one. `grad_placements`: how its gradient is split."""
         made = clear_sharding(self.global_tensor + 0)
         if grad_placements is not None and made.requires_grad:
             made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
         return made
 
-    def redistribute(self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None):
+    def redistribute(self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False, forward_dtype: torch.dtype | None = None, backward_dtype: torch.dtype | None = None) -> torch.Tensor:
         """The tensor with other placements (a new one), on a DeviceMesh or Mesh, by default its own; `async_op`: no effect, nothing is
         waited for. `forward_dtype`: the type of the result; `backward_dtype`: the one in which its gradient comes back."""
         what = f"redistribute of {describe(self, is_method=True)}"
@@ -297,7 +298,7 @@ class XLAShardedTensor(DTensor):
             value = _GradientIn.apply(value, backward_dtype)
         return self._placed(_marked(value, mesh, spec), on, placements)
 
-    def invalidate_spec_cache(self):
+    def invalidate_spec_cache(self) -> None:
         """Forgets what _spec has found. It notices other shardings by itself."""
         self._cached_spec = None
 
@@ -331,7 +332,7 @@ class XLAShardedTensor(DTensor):
         return made
 
 
-def place(tensor, device_mesh, placements, what):
+def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> torch.Tensor:
     """(Mesh, partition spec) of placements on a DeviceMesh, one per dim of it (None: all of them Replicate()); raises where they do not fit. Partial()
     is whole: what devices have to add up is added up as soon as it is there."""
     check_kind(device_mesh, what)
@@ -358,7 +359,7 @@ def _marked(t, mesh, partition_spec):
     return made if torch.compiler.is_dynamo_compiling() else XLAShardedTensor(made)
 
 
-_found = {}  # shardings of values that are still to be computed, by the hash of their graphs
+_found: dict[Any, Any] = {}  # shardings of values that are still to be computed, by the hash of their graphs
 
 
 class _GradientIn(torch.autograd.Function):
@@ -403,7 +404,7 @@ def _as_arguments(mesh):
     return devices, sizes, names
 
 
-def mesh_of(tensor):
+def mesh_of(tensor: torch.Tensor) -> Any:
     """(names, sizes, devices) of the mesh of a tensor's sharding, or None."""
     if tensor.device.type != "xla":
         return tensor.__dict__["_noted"][0] if "_noted" in tensor.__dict__ else None

@@ -128,12 +128,12 @@ class MarkShardingFunction(torch.autograd.Function):
     """mark_sharding() of a tensor and, in the backward pass, of its gradient."""
 
     @staticmethod
-    def forward(ctx, torch_tensor, mesh, partition_spec):
+    def forward(ctx: Any, torch_tensor: torch.Tensor, mesh: Mesh, partition_spec: Any) -> torch.Tensor:
         ctx.texts = str(mesh), str(tuple(partition_spec))
         return torch.ops.xla.aot_mark_sharding(torch_tensor, *ctx.texts)
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
         return torch.ops.xla.aot_mark_sharding(grad_output, *ctx.texts), None, None
 
 
@@ -297,7 +297,7 @@ class XLAPatchedLinear(torch.autograd.Function):
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="xla")
-    def forward(ctx, input, weight, bias=None):
+    def forward(ctx: Any, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
         ctx.save_for_backward(input, weight)
         ctx.has_bias = bias is not None
         product = _product(input, weight, ([input.dim() - 1], [1]), "...n,mn->...m")
@@ -305,7 +305,7 @@ class XLAPatchedLinear(torch.autograd.Function):
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="xla")
-    def backward(ctx, grad_output):
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
         input, weight = ctx.saved_tensors
         grad_input = grad_weight = grad_bias = None
         if ctx.needs_input_grad[0]:
@@ -325,7 +325,7 @@ def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> to
 class EinsumLinear(torch.nn.Linear):
     """nn.Linear with XLAPatchedLinear's product."""
 
-    def forward(self, input):
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
         return xla_patched_nn_linear_forward(self, input)
 
 
