@@ -7,13 +7,16 @@
 #include "passes/autosharding/Passes.h"
 #include "passes/autosharding/ProgramProblem.h"
 #include "passes/autosharding/StoredPlans.h"
+#include "passes/autosharding/solver/ProblemReader.h"
 #include "passes/autosharding/solver/Solve.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/sharding/mesh/MeshText.h"
 #include "passes/spmd/Partition.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -64,6 +67,18 @@ LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAttr mesh
   return success();
 }
 
+bool isWritten(const std::string &path, StringRef text) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (error)
+    return false;
+  file << text;
+  file.flush();
+  bool isDone = !file.has_error();
+  file.clear_error();
+  return isDone;
+}
+
 /// Of a module that has been imported for propagation.
 LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
   if (!options.mesh.empty() && failed(addMesh(module, options.mesh)))
@@ -79,6 +94,8 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
   CostModel costs(options.machine, mesh.getMesh());
   ProgramProblem program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh());
   program.build(options.memoryPerDevice > 0 ? options.memoryPerDevice : kNoLimit);
+  if (!options.problemFile.empty() && !isWritten(options.problemFile, writeProblem(program.problem)))
+    return emitError(module.getLoc(), "automatic sharding cannot write ") << options.problemFile;
   Options solving;
   solving.iterations = options.iterations;
   solving.threads = options.threads;
@@ -118,6 +135,7 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
     AutoShardingOptions options;
     options.memoryPerDevice = memoryPerDevice;
     options.iterations = iterations;
+    options.problemFile = problemFile;
     llvm::Expected<Machine> read = Machine::find(machine);
     if (!read) {
       emitError(getOperation().getLoc(), llvm::toString(read.takeError()));

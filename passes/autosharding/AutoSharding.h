@@ -16,6 +16,7 @@ struct AutoShardingOptions {
   int64_t iterations = 0;      ///< of the solver; 0: its default
   unsigned threads = 1;        ///< of the solver; any number finds the same plan
   bool explains = false;       ///< collect AutoShardingReport::tensors
+  std::string problemFile;     ///< what is to be solved is written there, in the format of solver/ProblemReader.h; empty: nowhere
   PlanStore plans;             ///< where plans are looked up and kept
   std::function<void(const std::string &)> progress; ///< hears what the solver has found so far, in the calling thread; may be empty
 };

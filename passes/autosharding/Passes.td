@@ -16,6 +16,7 @@ def AutoShardingPass : Pass<"xla-auto-sharding", "::mlir::ModuleOp"> {
     Option<"machine", "machine", "std::string", "\"virtual\"", "name or file of a description of devices and links">,
     Option<"memoryPerDevice", "memory-per-device", "int64_t", "0", "bytes that values may take on a device; 0: any number">,
     Option<"iterations", "iterations", "int64_t", "0", "of the solver, after which its answer does not depend on the clock; 0: its default">,
+    Option<"problemFile", "problem", "std::string", "\"\"", "also write what is to be solved to this file, for solve-sharding">,
     Option<"report", "report", "bool", "false", "remark what the plan is expected to take">];
 }
 

@@ -15,6 +15,36 @@ constexpr int kExactBits = 52;
 constexpr int kPriceBits = 36;
 /// Bits behind the point that a first try leaves free for vectors that are larger than all costs together, and by which a next try has fewer.
 constexpr int kSpareBits = 2, kFewerBits = 6;
+/// Costs lose at most so many bits of them all; sums of costs may have that many more. Unit: bits. Source: arithmetic: 52 + 44 bits are the largest
+/// sum of 10^10 costs below 10^18, and less than the 128 of a bound.
+constexpr int kMostLostBits = 44;
+
+/// The model with all costs rounded down to multiples of 2^bits.
+void roundDown(const Model &model, int bits, Model &rounded) {
+  // Costs that a double does not hold exactly were rounded when the model was made, and so was each of their sums: by half a unit in the last place.
+  const double lost = std::ilogb(model.magnitude + 1) < kExactBits ? 0 : std::ldexp(double(model.summands + 1), -kExactBits);
+  auto round = [&](double value) { return value == model.impossible ? value : std::ldexp(std::floor(std::ldexp(value - value * lost, -bits)), bits); };
+  rounded.first = model.first;
+  rounded.usage = model.usage;
+  rounded.original = model.original;
+  rounded.spans = model.spans;
+  rounded.room = model.room;
+  rounded.firstLink = model.firstLink;
+  rounded.edges = model.edges;
+  rounded.summands = model.summands;
+  rounded.constant = round(model.constant);
+  rounded.impossible = model.impossible;
+  rounded.magnitude = model.magnitude;
+  for (double cost : model.cost)
+    rounded.cost.push_back(round(cost));
+  for (double cost : model.tables)
+    rounded.tables.push_back(round(cost));
+  for (Link link : model.links) {
+    link.out = rounded.tables.data() + (link.out - model.tables.data());
+    link.in = rounded.tables.data() + (link.in - model.tables.data());
+    rounded.links.push_back(link);
+  }
+}
 
 /// Prices as integers divided by 2^shift: the same numbers go into the prices of choices and of the room.
 struct IntegerPrices {
@@ -37,11 +67,12 @@ struct IntegerPrices {
   Total ofRoom = 0;
 };
 
-/// The proof of LowerBound.h with all vectors rounded to multiples of 2^-digits.
+/// The proof of LowerBound.h with all vectors rounded to multiples of 2^-digits, as the model's costs are. `messages` may be those of another model
+/// with equal nodes and links, whose tables begin at `told`.
 class Proof {
 public:
-  Proof(const Model &model, const Forest &forest, const MessagePassing &messages, const IntegerPrices &prices, int digits)
-      : model(model), forest(forest), messages(messages), prices(prices), digits(digits), largest(std::ldexp(1.0, kExactBits - digits)) {}
+  Proof(const Model &model, const Forest &forest, const MessagePassing &messages, const double *told, const IntegerPrices &prices, int digits)
+      : model(model), forest(forest), messages(messages), told(told), prices(prices), digits(digits), largest(std::ldexp(1.0, kExactBits - digits)) {}
 
   std::optional<Total> run() {
     priceChoices();
@@ -61,10 +92,12 @@ public:
     if (!exact)
       return std::nullopt;
     // bound / 2^digits - room / 2^shift, rounded up, because costs are integers.
-    Total unit = Total(1) << prices.shift, one = Total(1) << digits;
+    const int behind = std::max(digits, 0); // bits behind the point
+    bound <<= behind - digits;
+    Total unit = Total(1) << prices.shift, one = Total(1) << behind;
     Total room = prices.ofRoom / unit, part = prices.ofRoom % unit;
     bound -= room * one;
-    bound -= ((part << digits) + unit - 1) / unit;
+    bound -= ((part << behind) + unit - 1) / unit;
     return bound > 0 ? (bound + one - 1) / one : bound / one;
   }
 
@@ -77,7 +110,7 @@ private:
     for (uint32_t node = 0; node < model.size(); ++node) {
       int64_t price = prices.until[model.spans[node].second] - prices.until[model.spans[node].first];
       for (uint32_t at = model.first[node]; at < model.first[node + 1]; ++at) {
-        // Rounded down to a multiple of 2^-digits; a shift of up to 60 minus digits of up to 51 stays within 128 bits.
+        // Rounded down to a multiple of 2^-digits; a shift of up to 60 minus digits of -44 to 51 stays within 128 bits.
         Total value = Total(price) * model.usage[at];
         exact &= value < (Total(1) << 100);
         if (!exact)
@@ -107,7 +140,7 @@ private:
         check(alpha[choice]);
         check(mine[choice]);
       }
-      minimizeRows(alpha.data(), count, neighbour->link->out, others, beta.data());
+      minimizeRows(alpha.data(), count, model.tables.data() + (neighbour->link->out - told), others, beta.data());
       double *target = rest.data() + model.first[neighbour->link->node];
       for (uint32_t other = 0; other < others; ++other) {
         target[other] += beta[other];
@@ -120,6 +153,7 @@ private:
   const Model &model;
   const Forest &forest;
   const MessagePassing &messages;
+  const double *told;
   const IntegerPrices &prices;
   int digits;
   double largest;
@@ -134,8 +168,17 @@ std::optional<Total> millrace::autosharding::proveBound(const Model &model, cons
                                                         const Prices &prices) {
   IntegerPrices integer(model, prices);
   int digits = kExactBits - kSpareBits - std::max(0, std::ilogb(model.magnitude + 1) + 1);
-  for (digits = std::min(digits, 20); digits >= 0; digits = digits > 0 ? std::max(digits - kFewerBits, 0) : -1)
-    if (std::optional<Total> bound = Proof(model, forest, messages, integer, digits).run())
+  for (digits = std::min(digits, 20); digits >= -kMostLostBits; digits -= kFewerBits) {
+    std::optional<Total> bound;
+    if (digits >= 0) {
+      bound = Proof(model, forest, messages, model.tables.data(), integer, digits).run();
+    } else {
+      Model rounded;
+      roundDown(model, -digits, rounded);
+      bound = Proof(rounded, Forest(rounded), messages, model.tables.data(), integer, digits).run();
+    }
+    if (bound)
       return bound;
+  }
   return std::nullopt;
 }

@@ -13,7 +13,8 @@
 // the limit
 //   price(x) <= sum over t of p_t / 2^s * load_t <= sum over t of p_t / 2^s * room_t;
 // this, rounded up, is subtracted. double holds multiples of 2^-d below 2^(53-d) exactly. d is chosen so that none exceeds that; if one does, a
-// smaller d is tried, and after d = 0 no bound is given. Costs are integers, so that the bound is rounded up in the end. What stands for an
+// smaller d is tried. Where d is negative (the picoseconds of a plan for thousands of devices add up to more than 2^53), costs are rounded down to
+// multiples of 2^-d before, which makes no solution cost more. Costs are integers, so that the bound is rounded up in the end. What stands for an
 // impossible pair is less than infinity and may be rounded, but it is not least anywhere: every choice has a possible partner at every
 // neighbour (Reduction.h). So the bound comes from exact arithmetic and needs no tolerance.
 #pragma once
@@ -26,7 +27,8 @@
 
 namespace millrace::autosharding {
 
-/// A lower bound on the cost of every solution within the limit. `messages` are those of the core. None if sums of costs exceed 2^52.
+/// A lower bound on the cost of every solution within the limit. `messages` are those of the core. None if numbers are so large that rounding
+/// would leave nothing of most costs.
 std::optional<Total> proveBound(const Model &model, const Forest &forest, const MessagePassing &messages, const Prices &prices);
 
 } // namespace millrace::autosharding

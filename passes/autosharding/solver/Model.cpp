@@ -84,6 +84,7 @@ Obstacle millrace::autosharding::buildModel(const Problem &problem, Model &model
   if (!reduction.obstacle.message.empty())
     return reduction.obstacle;
   model.removed = reduction.removed;
+  model.summands = merged.edges.size() + 1;
   std::vector<std::vector<uint32_t>> left = choicesLeft(reduction);
   double magnitude = 0; // of all finite costs that one solution could add up
   model.first.push_back(0);

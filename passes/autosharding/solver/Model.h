@@ -38,6 +38,7 @@ struct Model {
   std::vector<uint32_t> firstLink;
   std::vector<Link> links;
   uint32_t edges = 0;
+  uint64_t summands = 0; ///< no number of `cost`, and not `constant`, is the sum of more of the problem's costs
   double constant = 0; ///< costs that every solution has
   double impossible = 0; ///< what stands in tables for kImpossible: more than any possible solution costs, and small enough for exact sums
   double magnitude = 0; ///< no sum of a solution's possible costs, or of a part of them, exceeds this

@@ -226,3 +226,41 @@ std::optional<Problem> millrace::autosharding::readProblem(std::string_view json
     return std::nullopt;
   return problem;
 }
+
+namespace {
+
+void append(std::string &text, const std::vector<int64_t> &numbers) {
+  text += '[';
+  for (size_t at = 0; at < numbers.size(); ++at)
+    text += (at ? "," : "") + std::to_string(numbers[at]);
+  text += ']';
+}
+
+/// A list of what `append` adds for each of `elements`.
+template <typename Element, typename Append> void appendEach(std::string &text, const std::vector<Element> &elements, Append append) {
+  text += '[';
+  for (size_t at = 0; at < elements.size(); ++at) {
+    text += at ? "," : "";
+    append(elements[at]);
+  }
+  text += ']';
+}
+
+} // namespace
+
+std::string millrace::autosharding::writeProblem(const Problem &problem) {
+  std::string text = "{\"problem\": {\"name\": \"";
+  for (char character : problem.name)
+    text += character == '"' || character == '\\' ? std::string("\\") + character : std::string(1, character);
+  text += "\", \"nodes\": {\"intervals\": ";
+  appendEach(text, problem.nodes, [&](const Node &node) { append(text, {node.begin, node.end}); });
+  text += ", \"costs\": ";
+  appendEach(text, problem.nodes, [&](const Node &node) { append(text, node.costs); });
+  text += ", \"usages\": ";
+  appendEach(text, problem.nodes, [&](const Node &node) { append(text, node.usages); });
+  text += "}, \"edges\": {\"nodes\": ";
+  appendEach(text, problem.edges, [&](const Edge &edge) { append(text, {edge.a, edge.b}); });
+  text += ", \"costs\": ";
+  appendEach(text, problem.edges, [&](const Edge &edge) { append(text, edge.costs); });
+  return text + "}, \"usage_limit\": " + std::to_string(problem.usageLimit) + "}}\n";
+}

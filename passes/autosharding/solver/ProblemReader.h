@@ -15,4 +15,7 @@ namespace millrace::autosharding {
 /// byte, or in which node or edge, what was expected and what was found.
 std::optional<Problem> readProblem(std::string_view json, std::string &error);
 
+/// The same text for readProblem(), whose answer is equal to `problem`.
+std::string writeProblem(const Problem &problem);
+
 } // namespace millrace::autosharding

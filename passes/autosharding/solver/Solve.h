@@ -32,7 +32,7 @@ struct Options {
 /// Those of a search to which nobody gives another end. Unit: iterations. Source: judgement, not measured alone.
 constexpr uint64_t kDefaultIterations = 100;
 /// Fact: one more whenever the same problem may get another answer: answers that are stored elsewhere are then found anew.
-constexpr uint64_t kSolverVersion = 1;
+constexpr uint64_t kSolverVersion = 2;
 
 /// Why a search ended.
 enum class Stop {

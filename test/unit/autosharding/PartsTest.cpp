@@ -104,11 +104,11 @@ TEST(Reduction, KeepsABestSolution) {
   EXPECT_GT(removed, 500u);
 }
 
-// The proof in LowerBound.h, for prices and messages of every quality.
-TEST(LowerBound, HoldsForAnyPricesAndMessages) {
+// The proof in LowerBound.h, for prices and messages of every quality, and for costs whose sums exceed what a double holds exactly.
+void expectBoundsToHold(int64_t mostCost) {
   int close = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
-    Problem problem = randomProblem({.nodes = 7, .edges = 11, .impossible = 0.1, .limit = 0.3}, seed);
+    Problem problem = randomProblem({.nodes = 7, .edges = 11, .impossible = 0.1, .limit = 0.3, .mostCost = mostCost}, seed);
     Exhausted truth = exhaust(problem);
     Model model;
     if (!buildModel(problem, model).message.empty() || !truth.cost)
@@ -140,6 +140,12 @@ TEST(LowerBound, HoldsForAnyPricesAndMessages) {
     close += double(*dual.proved()) >= 0.9 * double(*truth.cost);
   }
   EXPECT_GT(close, 75); // the bound is no formality
+}
+
+TEST(LowerBound, HoldsForAnyPricesAndMessages) { expectBoundsToHold(1000); }
+TEST(LowerBound, HoldsWhereCostsAreRounded) {
+  expectBoundsToHold(int64_t(1) << 50);
+  expectBoundsToHold(kImpossible / 2);
 }
 
 } // namespace

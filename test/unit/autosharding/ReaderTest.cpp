@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ReaderTest.cpp - Problems as the contest writes them ---------------===//
+#include "RandomProblem.h"
 #include "passes/autosharding/solver/ProblemReader.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +40,30 @@ TEST(Reader, ReadsAllFields) {
   ASSERT_EQ(problem->edges.size(), 1u);
   EXPECT_EQ(problem->edges[0].b, 1u);
   EXPECT_EQ(problem->edges[0].costs, (std::vector<int64_t>{7, kImpossible}));
+}
+
+TEST(Reader, ReadsWhatIsWritten) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Problem problem = randomProblem({.nodes = 9, .edges = 14, .limit = seed % 2 ? 0.5 : -1.0, .mostCost = seed % 3 ? 1000 : kImpossible - 1}, seed);
+    problem.name = "a \"b\" c\\d";
+    std::string error;
+    std::optional<Problem> read = readProblem(writeProblem(problem), error);
+    ASSERT_TRUE(read) << error;
+    EXPECT_EQ(read->name, problem.name);
+    EXPECT_EQ(read->usageLimit, problem.usageLimit);
+    ASSERT_EQ(read->nodes.size(), problem.nodes.size());
+    for (size_t node = 0; node < problem.nodes.size(); ++node) {
+      EXPECT_EQ(read->nodes[node].costs, problem.nodes[node].costs);
+      EXPECT_EQ(read->nodes[node].usages, problem.nodes[node].usages);
+      EXPECT_EQ(read->nodes[node].begin, problem.nodes[node].begin);
+      EXPECT_EQ(read->nodes[node].end, problem.nodes[node].end);
+    }
+    ASSERT_EQ(read->edges.size(), problem.edges.size());
+    for (size_t edge = 0; edge < problem.edges.size(); ++edge) {
+      EXPECT_EQ(std::pair(read->edges[edge].a, read->edges[edge].b), std::pair(problem.edges[edge].a, problem.edges[edge].b));
+      EXPECT_EQ(read->edges[edge].costs, problem.edges[edge].costs);
+    }
+  }
 }
 
 TEST(Reader, RefusesWhatIsNoJson) {
