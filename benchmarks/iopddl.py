@@ -2,10 +2,14 @@
 """Solves problems of the ASPLOS 2025 contest on intra-operator parallelism (google/iopddl) and compares with the best known solutions.
 
   python -m benchmarks.iopddl [FILE.json[.gz] ...] [--share-of-time=1.0] [--threads=2] [--processor-time] [--seed=1] [--solver=PATH] [--json=FILE] [--out=FILE.md]
+                              [--resume] [--estimate]
 
 Without files: all of the folder MILLRACE_IOPDDL, or else of benchmarks/problems, which has problem B alone. Each problem gets the contest's time, 60 to 300 seconds by its
 letter, times 8 / threads, because the contest had eight cores, times --share-of-time; other names get 60 seconds.
 With --processor-time the same number of seconds is measured on the processors, for a machine that does other work. The solver is build/bin/solve-sharding.
+
+A whole run takes hours. --estimate prints how long each file will take; files can be named one by one; with --resume the rows that FILE of --json
+has already for the same seed, threads and seconds are taken from there, and what is still missing is solved: a run that was ended goes on.
 
 Every solution is checked here from the file alone, with NumPy and whole numbers: one valid choice per node, no impossible cost, bytes at every time
 within the limit, and the sum of costs. A solution that fails ends the command with status 1, as does none.
@@ -84,6 +88,39 @@ def seconds_for(name: str, known: dict[str, Any], threads: int, share: float) ->
     return contest * known["contest_cores"] / threads * share
 
 
+def problem_name(path: str) -> str:
+    """The letter of a problem of the contest, by its file."""
+    return os.path.basename(path).split(".")[0]
+
+
+def estimate(files: list[str], known: dict[str, Any], arguments: argparse.Namespace) -> list[str]:
+    """A line per file with the seconds that solving it will take, and one for all of them. Reading and checking come on top, about 30 MB a second."""
+    lines, total = [], 0.0
+    for path in files:
+        seconds = seconds_for(problem_name(path), known, arguments.threads, arguments.share_of_time)
+        total += seconds
+        lines.append(f"{problem_name(path)}: {seconds:.0f} s, {os.path.getsize(path) / 1e6:.0f} MB as it is stored")
+    return [*lines, f"{len(files)} files: {total:.0f} s, {total / 3600:.1f} hours"]
+
+
+def finished_rows(path: str, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Rows without an error of an earlier run with the same options, by name. What they were limited to is compared by the caller."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        rows = json.load(file)
+    same = {"seed": arguments.seed, "threads": arguments.threads, "processor_time": arguments.processor_time}
+    return {row["name"]: row for row in rows if not row["error"] and all(row.get(key) == value for key, value in same.items())}
+
+
+def write_rows(path: str, rows: list[dict[str, Any]], finished: dict[str, dict[str, Any]]) -> None:
+    """Writes the rows, and behind them finished ones of files that are not among them yet, at once: a run that is ended leaves a whole file."""
+    names = {row["name"] for row in rows}
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump([*rows, *(row for name, row in finished.items() if name not in names)], file, indent=1)
+    os.replace(path + ".new", path)
+
+
 def solve(path: str, seconds: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """The solver's line for a file, with the processor seconds and the MiB of its process. Raises RuntimeError with the solver's words if it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -100,7 +137,7 @@ def solve(path: str, seconds: float, arguments: argparse.Namespace) -> dict[str,
 
 def measure(path: str, known: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Solves and checks one file; the row of the table. `error` says what is wrong with the solution, if anything is."""
-    name = os.path.basename(path).split(".")[0]
+    name = problem_name(path)
     opened = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
     with opened as file:
         text = file.read()
@@ -113,7 +150,7 @@ def measure(path: str, known: dict[str, Any], arguments: argparse.Namespace) -> 
         wall = time.monotonic() - start
     problem = json.loads(text)["problem"]
     row = {"name": name, "limit_seconds": seconds, "seconds": wall, "nodes": len(problem["nodes"]["costs"]), "edges": len(problem["edges"]["costs"]),
-           "cost": None, "bound": result["bound"], "cpu": result["cpu"], "mib": result["mib"], "stop": result["stop"], "error": None}
+           "seed": arguments.seed, "threads": arguments.threads, "processor_time": arguments.processor_time, "cost": None, "bound": result["bound"], "cpu": result["cpu"], "mib": result["mib"], "stop": result["stop"], "error": None}
     row |= {key: known["problems"].get(name, {}).get(key) for key in ("best", "winner")}
     try:
         if not result["found"]:
@@ -170,23 +207,33 @@ def main() -> int:
     parser.add_argument("--solver", default=tools.tool("solve-sharding"))
     parser.add_argument("--json", help="also write the rows there")
     parser.add_argument("--out", help="also write the table there")
+    parser.add_argument("--resume", action="store_true", help="take finished rows from the file of --json")
+    parser.add_argument("--estimate", action="store_true", help="print the seconds that each file will take, and solve nothing")
     parser.add_argument("--verbose", action="store_true", help="the solver's progress")
     arguments = parser.parse_args()
     if arguments.threads < 1 or arguments.share_of_time <= 0:
         parser.error("expected at least one thread and a share of the time above 0")
-    if not os.path.exists(arguments.solver):
+    if arguments.resume and not arguments.json:
+        parser.error("--resume expects --json=FILE, where finished rows are")
+    if not os.path.exists(arguments.solver) and not arguments.estimate:
         parser.error(f"{arguments.solver} does not exist; `ninja -C build solve-sharding` makes it")
     files = arguments.files or sorted(os.path.join(PROBLEMS, name) for name in os.listdir(PROBLEMS) if name.endswith(".json.gz"))
     with open(KNOWN, encoding="utf-8") as file:
         known = json.load(file)
+    if arguments.estimate:
+        print("\n".join(estimate(files, known, arguments)))
+        return 0
+    finished = finished_rows(arguments.json, arguments) if arguments.resume else {}
     rows = []
     print(HEADER, flush=True)
     for path in files:
-        rows.append(measure_apart(path, known, arguments))
+        name = problem_name(path)
+        limit = seconds_for(name, known, arguments.threads, arguments.share_of_time)
+        kept = finished.get(name)
+        rows.append(kept if kept and kept["limit_seconds"] == limit else measure_apart(path, known, arguments))
         print(line(rows[-1]), flush=True)
         if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as file:
-                json.dump(rows, file, indent=1)
+            write_rows(arguments.json, rows, finished)
     print("\n" + score(rows))
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:

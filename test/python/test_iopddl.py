@@ -72,6 +72,29 @@ def test_the_table_has_a_row_per_file(tmp_path):
 
 
 @needs_solver
+def test_a_run_that_was_ended_goes_on(tmp_path):
+    for name in ("three", "four"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"problem": PROBLEM}))
+    rows = tmp_path / "rows.json"
+
+    def run(*extra):
+        command = [sys.executable, "-m", "benchmarks.iopddl", "--share-of-time=0.001", "--threads=1", f"--json={rows}", *extra]
+        return subprocess.run(command, cwd=tools.ROOT, capture_output=True, text=True, check=True).stdout
+
+    run(str(tmp_path / "three.json"))
+    marked = json.loads(rows.read_text())
+    marked[0]["seconds"] = 4321.0  # whoever solves it again takes less
+    rows.write_text(json.dumps(marked))
+    both = [str(tmp_path / "four.json"), str(tmp_path / "three.json")]
+    assert "| 4321 |" not in run(*both, "--resume", "--seed=2")  # another search
+    assert [row["name"] for row in json.loads(rows.read_text())] == ["four", "three"]
+    rows.write_text(json.dumps(marked))
+    out = run(*both, "--resume")
+    assert "| 4321 |" in out and out.count("| 3/1 | 17 |") == 2
+    assert run(*both, "--estimate").splitlines()[-1] == "2 files: 1 s, 0.0 hours"
+
+
+@needs_solver
 def test_a_malformed_file_is_refused(tmp_path):
     (tmp_path / "bad.json").write_text(json.dumps({"problem": PROBLEM | {"usage_limit": -1}}))
     process = subprocess.run([SOLVER, str(tmp_path / "bad.json")], capture_output=True, text=True)
