@@ -134,6 +134,9 @@ void printTimes(const RunOutcome &outcome, double prepared, bool each) {
   llvm::outs() << llvm::format("load: %.3f ms\nrun: min %.3f ms, median %.3f ms, max %.3f ms over %zu\n",
                                outcome.loadMilliseconds, sorted.front(), sorted[sorted.size() / 2], sorted.back(),
                                sorted.size());
+  sorted = outcome.processorMilliseconds;
+  std::sort(sorted.begin(), sorted.end());
+  llvm::outs() << llvm::format("processor: min %.3f ms, median %.3f ms, max %.3f ms of all threads\n", sorted.front(), sorted[sorted.size() / 2], sorted.back());
 }
 
 void printResults(const std::vector<std::vector<Array>> &results, MLIRContext &context) {

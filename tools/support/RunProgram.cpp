@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <optional>
 
 namespace millrace::tools {
@@ -16,6 +17,13 @@ namespace {
 
 double millisecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Of all threads of this process.
+double processorMilliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
 }
 
 StatusOr<Array> download(Buffer &buffer, const std::string &name) {
@@ -110,6 +118,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
       outcome.profiles.emplace_back().piecesFor = piecesFor;
       scope.emplace(outcome.profiles.back());
     }
+    const double processor = processorMilliseconds();
     start = std::chrono::steady_clock::now();
     auto result = (*executable)->execute(buffers);
     if (!result)
@@ -118,6 +127,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
       if (Status status = done.await(); !status.ok())
         return status;
     outcome.milliseconds.push_back(millisecondsSince(start));
+    outcome.processorMilliseconds.push_back(processorMilliseconds() - processor);
     if (run + 1 < repeat)
       continue;
     buffers.clear(); // nobody reads arguments any more: results are copied into memory that they had

@@ -16,6 +16,7 @@ namespace millrace::tools {
 struct RunOutcome {
   std::vector<std::vector<Array>> results; ///< [device][result], of the last execution
   std::vector<double> milliseconds;        ///< per execution, from enqueueing to the last result being ready
+  std::vector<double> processorMilliseconds; ///< per execution, of all threads of the process
   std::vector<runtime::Profile> profiles;  ///< per execution, of device 0, if asked for
   double loadMilliseconds = 0;
   uint64_t peakBytes = 0; ///< of device 0
