@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Automatic sharding beside the plans that people write, on modelled machines.
 
-  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8,16x32] [--machine=FILE] [--measure] [--json=FILE]
+  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8,16x32] [--machine=FILE] [--json=FILE]
+  python -m benchmarks.auto_sharding --measure [MODEL ...] [--machine=FILE] [--rounds=7] [--clock=wall|processor] [--json=FILE]
   python -m benchmarks.auto_sharding --scaling [gpt3 llama70b] [--devices=8,64,512,4096] [--machine=h100]
 
 Each model's training step is lowered once without annotations, for `xla-compile --auto-sharding`, and once for each hand-written plan (data
@@ -9,9 +10,13 @@ parallel, fully sharded, Megatron-LM's tensor parallelism, both in two dimension
 what a step of the partitioned program takes: milliseconds of the modelled step, and of automatic sharding the ratio to the best of the others
 (below 1: it is faster) and the seconds that planning took. Nothing is executed, so sizes are those of real models.
 
---measure runs small sizes of the models on 8 virtual devices (2x4) with xla-run instead, plans for these, and prints the least milliseconds of a step
-beside the modelled ones; below the table stands for how many pairs of plans the model and the clock agree which one is faster. Devices of one process
-share its processors, so what is split over devices is not faster for it: measured is what plans add, not what they gain.
+--measure runs small sizes of the models on 8 virtual devices (2x4) with xla-run instead, plans for these (for the machine of --machine: a file that
+`python -m benchmarks.collectives --calibrate` has written, say), and prints the milliseconds of a step beside the modelled ones. All plans of a model
+are run in --rounds turns, in another order each time; a plan's time is the median of its turns' least times, and its noise the range of the middle
+half of them. Below the table stands for how many pairs of plans the model and the clock agree which one is faster, first of all pairs, then of
+those whose times differ by more than the noise of both: of the others no model can be right. Devices of one process share its processors, so what is
+split over devices is not faster for it: measured is what plans add, not what they gain. --clock=processor takes the processor time of all threads,
+divided by the cores: for a machine that does other work; waits in which no thread runs are not in it.
 """
 from __future__ import annotations
 
@@ -20,6 +25,7 @@ import itertools
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -53,16 +59,57 @@ def simulated(path: str, extra: list[str], cache: str = "off") -> tuple[dict[str
             return json.load(file), time.monotonic() - began
 
 
-def measured(path: str, extra: list[str], seconds: float = 3.0) -> float:
-    """The least seconds of an execution on virtual devices."""
-    def run(count: int) -> float:
-        command = [os.path.join(os.path.dirname(compiler()), "xla-run"), path, "--quiet", f"--repeat={count}", *extra]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
-        found = re.search(r"run: min ([0-9.]+) ms", done.stdout)
-        if done.returncode or not found:
-            raise RuntimeError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-600:]}")
-        return float(found[1]) / 1e3
-    return run(min(500, max(5, int(seconds / max(run(2), 1e-4)))))
+def run_once(path: str, extra: list[str], repeat: int, cache: str, clock: str) -> float:
+    """The least seconds of an execution on virtual devices; with the clock "processor" those of all threads, divided by the cores."""
+    command = [os.path.join(os.path.dirname(compiler()), "xla-run"), path, "--quiet", f"--repeat={repeat}", f"--cache-dir={cache}", *extra]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
+    found = re.search(("processor" if clock == "processor" else "run") + r": min ([0-9.]+) ms", done.stdout)
+    if done.returncode or not found:
+        raise RuntimeError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-600:]}")
+    return float(found[1]) / 1e3 / ((os.cpu_count() or 1) if clock == "processor" else 1)
+
+
+def measure_in_turns(plans: dict[str, tuple[str, list[str]]], rounds: int, seconds: float, clock: str, cache: str) -> dict[str, list[float]]:
+    """For each plan (a file, and what else xla-run is to be told) its least seconds of each round. The order of the plans rotates."""
+    repeats = {name: min(200, max(3, int(seconds / max(run_once(path, extra, 2, cache, "wall"), 1e-4)))) for name, (path, extra) in plans.items()}
+    times: dict[str, list[float]] = {name: [] for name in plans}
+    names = list(plans)
+    for number in range(rounds):
+        for name in names[number % len(names):] + names[:number % len(names)]:
+            path, extra = plans[name]
+            times[name].append(run_once(path, extra, repeats[name], cache, clock))
+    return times
+
+
+def noise_of(times: list[float]) -> float:
+    """The range of the middle half."""
+    ordered = sorted(times)
+    quarter = len(ordered) // 4
+    return ordered[len(ordered) - 1 - quarter] - ordered[quarter]
+
+
+def agreement(rows: list[dict[str, Any]]) -> list[str]:
+    """How often the model and the clock order two plans of a model alike, and Kendall's and Spearman's rank correlation of each model's plans."""
+    pairs = [pair for each in rows for pair in itertools.combinations(each["plans"].values(), 2)]
+    agreed = [(one["seconds"] < other["seconds"]) == (one["measured"] < other["measured"]) for one, other in pairs]
+    clear = [abs(one["measured"] - other["measured"]) > max(one["noise"], other["noise"]) for one, other in pairs]
+    lines = [f"{sum(agreed)} of {len(pairs)} pairs of plans: the model and the clock agree which is faster",
+             f"{sum(a for a, c in zip(agreed, clear) if c)} of {sum(clear)} pairs whose times differ by more than the noise of both plans"]
+    kendall, spearman = [], []
+    for each in rows:
+        plans = list(each["plans"].values())
+        modelled, clock = [plan["seconds"] for plan in plans], [plan["measured"] for plan in plans]
+        if len(plans) > 2:
+            signs = [(1 if (one["seconds"] < other["seconds"]) == (one["measured"] < other["measured"]) else -1)
+                     for one, other in itertools.combinations(plans, 2)]
+            kendall.append(sum(signs) / len(signs))
+            ranks = [[sorted(values).index(value) for value in values] for values in (modelled, clock)]
+            count = len(plans)
+            spearman.append(1 - 6 * sum((a - b) ** 2 for a, b in zip(*ranks)) / (count * (count**2 - 1)))
+    if kendall:
+        lines.append(f"rank correlation of a model's plans, mean of {len(kendall)} models: Kendall {statistics.mean(kendall):.2f}, "
+                     f"Spearman {statistics.mean(spearman):.2f}")
+    return lines
 
 
 def lowered(model: Any, plan: tuple[Any, Any] | None, mesh: Any) -> str:
@@ -85,8 +132,8 @@ def lowered(model: Any, plan: tuple[Any, Any] | None, mesh: Any) -> str:
     return jax.jit(model.step(place), in_shardings=inputs, out_shardings=outputs, donate_argnums=(0, 1)).lower(*arguments).as_text()
 
 
-def row(name: str, shape: tuple[int, int], machine: list[str], folder: str, measure: bool = False) -> dict[str, Any]:
-    """Modelled seconds of every plan for one model and mesh; with `measure` of its small size, with measured seconds beside."""
+def row(name: str, shape: tuple[int, int], machine: list[str], folder: str, measure: argparse.Namespace | None = None) -> dict[str, Any]:
+    """Modelled seconds of every plan for one model and mesh; with `measure` (the command's options) of its small size, with measured seconds beside."""
     import jax
     import numpy as np
     from benchmarks import planned_models
@@ -95,19 +142,22 @@ def row(name: str, shape: tuple[int, int], machine: list[str], folder: str, meas
     sizes = {"data": shape[0], "model": shape[1]}
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:shape[0] * shape[1]]).reshape(shape), ("data", "model"))
     result: dict[str, Any] = {"model": name, "mesh": f"{shape[0]}x{shape[1]}", "plans": {}}
+    files: dict[str, tuple[str, list[str]]] = {}
 
     def simulate(kind: str, text: str, extra: list[str]) -> float:
         path = os.path.join(folder, f"{name}-{kind}.mlir")
         with open(path, "w") as file:
             file.write(text)
         result["plans"][kind], seconds = simulated(path, [*machine, *extra])
-        if measure:
-            result["plans"][kind]["measured"] = measured(path, extra)
+        files[kind] = path, [*machine, *extra] if extra else []
         return seconds
 
     for kind, plan in planned_models.plans(model, sizes).items():
         simulate(kind, lowered(model, plan, mesh), [])
     result["planning"] = simulate("auto", lowered(model, None, mesh), ["--auto-sharding", f"--mesh=data={shape[0]},model={shape[1]}"])
+    if measure:
+        for kind, times in measure_in_turns(files, measure.rounds, measure.seconds, measure.clock, folder).items():
+            result["plans"][kind] |= {"measured": statistics.median(times), "noise": noise_of(times), "rounds": times}
     return result
 
 
@@ -118,13 +168,14 @@ def main() -> int:
     parser.add_argument("--meshes", default="2x2,2x4,4x4,8x8,16x32")
     parser.add_argument("--machine", help="file that describes devices and links (default: virtual devices of one process)")
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--rounds", type=int, default=7, help="with --measure: turns in which all plans of a model are run")
+    parser.add_argument("--seconds", type=float, default=1.0, help="with --measure: of a plan in a turn")
+    parser.add_argument("--clock", choices=("wall", "processor"), default="wall", help="with --measure: processor time on a machine with other work")
     parser.add_argument("--scaling", action="store_true", help="blocks of GPT-3 175B and Llama-2-70B on many devices, and published numbers")
     parser.add_argument("--devices", default="8,64,512,4096", help="with --scaling: numbers of devices, multiples of 8")
     parser.add_argument("--json")
     options = parser.parse_args()
     os.environ["JAX_PLATFORMS"], os.environ["MILLRACE_JAX"] = "cpu", "0"
-    if options.measure and options.machine:
-        parser.error("--measure is about the virtual devices of this machine: expects no --machine")
     if options.scaling:
         import jax
         from benchmarks import auto_sharding_scaling
@@ -156,12 +207,13 @@ def main() -> int:
         for name in options.models or planned_models.MODELS:
             for shape in meshes:
                 print(f"{name} {shape} ...", end="\r", file=sys.stderr)
-                each = row(name, shape, [f"--machine={options.machine}"] if options.machine else [], folder, options.measure)
+                each = row(name, shape, [f"--machine={options.machine}"] if options.machine else [], folder, options if options.measure else None)
                 rows.append(each)
                 if options.measure:
-                    modelled = {kind: found["seconds"] for kind, found in each["plans"].items()}
-                    print(f"{name:<10}{'model':>6}" + "".join(f"{modelled[kind] * 1e3:>11.2f}" if kind in modelled else f"{'-':>11}"
-                                                              for kind in (*COLUMNS, "auto")))
+                    for label, key in (("model", "seconds"), ("noise", "noise")):
+                        values = {kind: found[key] for kind, found in each["plans"].items()}
+                        print(f"{name:<10}{label:>6}" + "".join(f"{values[kind] * 1e3:>11.2f}" if kind in values else f"{'-':>11}"
+                                                                for kind in (*COLUMNS, "auto")))
                 seconds = {kind: found["measured" if options.measure else "seconds"] for kind, found in each["plans"].items()}
                 others = [value for kind, value in seconds.items() if kind != "auto"]
                 each["ratio"] = seconds["auto"] / min(others) if others else None  # a batch may be too small for all of them
@@ -171,9 +223,7 @@ def main() -> int:
     rows = [each for each in rows if each["ratio"] is not None]
     kept = sum(each["ratio"] <= 1 for each in rows)
     if options.measure:
-        agreed = [(one["seconds"] < other["seconds"]) == (one["measured"] < other["measured"])
-                  for each in rows for one, other in itertools.combinations(each["plans"].values(), 2)]
-        print(f"{sum(agreed)} of {len(agreed)} pairs of plans: the model and the clock agree which is faster")
+        print("\n".join(agreement(rows)))
     print(f"{len(rows)} rows: {kept} at or below the best hand-written plan, worst ratio {max(each['ratio'] for each in rows):.3f}")
     if options.json:
         with open(options.json, "w") as file:

@@ -2,11 +2,12 @@
 """How fast devices of one process talk to each other, and whether talk hides behind work.
 
   python -m benchmarks.collectives [--megabytes=16] [--devices=2,4,8]
+  python -m benchmarks.collectives --calibrate=FILE.json [--megabytes=64] [--devices=8] [--rounds=5] [--clock=wall|processor]
 
 First table: each collective against copying at the machine's speed the bytes that it must read and write (benchmarks/probe.cpp, best of
 a run before and one after). Second: a sum beside a product that needs nothing of it; hidden is what the two together save, in parts of the
 shorter one. Third: the same where one device comes late: the others may work in the meantime. Fourth: the product of gathered rows against products of parts that go round (xla-opt -xla-window-products). Times are the
-least of --repeat executions of xla-run.
+least of --repeat executions of xla-run. With --calibrate instead: what automatic sharding has to know of this machine (benchmarks/calibration.py).
 """
 import argparse
 import re
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks import profile, tools
+from benchmarks import calibration, profile, tools
 
 ADD = """({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -158,8 +159,17 @@ def main():
     parser.add_argument("--megabytes", type=int, default=16, help="of the largest tensor of a device")
     parser.add_argument("--devices", default="2,4,8")
     parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--calibrate", help="write a description of this machine's virtual devices for --machine to this file")
+    parser.add_argument("--rounds", type=int, default=5, help="with --calibrate: turns in which all programs are run")
+    parser.add_argument("--seconds", type=float, default=0.3, help="with --calibrate: of a program in a turn")
+    parser.add_argument("--clock", choices=("wall", "processor"), default="wall", help="with --calibrate: processor time on a machine with other work")
     arguments = parser.parse_args()
     devices = [int(n) for n in arguments.devices.split(",")]
+    if arguments.calibrate:
+        command = f"python -m benchmarks.collectives --calibrate --clock={arguments.clock} --rounds={arguments.rounds} --devices={max(devices)}"
+        for line in calibration.calibrate(arguments.calibrate, max(devices), arguments.megabytes, arguments.rounds, arguments.clock, arguments.seconds, command):
+            print(line)
+        return 0
     for table in (bandwidths(devices, arguments.megabytes, arguments.repeat), hidden(devices, arguments.repeat), late(devices, arguments.repeat), windows(devices, arguments.repeat)):
         for line in table:
             print(line, flush=True)

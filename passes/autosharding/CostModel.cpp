@@ -69,14 +69,16 @@ Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool ca
   int64_t devices = productOf(strategy.summed);
   if (devices < 2)
     return transfer;
-  Link link = description.linkOf(strategy.summed, sizes);
-  const double latency = link.seconds;
+  const Link &link = description.linkOf(strategy.summed, sizes);
   for (auto [result, summed, kept] : llvm::zip_equal(op->getResults(), strategy.results, strategy.kept)) {
-    double bytes = localBytes(result, summed), moved = bytes * double(devices - 1) / double(devices);
     bool isScattered = !(summed == kept);
-    link.seconds = canWait && !isScattered ? latency * std::min(1.0, bytes / double(spmd::kMostReduceBytes)) : latency;
-    transfer.seconds += secondsOfTransfer(link, (isScattered ? 1 : 2) * messagesOf(description, devices), (isScattered ? 1 : 2) * moved);
-    transfer.bytes += isScattered ? moved : 2 * moved;
+    Traffic traffic;
+    traffic.messages = isScattered ? description.messagesAmong(devices) : description.messagesOfSum(devices);
+    traffic.operand = localBytes(result, summed), traffic.result = localBytes(result, kept);
+    traffic.received = (isScattered ? 1 : 2) * traffic.operand * double(devices - 1) / double(devices);
+    double share = canWait && !isScattered ? std::min(1.0, traffic.operand / double(spmd::kMostReduceBytes)) : 1;
+    transfer.seconds += share * description.latencyOf(link, traffic) + description.secondsOfBytes(link, traffic);
+    transfer.bytes += traffic.received;
   }
   return transfer;
 }
@@ -111,22 +113,24 @@ Transfer CostModel::reshard(Type type, const TensorSharding &from, const TensorS
         tilesAfter *= now.count;
       }
       // A gather hears of everybody whose tiles become its own, an exchange of those whose cut goes elsewhere, the rest of a neighbour or two.
-      int64_t partners = move.kind == spmd::Move::Kind::Gather ? messagesOf(description, tilesBefore / std::max<int64_t>(1, tilesAfter))
+      int64_t partners = move.kind == spmd::Move::Kind::Gather ? description.messagesAmong(tilesBefore / std::max<int64_t>(1, tilesAfter))
                          : move.kind == spmd::Move::Kind::Exchange
                              ? before[move.from].count / std::max<int64_t>(1, move.result[move.from].count) - 1
                              : 1;
-      found->second.push_back({elements, std::max<int64_t>(1, partners)});
+      int64_t all = llvm::product_of(shape), local = all / std::max<int64_t>(1, tilesBefore), result = all / std::max<int64_t>(1, tilesAfter);
+      found->second.push_back({elements, std::max<int64_t>(1, partners), local, result});
       before = move.result;
     }
   }
   const Link &link = description.linkOf(changed, sizes);
   for (const Move &move : found->second) {
-    double bytes = double(move.elements) * double(elementBytes(type));
-    transfer.seconds += secondsOfTransfer(link, move.messages, bytes);
-    transfer.bytes += bytes;
+    double size = double(elementBytes(type));
+    Traffic traffic{move.messages, double(move.elements) * size, double(move.operand) * size, double(move.result) * size};
+    transfer.seconds += description.latencyOf(link, traffic) + description.secondsOfBytes(link, traffic);
+    transfer.bytes += traffic.received;
   }
   auto rewrite = [&](const TensorSharding &sharding) {
-    return 2 * double(elementsOf(shape, sharding)) * double(elementBytes(type)) / description.bytesPerSecond;
+    return description.secondsOfMemory(2 * double(elementsOf(shape, sharding)) * double(elementBytes(type)));
   };
   // A slice of what is there is read and written. What fills unequal parts up is put behind the value before it is split, and cut off again when it
   // is whole.

@@ -35,7 +35,8 @@ public:
 
 private:
   struct Move {
-    int64_t elements, messages;
+    int64_t elements, messages; ///< that come to a device from others, and in which they come
+    int64_t operand, result;    ///< elements on a device before and afterwards
   };
   spmd::Placement placementOf(const sharding::TensorSharding &sharding) const;
 

@@ -26,6 +26,18 @@ namespace {
 
 llvm::Error problem(const llvm::Twine &message) { return llvm::createStringError(llvm::Twine("machine description: ") + message); }
 
+/// True or false, if it is there.
+llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, bool &value) {
+  const llvm::json::Value *found = object.get(key);
+  if (!found)
+    return llvm::Error::success();
+  std::optional<bool> flag = found->getAsBoolean();
+  if (!flag)
+    return problem("expects true or false as '" + key + "', but got " + llvm::formatv("{0}", *found).str());
+  value = *flag;
+  return llvm::Error::success();
+}
+
 /// A number above zero.
 llvm::Error read(const llvm::json::Object &object, llvm::StringRef key, llvm::StringRef where, double &value) {
   const llvm::json::Value *found = object.get(key);
@@ -37,6 +49,11 @@ llvm::Error read(const llvm::json::Object &object, llvm::StringRef key, llvm::St
   return llvm::Error::success();
 }
 
+/// The same, if it is there.
+llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, double &value) {
+  return object.get(key) ? read(object, key, "", value) : llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
@@ -46,8 +63,9 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
   const llvm::json::Object *object = parsed->getAsObject();
   if (!object)
     return problem("expects an object");
-  static constexpr llvm::StringLiteral known[] = {"name",         "source",   "flops_per_second", "narrow_flops_per_second", "bytes_per_second",
-                                                  "memory_bytes", "switched", "links"};
+  static constexpr llvm::StringLiteral known[] = {"name",     "source",        "flops_per_second", "narrow_flops_per_second", "bytes_per_second", "memory_bytes",
+                                                  "switched", "shared_memory", "kernel_seconds",   "meeting_seconds",         "cache_bytes",      "cache_bytes_per_second",
+                                                  "links"};
   for (const auto &entry : *object)
     if (!llvm::is_contained(known, llvm::StringRef(entry.first)))
       return problem("'" + llvm::StringRef(entry.first) + "' is unknown; known are " + llvm::join(llvm::ArrayRef<llvm::StringLiteral>(known), ", "));
@@ -57,9 +75,8 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
   if (llvm::Error error = read(*object, "flops_per_second", "", machine.flopsPerSecond))
     return std::move(error);
   machine.narrowFlopsPerSecond = machine.flopsPerSecond;
-  if (object->get("narrow_flops_per_second"))
-    if (llvm::Error error = read(*object, "narrow_flops_per_second", "", machine.narrowFlopsPerSecond))
-      return std::move(error);
+  if (llvm::Error error = readOptional(*object, "narrow_flops_per_second", machine.narrowFlopsPerSecond))
+    return std::move(error);
   if (llvm::Error error = read(*object, "bytes_per_second", "", machine.bytesPerSecond))
     return std::move(error);
   if (llvm::Error error = read(*object, "memory_bytes", "", memory))
@@ -67,12 +84,26 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
   if (memory > 1e18)
     return problem("expects at most 1e18 'memory_bytes', but got " + llvm::formatv("{0}", memory).str());
   machine.memoryBytes = int64_t(memory);
-  if (const llvm::json::Value *switched = object->get("switched")) {
-    std::optional<bool> isSwitched = switched->getAsBoolean();
-    if (!isSwitched)
-      return problem("expects true or false as 'switched', but got " + llvm::formatv("{0}", *switched).str());
-    machine.isSwitched = *isSwitched;
-  }
+  if (llvm::Error error = readOptional(*object, "kernel_seconds", machine.kernelSeconds))
+    return std::move(error);
+  if (llvm::Error error = readOptional(*object, "meeting_seconds", machine.meetingSeconds))
+    return std::move(error);
+  if (llvm::Error error = readOptional(*object, "cache_bytes", machine.cacheBytes))
+    return std::move(error);
+  if (llvm::Error error = readOptional(*object, "cache_bytes_per_second", machine.cacheBytesPerSecond))
+    return std::move(error);
+  if ((machine.cacheBytes > 0) != (machine.cacheBytesPerSecond > 0))
+    return problem("expects both 'cache_bytes' and 'cache_bytes_per_second', or none of them");
+  bool isSwitched = false, isShared = false;
+  if (llvm::Error error = readOptional(*object, "switched", isSwitched))
+    return std::move(error);
+  if (llvm::Error error = readOptional(*object, "shared_memory", isShared))
+    return std::move(error);
+  if (isSwitched && isShared)
+    return problem("expects 'switched' or 'shared_memory', but got both");
+  if (machine.meetingSeconds > 0 && !isShared)
+    return problem("expects 'meeting_seconds' beside 'shared_memory' only");
+  machine.exchange = isShared ? Exchange::SharedMemory : isSwitched ? Exchange::Switch : Exchange::Ring;
   const llvm::json::Array *links = object->getArray("links");
   if (!links || links->empty())
     return problem("expects a list of levels as 'links'");
@@ -89,6 +120,10 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
       return std::move(error);
     if (llvm::Error error = read(*level, "seconds", where, link.seconds))
       return std::move(error);
+    link.cacheBytesPerSecond = link.bytesPerSecond;
+    if (level->get("cache_bytes_per_second"))
+      if (llvm::Error error = read(*level, "cache_bytes_per_second", where, link.cacheBytesPerSecond))
+        return std::move(error);
     int64_t before = machine.links.empty() ? 1 : machine.links.back().devices;
     if (devices > 1e9 || int64_t(devices) <= before)
       return problem(where + "expects more than " + llvm::Twine(before) + " 'devices', but got " + llvm::formatv("{0}", devices).str());
@@ -130,12 +165,32 @@ const Link &Machine::linkOf(sharding::AxesRef axes, llvm::ArrayRef<int64_t> mesh
   return links.back();
 }
 
-int64_t messagesOf(const Machine &machine, int64_t devices) {
-  return devices < 2 ? 0 : machine.isSwitched ? int64_t(llvm::Log2_64_Ceil(uint64_t(devices))) : devices - 1;
+int64_t Machine::messagesAmong(int64_t devices) const {
+  return devices < 2 ? 0 : exchange == Exchange::Switch ? int64_t(llvm::Log2_64_Ceil(uint64_t(devices))) : devices - 1;
 }
 
-double secondsOfTransfer(const Link &link, int64_t messages, double bytes) {
-  return bytes > 0 ? double(messages) * link.seconds + bytes / link.bytesPerSecond : 0;
+int64_t Machine::messagesOfSum(int64_t devices) const {
+  // In one memory the parts are summed and handed out at the same meeting.
+  return (exchange == Exchange::SharedMemory ? 1 : 2) * messagesAmong(devices);
+}
+
+double Machine::latencyOf(const Link &link, const Traffic &traffic) const {
+  return traffic.received > 0 ? meetingSeconds + double(traffic.messages) * link.seconds : 0;
+}
+
+double Machine::secondsOfBytes(const Link &link, const Traffic &traffic) const {
+  if (traffic.received <= 0)
+    return 0;
+  if (exchange != Exchange::SharedMemory)
+    return traffic.received / link.bytesPerSecond;
+  // What a device reads is the larger one of operand and result: its part of all operands of a sum, all pieces of a gather.
+  double bytes = std::max(traffic.operand, traffic.result) + traffic.result, near = std::min(bytes, cacheBytes);
+  return near / link.cacheBytesPerSecond + (bytes - near) / link.bytesPerSecond;
+}
+
+double Machine::secondsOfMemory(double bytes) const {
+  double near = std::min(bytes, cacheBytes);
+  return (near > 0 ? near / cacheBytesPerSecond : 0) + (bytes - near) / bytesPerSecond;
 }
 
 } // namespace millrace::autosharding

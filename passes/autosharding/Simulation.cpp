@@ -76,12 +76,18 @@ struct Simulator {
       kind.count += 1;
       kind.bytes += times * double(cost->received);
       const Link &link = linkOf(&op, machine);
+      Traffic traffic;
       // What is exchanged with everybody takes a message each.
-      int64_t messages = isa<AllReduceOp>(op)                       ? 2 * messagesOf(machine, cost->devices)
-                         : isa<ReduceScatterOp, AllGatherOp>(op) ? messagesOf(machine, cost->devices)
+      traffic.messages = isa<AllReduceOp>(op)                       ? machine.messagesOfSum(cost->devices)
+                         : isa<ReduceScatterOp, AllGatherOp>(op) ? machine.messagesAmong(cost->devices)
                                                                  : cost->messages;
-      kind.seconds += times * secondsOfTransfer(link, messages, double(cost->received));
-      double waits = cost->received > 0 ? times * double(messages) * link.seconds : 0;
+      traffic.received = double(cost->received);
+      for (Value value : op.getOperands())
+        traffic.operand += double(bytesOf(value));
+      for (Value value : op.getResults())
+        traffic.result += double(bytesOf(value));
+      double waits = times * machine.latencyOf(link, traffic);
+      kind.seconds += waits + times * machine.secondsOfBytes(link, traffic);
       kind.waiting += waits;
       waited += waits;
       received += times * double(cost->received);

@@ -58,7 +58,9 @@ double bytesMoved(Operation *op, ArrayRef<double> operands, ArrayRef<double> res
 double secondsOfWork(const Machine &machine, Operation *op, double flops, double bytes) {
   auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
   double rate = type && elementBytes(type) <= 2 ? machine.narrowFlopsPerSecond : machine.flopsPerSecond;
-  return std::max(flops / rate, bytes / machine.bytesPerSecond);
+  // Elementwise operations are computed in the kernels of their neighbours.
+  double launch = bytes > 0 && !isElementwise(op) ? machine.kernelSeconds : 0;
+  return launch + std::max(flops / rate, machine.secondsOfMemory(bytes));
 }
 
 } // namespace millrace::autosharding

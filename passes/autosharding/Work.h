@@ -25,7 +25,7 @@ bool movesNothing(mlir::Operation *op);
 /// makes their operands, what they write, of those that look at a part of an operand, that part.
 double bytesMoved(mlir::Operation *op, llvm::ArrayRef<double> operands, llvm::ArrayRef<double> results);
 
-/// Seconds in which a device does `flops` of the operation and moves `bytes` between memory and processor, whichever takes longer.
+/// Seconds in which a device launches the operation's kernel, and does `flops` or moves `bytes` between memory and processor, whichever takes longer.
 double secondsOfWork(const Machine &machine, mlir::Operation *op, double flops, double bytes);
 
 } // namespace millrace::autosharding
