@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ModuleDump.cpp - XLA_FLAGS=--xla_dump_to=FOLDER ----------------------===//
 #include "lowering/ModuleDump.h"
+#include "lowering/ModuleGraph.h"
 
 #include "passes/chlo/Passes.h"
+#include "lowering/hlo/HloProto.h"
 #include "lowering/hlo/HloText.h"
+#include "runtime/base/HtmlPage.h"
 #include "runtime/base/XlaFlags.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
@@ -42,48 +44,6 @@ std::string textOf(ModuleOp module) {
   return text + "\n";
 }
 
-/// One node per operation, in a box per function.
-std::string dotOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::DenseMap<Value, unsigned> sources;
-  unsigned nodes = 0, functions = 0;
-  auto label = [&](StringRef name, TypeRange types) {
-    std::string content;
-    llvm::raw_string_ostream inner(content);
-    inner << name;
-    for (Type type : types)
-      inner << "\n" << type;
-    stream << "  n" << nodes << " [label=\"";
-    stream.write_escaped(content);
-    stream << "\"];\n";
-    return nodes++;
-  };
-  stream << "digraph module {\n  node [shape=box];\n";
-  for (auto function : module.getOps<func::FuncOp>()) {
-    stream << "  subgraph cluster_" << functions++ << " {\n  label=\"" << function.getName() << "\";\n";
-    std::string edges;
-    llvm::raw_string_ostream edgeStream(edges);
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op != function) {
-        unsigned node = label(op->getName().getStringRef(), op->getResultTypes());
-        for (Value result : op->getResults())
-          sources[result] = node;
-        for (Value operand : op->getOperands())
-          if (auto found = sources.find(operand); found != sources.end())
-            edgeStream << "  n" << found->second << " -> n" << node << ";\n";
-      }
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (BlockArgument argument : block.getArguments())
-            sources[argument] = label("argument " + std::to_string(argument.getArgNumber()), argument.getType());
-    });
-    stream << "  }\n" << edges;
-  }
-  stream << "}\n";
-  return text;
-}
-
 } // namespace
 
 std::string hloTextOf(ModuleOp module) {
@@ -108,8 +68,9 @@ std::unique_ptr<ModuleDump> ModuleDump::next(StringRef name, StringRef process) 
   using runtime::isXlaFlagOn, runtime::xlaFlag;
   runtime::warnOfUnknownXlaFlags();
   const bool isText = isXlaFlagOn("xla_dump_hlo_as_text") || isXlaFlagOn("xla_dump_hlo_as_long_text"), isDot = isXlaFlagOn("xla_dump_hlo_as_dot");
+  const bool isProto = isXlaFlagOn("xla_dump_hlo_as_proto"), isHtml = isXlaFlagOn("xla_dump_hlo_as_html");
   const std::string folder = xlaFlag("xla_dump_to"), passes = xlaFlag("xla_dump_hlo_pass_re");
-  if (folder.empty() && !isText && !isDot && passes.empty())
+  if (folder.empty() && !isText && !isDot && !isProto && !isHtml && passes.empty())
     return nullptr;
   const std::string modules = xlaFlag("xla_dump_hlo_module_re"), most = xlaFlag("xla_dump_max_hlo_modules");
   for (const std::string &pattern : {modules, passes})
@@ -125,12 +86,14 @@ std::unique_ptr<ModuleDump> ModuleDump::next(StringRef name, StringRef process) 
     return nullptr;
   std::unique_ptr<ModuleDump> made(new ModuleDump);
   made->folder = folder.empty() ? "-" : folder;
-  if (made->folder == "-" && isDot) {
-    warnOnce("--xla_dump_hlo_as_dot expects a folder in --xla_dump_to; standard output is for texts alone");
+  if (made->folder == "-" && (isDot || isProto || isHtml)) {
+    warnOnce("--xla_dump_hlo_as_dot, _html and _proto expect a folder in --xla_dump_to; standard output is for texts alone");
     return nullptr;
   }
   made->isDot = isDot;
-  made->isText = isText || !isDot;
+  made->isProto = isProto;
+  made->isHtml = isHtml;
+  made->isText = isText || !(isDot || isProto || isHtml);
   made->passPattern = passes;
   char text[16];
   std::snprintf(text, sizeof text, "%04u", number);
@@ -177,14 +140,21 @@ void ModuleDump::write(StringRef suffix, StringRef text) const {
 }
 
 void ModuleDump::writeModule(StringRef stage) {
-  if (isText) {
-    if (std::string hlo = hloTextOf(module); !hlo.empty())
-      write(stage.str() + ".txt", hlo);
-    if (stage != "after_optimizations") // kernels come later
-      write(stage.str() + ".mlir", textOf(module));
+  const std::string hlo = isText || isProto ? hloTextOf(module) : "";
+  if (isText && !hlo.empty())
+    write(stage.str() + ".txt", hlo);
+  if (isText && stage != "after_optimizations") // kernels come later
+    write(stage.str() + ".mlir", textOf(module));
+  if (isProto && !hlo.empty()) {
+    if (runtime::StatusOr<std::string> proto = hlo::moduleProto(hlo))
+      write(stage.str() + ".hlo.pb", hlo::hloProto(*proto));
+    else
+      warnOnce(("no .hlo.pb of " + prefix + stage.str() + ": " + std::string(proto.status().message())).c_str());
   }
   if (isDot)
-    write(stage.str() + ".dot", dotOf(module));
+    write(stage.str() + ".dot", moduleDot(module));
+  if (isHtml)
+    write(stage.str() + ".html", runtime::graphPage(prefix + stage.str(), moduleGraphs(module)));
 }
 
 void ModuleDump::follow(ModuleOp given, CompileOptions &options) {

@@ -2,7 +2,8 @@
 //===- ModuleDump.h - XLA_FLAGS=--xla_dump_to=FOLDER ------------------------===//
 // Files of every module that is compiled, whoever asks for it: FOLDER/module_NNNN.NAME.before_optimizations.{txt,mlir} (HLO and StableHLO),
 // .after_optimizations.{txt,mlir} (HLO of the simplified module, and its kernels), .ir-with-opt.ll and .s of all kernels. --xla_dump_hlo_as_text is
-// the default, --xla_dump_hlo_as_dot writes graphs for graphviz; --xla_dump_hlo_module_re and --xla_dump_hlo_pass_re choose modules by name and passes
+// the default, --xla_dump_hlo_as_dot writes graphs for graphviz, --xla_dump_hlo_as_html such graphs as pages, --xla_dump_hlo_as_proto HLO as XLA's
+// protocol buffers (*.hlo.pb); --xla_dump_hlo_module_re and --xla_dump_hlo_pass_re choose modules by name and passes
 // after which there is a file (NNNN.after_PASS.mlir); --xla_dump_max_hlo_modules, --xla_dump_include_timestamp. Without --xla_dump_to, or with "-",
 // texts go to standard output.
 #pragma once
@@ -30,7 +31,7 @@ private:
   void write(llvm::StringRef suffix, llvm::StringRef text) const;
   void writeModule(llvm::StringRef stage);
   std::string folder, prefix, passPattern;
-  bool isText = false, isDot = false;
+  bool isText = false, isDot = false, isProto = false, isHtml = false;
   unsigned passes = 0; ///< files of passes so far
   mlir::ModuleOp module;
   std::string machineIr, assembly;

@@ -3,10 +3,12 @@
 // jaxlib makes a profiler per session, starts and stops it, and merges the XSpace that it collects into its own: planes of devices are added,
 // threads of the host join jaxlib's lines for them. It leaves the first two fields of most argument structs uninitialised: none is read here.
 #include "pjrt/Profiler.h"
+#include "runtime/base/Proto.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace millrace::pjrt {
 namespace {
@@ -17,6 +19,7 @@ namespace profile = runtime::profile;
 struct Profiler {
   std::optional<profile::Session> session;
   std::string collected;
+  bool hasPrograms = true;
 };
 
 struct ProfilerArgs {
@@ -73,6 +76,16 @@ struct ProfilerExtension {
 };
 static_assert(sizeof(ProfilerExtension) == 40);
 
+/// Of a ProfileOptions: enable_hlo_proto, which is on by default.
+bool asksForPrograms(std::string_view options) {
+  bool isAsked = false, hasVersion = false; // without a version the defaults count
+  for (runtime::proto::Reader reader(options); reader.next();) {
+    isAsked |= reader.field == 7 && reader.number != 0;
+    hasVersion |= reader.field == 5 && reader.number != 0;
+  }
+  return isAsked || !hasVersion;
+}
+
 /// jaxlib cuts sizes to 31 bits. Records are bounded far below that; a file beyond it would be lost without a word.
 constexpr size_t kMostBytes = size_t(1) << 30;
 
@@ -90,6 +103,7 @@ ProfilerApi api = {
     },
     [](ProfilerCreateArgs *args) -> ProfilerError * {
       args->profiler = new Profiler;
+      args->profiler->hasPrograms = asksForPrograms({args->options, args->options ? args->options_size : 0});
       return nullptr;
     },
     [](ProfilerArgs *args) -> ProfilerError * {
@@ -105,7 +119,7 @@ ProfilerApi api = {
       Profiler &profiler = *args->profiler;
       if (!profiler.session)
         return nullptr;
-      profile::XSpace space = profile::toXSpace(profiler.session->stop(), /*isWhole=*/false);
+      profile::XSpace space = profile::toXSpace(profiler.session->stop(), /*isWhole=*/false, profiler.hasPrograms);
       profiler.session.reset();
       profiler.collected = encode(space);
       if (profiler.collected.size() > kMostBytes) {

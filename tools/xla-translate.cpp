@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-translate.cpp - StableHLO to portable artifacts and back, to HLO text; evaluation ===//
 #include "dialects/stablehlo/eval/Evaluator.h"
+#include "lowering/hlo/HloProto.h"
 #include "lowering/hlo/HloText.h"
 #include "tools/Mains.h"
 #include "tools/support/FromModule.h"
@@ -34,6 +35,21 @@ int millrace::tools::xlaTranslate(int argc, char **argv) {
             mlir::failed(millrace::tools::legalizeDeprecated(module)))
           return mlir::failure();
         return millrace::hlo::exportHloText(module, os);
+      });
+  millrace::tools::FromModule hloProto(
+      "stablehlo-to-hlo-proto", "Write the program as HloProto, the content of XLA's files *.hlo.pb",
+      [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
+        if (mlir::failed(millrace::tools::legalizeChlo(module)) || mlir::failed(millrace::tools::legalizeDeprecated(module)))
+          return mlir::failure();
+        std::string text;
+        llvm::raw_string_ostream stream(text);
+        if (mlir::failed(millrace::hlo::exportHloText(module, stream)))
+          return mlir::failure();
+        millrace::runtime::StatusOr<std::string> proto = millrace::hlo::moduleProto(text);
+        if (!proto)
+          return module.emitError(std::string(proto.status().message()));
+        os << millrace::hlo::hloProto(*proto);
+        return mlir::success();
       });
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Millrace translation driver\n"));
 }

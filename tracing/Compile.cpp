@@ -5,7 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/ModuleDump.h"
-#include "lowering/client/CompileThroughCache.h"
+#include "lowering/hlo/HloProto.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/sharding/exchange/RoundTrip.h"
@@ -287,5 +287,9 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
     return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");
   return made;
 }
+
+runtime::StatusOr<std::string> hloModule(const std::string &text, const std::string &name) { return hlo::moduleProto(text, name); }
+std::string hloModuleJson(const std::string &module) { return hlo::protoJson(module); }
+std::string hloModuleText(const std::string &module) { return hlo::protoText(module); }
 
 } // namespace millrace::tracing

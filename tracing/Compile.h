@@ -21,6 +21,10 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
 runtime::StatusOr<std::vector<std::string>> planArguments(TracedModule module, const std::string &mesh, int64_t smallest);
 /// The program as HLO text (lowering/hlo).
 runtime::StatusOr<std::string> hloText(const std::string &text);
+/// HLO text as a serialized HloModuleProto (lowering/hlo/HloProto.h), called `name`; and such a module as JSON, or in the text format of protocol buffers.
+runtime::StatusOr<std::string> hloModule(const std::string &text, const std::string &name);
+std::string hloModuleJson(const std::string &module);
+std::string hloModuleText(const std::string &module);
 /// Instead of the environment's settings; before the first compileModule().
 runtime::Status useCacheFolder(const std::string &folder, bool readOnly);
 

@@ -4,7 +4,7 @@ import json
 import types
 
 import torch
-from . import _hlo_proto, _load
+from . import _load
 from . import runtime as xr
 from ._bindings_table import Table
 from ._hlo_text import annotated
@@ -34,7 +34,7 @@ class LoweringContext:
         self._tensors = list(tensors)
         self._leaves = _XLAC._get_tensors_xla_device_data_node(self._tensors)[1]
         text = annotated(_XLAC._hlo(self._tensors))
-        self._module, self._refused = _hlo_proto.module_of(text, self._name)
+        self._module = _XLAC._hlo_module(text, self._name)
 
     def buildforiloop(self, tensors, additional_inputs_list=()):
         """build(): programs of loops are made by fori_loop and while_loop themselves."""
@@ -47,19 +47,15 @@ class LoweringContext:
 
     def hlo(self):
         """HloModuleProto, serialized."""
-        module = self._built()
-        if self._refused:
-            raise NotImplementedError("HloModuleProto cannot be written for this program yet: " + ", ".join(sorted(set(self._refused))) +
-                                      "; hlo_text() and _get_xla_tensors_hlo() give it as text")
-        return _hlo_proto.bytes_of(module)
+        return self._built()
 
     def hlo_text(self):
         """HloModuleProto in the text format of protocol buffers."""
-        return _hlo_proto.text_of(self._built())
+        return _XLAC._hlo_module_text(self._built())
 
     def hlo_json(self):
         """HloModuleProto as JSON, with the places of its instructions."""
-        made = _hlo_proto.json_of(self._built())
+        made = json.loads(_XLAC._hlo_module_json(self._built()))
         made["stackFrameIndex"] = {"fileNames": [], "functionNames": [], "fileLocations": [], "stackFrames": []}
         return json.dumps(made)
 

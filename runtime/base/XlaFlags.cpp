@@ -16,8 +16,8 @@ namespace {
 
 /// What is read here, and by python/millrace_jax.
 constexpr std::string_view kKnown[] = {
-    "xla_cpu_enable_fast_math", "xla_dump_hlo_as_dot",       "xla_dump_hlo_as_long_text", "xla_dump_hlo_as_text",
-    "xla_dump_hlo_module_re",   "xla_dump_hlo_pass_re",      "xla_dump_include_timestamp", "xla_dump_max_hlo_modules",
+    "xla_cpu_enable_fast_math", "xla_dump_hlo_as_dot",    "xla_dump_hlo_as_html",   "xla_dump_hlo_as_long_text",  "xla_dump_hlo_as_proto",
+    "xla_dump_hlo_as_text",     "xla_dump_hlo_module_re", "xla_dump_hlo_pass_re",   "xla_dump_include_timestamp", "xla_dump_max_hlo_modules",
     "xla_dump_to",              "xla_force_host_platform_device_count",
 };
 

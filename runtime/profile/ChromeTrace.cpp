@@ -59,6 +59,7 @@ void appendValue(std::string &out, const Plane &plane, const Stat &stat) {
   case Stat::Type::Unsigned: out += std::to_string(stat.number); return;
   case Stat::Type::Signed: out += std::to_string(stat.integer); return;
   case Stat::Type::Text: out += jsonText(plane.texts[stat.text]); return;
+  case Stat::Type::Bytes: out += jsonText(std::to_string(plane.blobs[stat.text].size()) + " bytes"); return;
   }
 }
 
@@ -131,7 +132,7 @@ std::string chromeTrace(const XSpace &whole, size_t most) {
   };
   for (size_t p = 0; p < space.planes.size(); ++p) {
     const Plane &plane = space.planes[p];
-    if (std::all_of(plane.lines.begin(), plane.lines.end(), [](const Plane::Line &line) { return line.events.empty(); }))
+    if (plane.name.starts_with(kMetadataPlane) || std::all_of(plane.lines.begin(), plane.lines.end(), [](const Plane::Line &line) { return line.events.empty(); }))
       continue;
     const size_t process = p + 1;
     const std::string processText = std::to_string(process);

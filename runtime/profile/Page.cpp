@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Page.cpp - A recording as one HTML file ------------------------------===//
 #include "runtime/profile/Page.h"
+#include "runtime/base/HtmlPage.h"
+#include "runtime/base/PageGraph.h"
+#include "runtime/base/PageStyle.h"
 #include "runtime/profile/ChromeTrace.h"
-#include "runtime/profile/PageStyle.h"
 #include "runtime/profile/PageTemplate.h"
 #include "runtime/profile/Summary.h"
 #include "runtime/profile/Thin.h"
@@ -15,20 +17,6 @@
 
 namespace millrace::runtime::profile {
 namespace {
-
-/// A text of a script element: "</" would end it.
-std::string inScript(std::string json) {
-  for (size_t at = 0; (at = json.find("</", at)) != std::string::npos; at += 3)
-    json.replace(at, 2, "<\\/");
-  return json;
-}
-
-std::string inHtml(std::string_view text) {
-  std::string out;
-  for (char c : text)
-    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
-  return out;
-}
 
 /// The timeline: {"lines":[{"name","plane","events":[start, duration, text, detail, ...]}], "counters":[...], "texts":[...], "arrows":[...]}, times
 /// in nanoseconds since the first event. One number after the other: objects would be ten times as large.
@@ -55,7 +43,7 @@ std::string timeline(const XSpace &space) {
   size_t numLines = 0;
   for (const Plane &plane : space.planes) {
     for (const Plane::Line &line : plane.lines) {
-      if (line.events.empty())
+      if (line.events.empty() || plane.name.starts_with(kMetadataPlane))
         continue;
       const bool isCounter = line.name == "_counters_";
       std::string events;
@@ -73,6 +61,7 @@ std::string timeline(const XSpace &space) {
             return;
           detail += (detail.empty() ? "" : "\n") + name + ": " +
                     (stat.type == Stat::Type::Text     ? plane.texts[stat.text]
+                     : stat.type == Stat::Type::Bytes  ? std::to_string(plane.blobs[stat.text].size()) + " bytes"
                      : stat.type == Stat::Type::Real   ? std::to_string(stat.real)
                      : stat.type == Stat::Type::Signed ? std::to_string(stat.integer)
                                                        : std::to_string(stat.number));
@@ -119,14 +108,11 @@ std::string htmlPage(const XSpace &space, const std::string &title, const Roofs 
   XSpace drawn = thinned(space, drawnEvents);
   summary.warnings = drawn.warnings;
   std::string events = timeline(drawn);
-  std::string page = std::string(kPageBody) + kPageViews + kPageTimeline + kPageGraph;
-  auto put = [&](const std::string &mark, const std::string &content) {
-    for (size_t at = 0; (at = page.find(mark, at)) != std::string::npos; at += content.size())
-      page.replace(at, mark.size(), content);
-  };
-  put("@STYLE@", kPageStyle);
-  put("@TOOLS@", kPageTools);
-  put("@TITLE@", inHtml(title)); // before the data, which may contain marks
+  std::string page = std::string(kPageBody) + kPageViews + kPageTimeline + kPageGraph + kPageEnd;
+  putInPage(page, "@STYLE@", kPageStyle);
+  putInPage(page, "@TOOLS@", kPageTools);
+  putInPage(page, "@GRAPH@", kGraphBody);
+  putInPage(page, "@TITLE@", inHtml(title)); // before the data, which may contain marks
   const std::string mark = "@DATA@";
   page.replace(page.rfind(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"views\":" + toJson(views) + ",\n\"roofs\":" +
                                                        toJson(roofs) + ",\n\"timeline\":" + events + "}"));

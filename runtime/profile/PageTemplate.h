@@ -4,33 +4,42 @@
 
 namespace millrace::runtime::profile {
 
-/// @TITLE@, @STYLE@ and @TOOLS@ (PageStyle.h), and at last @DATA@, JSON (Page.cpp), are replaced.
+/// @TITLE@, @STYLE@, @TOOLS@ (runtime/base/PageStyle.h) and @GRAPH@ (PageGraph.h), and at last @DATA@, JSON (Page.cpp), are replaced.
 inline constexpr const char kPageBody[] = R"page(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>@TITLE@</title>
 <style>@STYLE@</style></head><body>
 <h1>@TITLE@</h1><p id="verdict"></p><div id="warnings"></div>
-<nav role="tablist" aria-label="views"><button role="tab" id="tab-dashboard" aria-controls="view-dashboard">What to change</button><button role="tab" id="tab-timeline" aria-controls="view-timeline">Timeline</button><button role="tab" id="tab-kernels" aria-controls="view-kernels">Kernels</button><button role="tab" id="tab-memory" aria-controls="view-memory">Memory</button><button role="tab" id="tab-compilations" aria-controls="view-compilations">Compilations</button><button role="tab" id="tab-collectives" aria-controls="view-collectives">Collectives</button><button role="tab" id="tab-graph" aria-controls="view-graph">Program</button><button role="tab" id="tab-tables" aria-controls="view-tables">Tables</button></nav>
+<nav role="tablist" aria-label="views">
+<button role="tab" id="tab-dashboard" aria-controls="view-dashboard">What to change</button>
+<button role="tab" id="tab-timeline" aria-controls="view-timeline">Timeline</button>
+<button role="tab" id="tab-kernels" aria-controls="view-kernels">Kernels</button>
+<button role="tab" id="tab-memory" aria-controls="view-memory">Memory</button>
+<button role="tab" id="tab-compilations" aria-controls="view-compilations">Compilations</button>
+<button role="tab" id="tab-collectives" aria-controls="view-collectives">Collectives</button>
+<button role="tab" id="tab-graph" aria-controls="view-graph">Program</button>
+<button role="tab" id="tab-tables" aria-controls="view-tables">Tables</button>
+</nav>
 <section id="view-dashboard" role="tabpanel" aria-labelledby="tab-dashboard"><div class="cards" id="cards"></div>
 <div id="otherspart"><h2>Then</h2><div class="scroll"><table id="others"></table></div></div>
 <h2>Where the time goes</h2><div class="split" id="split"></div><p class="faint" id="splitkey"></p>
 <h2>Devices</h2><div class="scroll"><table id="devices"></table></div></section>
 <section id="view-timeline" role="tabpanel" aria-labelledby="tab-timeline" hidden><div class="bar">
 <input id="search" type="search" placeholder="name or line" aria-label="search events by name or line"><span id="found"></span>
-<button id="whole">whole</button><span>wheel or + and - zoom, drag or arrow keys move, 0 shows the whole; a click shows what launched what</span></div>
-<div id="frame" tabindex="0" aria-label="timeline"><canvas id="time"></canvas><div id="tip"></div></div><div class="details" id="selected"></div></section>
+<button id="whole">whole</button><span>wheel or + and - zoom, drag or arrow keys move, 0 shows the whole; a click shows what launched what</span>
+</div>
+<div id="frame" tabindex="0" aria-label="timeline"><canvas id="time"></canvas><div id="tip"></div></div><div class="details" id="selected"></div>
+</section>
 <section id="view-kernels" role="tabpanel" aria-labelledby="tab-kernels" hidden><p class="faint" id="roofnote"></p><div id="roofline"></div>
 <h2>Kernels, and what bounds them</h2><div class="scroll"><table id="kernelrows"></table></div></section>
 <section id="view-memory" role="tabpanel" aria-labelledby="tab-memory" hidden><div id="memorychart"></div><p id="saving"></p>
 <h2>Who owns the peak</h2><div class="scroll"><table id="owners"></table></div></section>
 <section id="view-compilations" role="tabpanel" aria-labelledby="tab-compilations" hidden><div id="compilestrip"></div>
-<h2>Causes</h2><div class="scroll"><table id="causes"></table></div><h2>One after the other</h2><div class="scroll"><table id="compilationrows"></table></div></section>
+<h2>Causes</h2><div class="scroll"><table id="causes"></table></div><h2>One after the other</h2><div class="scroll"><table id="compilationrows">
+</table></div></section>
 <section id="view-collectives" role="tabpanel" aria-labelledby="tab-collectives" hidden><p id="nocollectives">No collective ran in this recording.</p>
 <div class="scroll"><table id="collectiverows"></table></div><h2>By device</h2><div class="scroll"><table id="ranks"></table></div></section>
-<section id="view-graph" role="tabpanel" aria-labelledby="tab-graph" hidden><div class="bar"><select id="which" aria-label="program"></select>
-<label><input type="checkbox" id="fold"> one box per line of the program</label><input id="boxsearch" type="search" placeholder="name or line" aria-label="search boxes by name or line">
-<span id="graphnote"></span><span>wheel or + and - zoom, drag or arrow keys move, n and p go from box to box, 0 shows the whole</span></div>
-<div id="graphframe" tabindex="0" aria-label="program as a graph"><canvas id="board"></canvas></div><div class="details" id="box"></div></section>
+<section id="view-graph" role="tabpanel" aria-labelledby="tab-graph" hidden>@GRAPH@</section>
 <section id="view-tables" role="tabpanel" aria-labelledby="tab-tables" hidden>
 <h2>What takes the time</h2><div class="scroll"><table id="steps"></table></div>
 <h2>Lines of the program</h2><div class="scroll"><table id="lines"></table></div>
@@ -42,6 +51,8 @@ inline constexpr const char kPageBody[] = R"page(<!doctype html>
 /// What to change, kernels, memory, compilations, collectives, tables.
 inline constexpr const char kPageViews[] = R"page(
 const data = JSON.parse(byId("data").textContent), time = data.timeline, summary = data.summary, found = data.views, roofs = data.roofs;
+const graphs = found.programs, nsOf = new Map();
+for (const row of summary.steps) nsOf.set(row.name, (nsOf.get(row.name) || 0) + row.ns);
 byId("verdict").textContent = summary.verdict;
 for (const text of summary.warnings) {
   const p = document.createElement("p");
@@ -49,18 +60,24 @@ for (const text of summary.warnings) {
   p.textContent = text;
   byId("warnings").append(p);
 }
-const bytes = n => n >= 1e9 ? (n / 1e9).toFixed(2) + " GB" : n >= 1e6 ? (n / 1e6).toFixed(1) + " MB" : n >= 1e3 ? (n / 1e3).toFixed(1) + " kB" : n + " B";
 
 // The three most valuable things to change, then what else there is.
-byId("cards").innerHTML = found.findings.slice(0, 3).map((f, k) => `<article class="card"><span class="cost">${inHtml(f.cost || percent(Math.min(1, f.ns / (summary.wall_ns || 1))))}</span>` +
-  `<h3>${k + 1}. ${inHtml(f.title)}</h3>` + (f.source ? `<p><code>${inHtml(f.source)}</code></p>` : "") + `<p>${inHtml(f.advice)}</p><p class="faint">${inHtml(f.evidence)} ` +
-  (f.cost ? "" : `Costs ${duration(f.ns)} of ${duration(summary.wall_ns)}.`) + `</p><button onclick="location.hash='${f.page}'">show</button></article>`).join("") ||
+byId("cards").innerHTML = found.findings.slice(0, 3).map((f, k) =>
+  `<article class="card"><span class="cost">${inHtml(f.cost || percent(Math.min(1, f.ns / (summary.wall_ns || 1))))}</span>` +
+  `<h3>${k + 1}. ${inHtml(f.title)}</h3>` + (f.source ? `<p><code>${inHtml(f.source)}</code></p>` : "") +
+      `<p>${inHtml(f.advice)}</p><p class="faint">${inHtml(f.evidence)} ` +
+  (f.cost ? "" : `Costs ${duration(f.ns)} of ${duration(summary.wall_ns)}.`) +
+      `</p><button onclick="location.hash='${f.page}'">show</button></article>`).join("") ||
   "<p>Nothing stands out: no graph is compiled again, no operator runs on the CPU, the host reads little, devices do not wait for each other.</p>";
-table("others", found.findings.slice(3), [number("costs", f => f.ns, ns => duration(ns)), text("what", f => f.title), text("line", f => f.source), text("do", f => f.advice)]);
+table("others", found.findings.slice(3), [number("costs", f => f.ns, ns => duration(ns)), text("what", f => f.title), text("line", f => f.source),
+    text("do", f => f.advice)]);
 byId("otherspart").hidden = found.findings.length <= 3;
 const parts = found.split.filter(part => part.ns > 0), whole_ns = parts.reduce((sum, part) => sum + part.ns, 0) || 1;
-byId("split").innerHTML = parts.map((part, k) => `<span style="flex: ${part.ns / whole_ns}; background: ${palette[k % 8]}" title="${inHtml(part.name)}: ${duration(part.ns)}"></span>`).join("");
-byId("splitkey").innerHTML = parts.map((part, k) => `<span class="key" style="background: ${palette[k % 8]}"></span>${inHtml(part.name)} ${percent(part.ns / whole_ns)}`).join(" ");
+byId("split").innerHTML = parts.map(
+    (part, k) => `<span style="flex: ${part.ns / whole_ns}; background: ${palette[k % 8]}"` +
+    ` title="${inHtml(part.name)}: ${duration(part.ns)}"></span>`).join("");
+byId("splitkey").innerHTML = parts.map(
+    (part, k) => `<span class="key" style="background: ${palette[k % 8]}"></span>${inHtml(part.name)} ${percent(part.ns / whole_ns)}`).join(" ");
 const total = summary.steps.reduce((sum, row) => sum + row.ns, 0) || 1;
 table("steps", summary.steps, [number("time", r => r.ns, duration), number("share", r => r.ns / total, x => (100 * x).toFixed(1) + " %"),
   number("calls", r => r.calls, String), number("per call", r => r.ns / r.calls, duration),
@@ -85,31 +102,40 @@ const kernels = summary.steps.filter(row => row.ns && row.category !== "collecti
   const level = roofs.levels.length && row.bytes ? levelOf(row.bytes / row.calls) : null;
   const arithmetic = roofs.gflops ? row.flops / roofs.gflops : 0, moving = level ? row.bytes / level.gbps : 0, least = Math.max(arithmetic, moving);
   return {...row, of_roof: least / row.ns, lost: Math.max(0, row.ns - least),
-          bound: row.pieces === 1 && roofs.threads > 1 && row.ns / row.calls > 5e4 ? "one thread" : !least ? "nothing counted" : arithmetic >= moving ? "arithmetic" : levelName(level)};
+          bound: row.pieces === 1 && roofs.threads > 1 && row.ns / row.calls > 5e4 ? "one thread" : !least ? "nothing counted" :
+              arithmetic >= moving ? "arithmetic" : levelName(level)};
 });
-table("kernelrows", kernels, [number("time", r => r.ns, duration), number("share", r => r.ns / total, percent), number("of the roof", r => r.of_roof, percent), text("bound by", r => r.bound),
-  number("could save", r => r.lost, duration), number("GFLOP/s", r => r.flops / r.ns, x => x.toFixed(1)), number("GB/s", r => r.bytes / r.ns, x => x.toFixed(1)),
-  number("pieces", r => r.pieces, n => n ? String(n) : ""), text("kernel", r => r.name), text("line", r => r.source), text("made by", r => r.category)]);
+table("kernelrows", kernels, [number("time", r => r.ns, duration), number("share", r => r.ns / total, percent),
+    number("of the roof", r => r.of_roof, percent), text("bound by", r => r.bound),
+  number("could save", r => r.lost, duration), number("GFLOP/s", r => r.flops / r.ns, x => x.toFixed(1)),
+      number("GB/s", r => r.bytes / r.ns, x => x.toFixed(1)),
+  number("pieces", r => r.pieces, n => n ? String(n) : ""), text("kernel", r => r.name), text("line", r => r.source),
+      text("made by", r => r.category)]);
 byId("roofnote").textContent = roofs.gflops ? `Measured here with ${roofs.threads} threads: ${roofs.gflops.toFixed(0)} GFLOP/s of float32, ` +
-  roofs.levels.map(level => `${level.gbps.toFixed(0)} GB/s from ${levelName(level)}`).join(", ") + ". Roofs are ceilings of this machine, now; a recording of another one has others."
+  roofs.levels.map(level => `${level.gbps.toFixed(0)} GB/s from ${levelName(level)}`).join(", ") +
+      ". Roofs are ceilings of this machine, now; a recording of another one has others."
   : "No roofs: this page was made without measuring the machine (xla-prof --roofs).";
 function drawRoofs() {
   const W = 860, H = 420, left = 60, bottom = 380, dots = kernels.filter(k => k.flops && k.bytes);
-  const xs = [.01, ...dots.map(k => k.flops / k.bytes), 1000], highest = Math.max(roofs.gflops || 1, ...dots.map(k => k.flops / k.ns)), ys = [highest, ...dots.map(k => Math.max(k.flops / k.ns, highest / 1e5)), .1];
+  const xs = [.01, ...dots.map(k => k.flops / k.bytes), 1000], highest = Math.max(roofs.gflops || 1, ...dots.map(k => k.flops / k.ns)),
+      ys = [highest, ...dots.map(k => Math.max(k.flops / k.ns, highest / 1e5)), .1];
   const x0 = Math.floor(Math.log10(Math.max(1e-4, Math.min(...xs)))), x1 = Math.ceil(Math.log10(Math.max(...xs)));
   const y0 = Math.floor(Math.log10(Math.max(1e-3, Math.min(...ys)))), y1 = Math.ceil(Math.log10(Math.max(...ys)) + .05);
   const x = v => left + (Math.log10(v) - x0) / (x1 - x0) * (W - left - 20), y = v => bottom - (Math.log10(v) - y0) / (y1 - y0) * (bottom - 20);
   let out = "";
-  for (let e = x0; e <= x1; ++e) out += `<line class="axis" x1="${x(10 ** e)}" x2="${x(10 ** e)}" y1="20" y2="${bottom}"/><text x="${x(10 ** e)}" y="${bottom + 16}" text-anchor="middle">${+(10 ** e).toPrecision(1)}</text>`;
-  for (let e = y0; e <= y1; ++e) out += `<line class="axis" x1="${left}" x2="${W - 20}" y1="${y(10 ** e)}" y2="${y(10 ** e)}"/><text x="${left - 6}" y="${y(10 ** e) + 4}" text-anchor="end">${+(10 ** e).toPrecision(1)}</text>`;
+  const decade = e => +(10 ** e).toPrecision(1);
+  for (let e = x0; e <= x1; ++e) out += axisLine(x(10 ** e), 20, x(10 ** e), bottom) + axisText(x(10 ** e), bottom + 16, "middle", decade(e));
+  for (let e = y0; e <= y1; ++e) out += axisLine(left, y(10 ** e), W - 20, y(10 ** e)) + axisText(left - 6, y(10 ** e) + 4, "end", decade(e));
   out += `<text x="${W / 2}" y="${bottom + 34}" text-anchor="middle">operations per byte</text><text x="10" y="14">GFLOP/s</text>`;
   if (roofs.gflops) roofs.levels.forEach((level, k) => {
     const ridge = roofs.gflops / level.gbps, low = 10 ** x0;
-    out += `<path class="roof" d="M${x(low)} ${Math.min(bottom, y(Math.max(10 ** y0, low * level.gbps)))}L${x(Math.min(ridge, 10 ** x1))} ${y(Math.min(roofs.gflops, 10 ** x1 * level.gbps))}L${x(10 ** x1)} ${y(roofs.gflops)}"/>` +
-      `<text x="${x(low) + 8}" y="${y(Math.max(10 ** y0, low * level.gbps)) + (k - 2) * 13 - 12}">${levelName(level)}: ${level.gbps.toFixed(0)} GB/s</text>`;
+    const start = y(Math.max(10 ** y0, low * level.gbps)), bend = y(Math.min(roofs.gflops, 10 ** x1 * level.gbps));
+    out += `<path class="roof" d="M${x(low)} ${Math.min(bottom, start)}L${x(Math.min(ridge, 10 ** x1))} ${bend}L${x(10 ** x1)} ${y(roofs.gflops)}"/>` +
+      `<text x="${x(low) + 8}" y="${start + (k - 2) * 13 - 12}">${levelName(level)}: ${level.gbps.toFixed(0)} GB/s</text>`;
   });
   for (const k of dots)
-    out += `<circle class="dot" cx="${x(k.flops / k.bytes)}" cy="${y(Math.max(10 ** y0, k.flops / k.ns))}" r="${3 + 18 * Math.sqrt(k.ns / total)}"><title>${inHtml(k.name + " " + k.source)}: ${duration(k.ns)}, ${percent(k.of_roof)} of the roof, bound by ${inHtml(k.bound)}</title></circle>`;
+    out += `<circle class="dot" cx="${x(k.flops / k.bytes)}" cy="${y(Math.max(10 ** y0, k.flops / k.ns))}" r="${3 + 18 * Math.sqrt(k.ns / total)}">` +
+      `<title>${inHtml(k.name + " " + k.source)}: ${duration(k.ns)}, ${percent(k.of_roof)} of the roof, bound by ${inHtml(k.bound)}</title></circle>`;
   svg("roofline", W, H, `roofline of ${dots.length} kernels`, out);
 }
 
@@ -119,7 +145,8 @@ function drawMemory() {
   found.memory.forEach((m, k) => {
     const most = Math.max(1, ...m.points.map(p => p.slice(1).reduce((a, b) => a + b, 0))), last = Math.max(1, summary.wall_ns);
     const x = ns => left + ns / last * (W - left - 10), y = b => bottom - b / most * (bottom - 20); let out = "";
-    for (let q = 0; q <= 4; ++q) out += `<line class="axis" x1="${left}" x2="${W - 10}" y1="${y(most * q / 4)}" y2="${y(most * q / 4)}"/><text x="${left - 6}" y="${y(most * q / 4) + 4}" text-anchor="end">${bytes(most * q / 4)}</text>`;
+    for (let q = 0; q <= 4; ++q)
+      out += axisLine(left, y(most * q / 4), W - 10, y(most * q / 4)) + axisText(left - 6, y(most * q / 4) + 4, "end", bytes(most * q / 4));
     const below = m.points.map(() => 0);
     m.purposes.forEach((purpose, p) => {
       let upper = "", lower = "";
@@ -131,42 +158,57 @@ function drawMemory() {
       if (upper) out += `<path d="${upper}${lower}Z" fill="${palette[p % 8]}" fill-opacity=".75"><title>${inHtml(purpose)}</title></path>`;
     });
     out += `<text x="${left}" y="${H - 6}">0</text><text x="${W - 10}" y="${H - 6}" text-anchor="end">${duration(last)}</text>`;
-    all += `<h3>${inHtml(m.device)}, at most ${bytes(most)}</h3><svg viewBox="0 0 ${W} ${H}" width="${W}" height="${H}" role="img" aria-label="memory in use over time">${out}</svg><p class="faint">` +
+    all += `<h3>${inHtml(m.device)}, at most ${bytes(most)}</h3>` +
+      svgText(W, H, "memory in use over time", out) + `<p class="faint">` +
       m.purposes.map((purpose, p) => `<span class="key" style="background: ${palette[p % 8]}"></span>${inHtml(purpose)}`).join(" ") + "</p>";
   });
   byId("memorychart").innerHTML = all || "<p>No memory was allocated or given back in this recording.</p>";
 }
 const peakOf = name => found.owners.filter(o => o.purpose.toLowerCase() === name).reduce((sum, o) => sum + o.bytes, 0);
-const saving = [["intermediate", "values inside of programs: checkpointing (torch_xla.utils.checkpoint, jax.checkpoint) or a smaller batch saves of these"],
-  ["result", "results of programs: donation (in-place updates, donate_argnums) or keeping fewer of them saves of these"], ["upload", "values from the host: smaller types, or not keeping batches"],
+const saving = [["intermediate",
+    "values inside of programs: checkpointing (torch_xla.utils.checkpoint, jax.checkpoint) or a smaller batch saves of these"],
+  ["result", "results of programs: donation (in-place updates, donate_argnums) or keeping fewer of them saves of these"],
+      ["upload", "values from the host: smaller types, or not keeping batches"],
   ["copy", "copies, because somebody else still reads the value"]].filter(([name]) => peakOf(name));
-byId("saving").textContent = saving.length ? "At the peak: " + saving.map(([name, what]) => `${bytes(peakOf(name))} are ${what}`).join("; ") + "." : "";
-table("owners", found.owners, [number("bytes", o => o.bytes, bytes), number("blocks", o => o.blocks, String), text("purpose", o => o.purpose), text("line", o => o.source), text("device", o => o.device)]);
+byId("saving").textContent = saving.length ? "At the peak: " + saving.map(([name, what]) => `${bytes(peakOf(name))} are ${what}`).join("; ") + "." :
+    "";
+table("owners", found.owners, [number("bytes", o => o.bytes, bytes), number("blocks", o => o.blocks, String), text("purpose", o => o.purpose),
+    text("line", o => o.source), text("device", o => o.device)]);
 
 // What was compiled, and why again.
 const causes = new Map();
 for (const c of found.compilations) {
-  const key = (c.source || c.program) + "\n" + c.difference.replace(/\d+/g, "#"), of = causes.get(key) || {source: c.source, program: c.program, difference: c.difference, count: 0, ns: 0};
+  const key = (c.source || c.program) + "\n" + c.difference.replace(/\d+/g, "#"), of = causes.get(key) ||
+      {source: c.source, program: c.program, difference: c.difference, count: 0, ns: 0};
   ++of.count; of.ns += c.ns; causes.set(key, of);
 }
-table("causes", [...causes.values()].sort((a, b) => b.ns - a.ns), [number("time", c => c.ns, duration), number("times", c => c.count, String), text("line", c => c.source), text("program", c => c.program),
+table("causes", [...causes.values()].sort((a, b) => b.ns - a.ns), [number("time", c => c.ns, duration), number("times", c => c.count, String),
+    text("line", c => c.source), text("program", c => c.program),
   text("first difference to the nearest graph", c => c.difference)]);
-table("compilationrows", found.compilations, [number("at", c => c.at, duration), number("took", c => c.ns, duration), text("cache", c => c.cache), text("line", c => c.source), text("program", c => c.program),
+table("compilationrows", found.compilations, [number("at", c => c.at, duration), number("took", c => c.ns, duration), text("cache", c => c.cache),
+    text("line", c => c.source), text("program", c => c.program),
   text("why it ran", c => c.cause), text("first difference", c => c.difference)]);
 {
   const W = 860, last = Math.max(1, summary.wall_ns);
-  svg("compilestrip", W, 44, "compilations over time", `<line class="axis" x1="0" x2="${W}" y1="30" y2="30"/><text x="0" y="42">0</text><text x="${W}" y="42" text-anchor="end">${duration(last)}</text>` + found.compilations.map(c =>
-    `<rect x="${c.at / last * W}" y="6" width="${Math.max(1, c.ns / last * W)}" height="24" fill="${c.cache === "hit" ? palette[2] : palette[1]}" fill-opacity=".8"><title>${inHtml(c.program + " " + c.source)}: ${duration(c.ns)}</title></rect>`).join(""));
+  svg("compilestrip", W, 44, "compilations over time",
+      axisLine(0, 30, W, 30) + axisText(0, 42, "start", 0) + axisText(W, 42, "end", duration(last)) + found.compilations.map(c =>
+    `<rect x="${c.at / last * W}" y="6" width="${Math.max(1, c.ns / last * W)}" height="24" fill="${palette[c.cache === "hit" ? 2 : 1]}" ` +
+    `fill-opacity=".8"><title>${inHtml(c.program + " " + c.source)}: ${duration(c.ns)}</title></rect>`).join(""));
 }
 
 // Collectives: who waits for whom.
 const sumOf = (c, key) => c.devices.reduce((sum, d) => sum + d[key], 0), mostOf = (c, key) => Math.max(0, ...c.devices.map(d => d[key]));
-table("collectiverows", found.collectives, [number("time", c => sumOf(c, "ns") / c.devices.length, duration), number("waits, mean", c => sumOf(c, "wait_ns") / c.devices.length, duration),
-  number("waits, most", c => mostOf(c, "wait_ns"), duration), number("imbalance", c => sumOf(c, "wait_ns") ? mostOf(c, "wait_ns") * c.devices.length / sumOf(c, "wait_ns") : 1, x => x.toFixed(2)), number("calls", c => c.calls, String),
-  number("data", c => c.bytes, bytes), number("GB/s", c => sumOf(c, "ns") - sumOf(c, "wait_ns") > 0 ? c.bytes / (sumOf(c, "ns") - sumOf(c, "wait_ns")) : 0, x => x.toFixed(2)), text("collective", c => c.name), text("line", c => c.source)]);
+table("collectiverows", found.collectives, [number("time", c => sumOf(c, "ns") / c.devices.length, duration),
+    number("waits, mean", c => sumOf(c, "wait_ns") / c.devices.length, duration),
+  number("waits, most", c => mostOf(c, "wait_ns"), duration), number("imbalance", c => sumOf(c, "wait_ns") ?
+      mostOf(c, "wait_ns") * c.devices.length / sumOf(c, "wait_ns") : 1, x => x.toFixed(2)), number("calls", c => c.calls, String),
+  number("data", c => c.bytes, bytes), number("GB/s", c => sumOf(c, "ns") - sumOf(c, "wait_ns") > 0 ?
+      c.bytes / (sumOf(c, "ns") - sumOf(c, "wait_ns")) : 0, x => x.toFixed(2)), text("collective", c => c.name), text("line", c => c.source)]);
 const ranks = [...new Set(found.collectives.flatMap(c => c.devices.map(d => d.device)))];
-table("ranks", ranks.map(rank => ({rank, of: found.collectives.map(c => c.devices.find(d => d.device === rank)).filter(d => d)})), [text("device", r => r.rank),
-  number("in collectives", r => r.of.reduce((sum, d) => sum + d.ns, 0), duration), number("waits for others", r => r.of.reduce((sum, d) => sum + d.wait_ns, 0), duration)]);
+table("ranks", ranks.map(rank => ({rank, of: found.collectives.map(c => c.devices.find(d => d.device === rank)).filter(d => d)})),
+    [text("device", r => r.rank),
+  number("in collectives", r => r.of.reduce((sum, d) => sum + d.ns, 0), duration),
+      number("waits for others", r => r.of.reduce((sum, d) => sum + d.wait_ns, 0), duration)]);
 byId("nocollectives").hidden = found.collectives.length > 0;
 )page";
 
@@ -273,7 +315,8 @@ function eventAt(offsetX, offsetY) {
   }
   return best;
 }
-const describe = (line, i) => time.texts[line.events[i + 2]] + "\n" + duration(line.events[i + 1]) + " at " + duration(line.events[i]) + "\n" + time.texts[line.events[i + 3]];
+const describe = (line, i) => time.texts[line.events[i + 2]] + "\n" + duration(line.events[i + 1]) + " at " + duration(line.events[i]) + "\n" +
+    time.texts[line.events[i + 3]];
 // From a kernel to the execution that it is in, to the launch of that, and back.
 function select(line, i) {
   const e = line.events, lineAt = time.lines.indexOf(line), parts = [describe(line, i)];
@@ -288,7 +331,8 @@ function select(line, i) {
     if (execution[0] !== line) parts.push("in the execution " + describe(...execution));
     const to = time.lines.indexOf(execution[0]), at = execution[0].events[execution[1]];
     for (let k = 0; k < a.length; k += 4)
-      if (a[k + 2] === to && a[k + 3] === at) parts.push(`launched by ${time.lines[a[k]].name} at ${duration(a[k + 1])}, ${duration(at - a[k + 1])} before it began`);
+      if (a[k + 2] === to && a[k + 3] === at)
+        parts.push(`launched by ${time.lines[a[k]].name} at ${duration(a[k + 1])}, ${duration(at - a[k + 1])} before it began`);
   } else {
     for (let k = 0; k < a.length; k += 4)
       if (a[k] === lineAt && a[k + 1] >= e[i] && a[k + 1] <= e[i] + e[i + 1])
@@ -328,132 +372,8 @@ byId("search").oninput = e => {
 addEventListener("resize", later); matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours.clear(); later(); });
 )page";
 
-/// The program as a graph, and the choice of views.
-inline constexpr const char kPageGraph[] = R"page(
-// The program as a graph: a box per step, what it reads above it. Boxes in a row depend on nothing in the same row.
-const graphs = found.programs, plane = byId("graphframe"), board = byId("board"), boxWidth = 170, boxHeight = 34, gapX = 18, gapY = 30;
-const nsOf = new Map(); for (const row of summary.steps) nsOf.set(row.name, (nsOf.get(row.name) || 0) + row.ns);
-let graph = null, gx = 0, gy = 0, scale = 1, chosen = -1, wantedBox = "";
-const withoutColumn = place => place.replace(/^(.*:\d+):\d+$/, "$1");
-function folded(raw) { // what comes from one line of the program as one box
-  const index = new Map(), nodes = [], of = [];
-  raw.nodes.forEach((node, k) => {
-    const place = withoutColumn(node[3]), key = place && node[1] !== "argument" && node[1] !== "result" ? place : "#" + k;
-    if (!index.has(key)) { index.set(key, nodes.length); nodes.push(key[0] === "#" ? [...node, 1] : [place.replace(/^.*\//, ""), "line", "", node[3], node[4], 0]); }
-    const at = index.get(key); of.push(at);
-    if (key[0] !== "#") { nodes[at][5]++; nodes[at][2] += (nodes[at][2] ? ", " : "") + node[0]; nodes[at][6] = (nodes[at][6] || 0) + (nsOf.get(node[0]) || 0); }
-  });
-  const sums = new Map(), edges = [];
-  for (let i = 0; i < raw.edges.length; i += 3) {
-    const a = of[raw.edges[i]], b = of[raw.edges[i + 1]]; if (a === b) continue;
-    const key = a * nodes.length + b; sums.set(key, (sums.get(key) || 0) + raw.edges[i + 2]);
-  }
-  for (const [key, bytes] of sums) edges.push(Math.floor(key / nodes.length), key % nodes.length, bytes);
-  return {nodes, edges, left_out: raw.left_out};
-}
-function layOut(raw) {
-  const n = raw.nodes.length, layer = new Int32Array(n), inputs = raw.nodes.map(() => []), outputs = raw.nodes.map(() => []);
-  for (let i = 0; i < raw.edges.length; i += 3) { inputs[raw.edges[i + 1]].push(i); outputs[raw.edges[i]].push(i); }
-  for (let k = 0; k < n; ++k) for (const i of inputs[k]) if (raw.edges[i] < k) layer[k] = Math.max(layer[k], layer[raw.edges[i]] + 1);
-  for (let k = 0; k < n; ++k) // an argument stands above its first reader
-    if (!inputs[k].length && outputs[k].length) layer[k] = Math.max(0, Math.min(...outputs[k].map(i => layer[raw.edges[i + 1]])) - 1);
-  const rows = []; for (let k = 0; k < n; ++k) (rows[layer[k]] ??= []).push(k);
-  const x = new Float64Array(n), y = new Float64Array(n); let width = 1;
-  rows.forEach((row, r) => {
-    if (!row) return;
-    const wish = new Map(row.map(k => [k, inputs[k].length ? inputs[k].reduce((sum, i) => sum + x[raw.edges[i]], 0) / inputs[k].length : 1e12]));
-    row.sort((a, b) => wish.get(a) - wish.get(b) || a - b);
-    row.forEach((k, c) => { x[k] = (c - (row.length - 1) / 2) * (boxWidth + gapX); y[k] = r * (boxHeight + gapY); });
-    width = Math.max(width, row.length);
-  });
-  const most = Math.max(1, ...raw.nodes.map(node => node[6] ?? (nsOf.get(node[0]) || 0)));
-  return {...raw, x, y, inputs, outputs, most, width: width * (boxWidth + gapX), height: Math.max(1, rows.length) * (boxHeight + gapY)};
-}
-function chooseGraph() {
-  const raw = graphs[byId("which").value || 0]; if (!raw) return;
-  graph = layOut(byId("fold").checked ? folded(raw.graph) : raw.graph); chosen = -1;
-  byId("graphnote").textContent = `${graph.nodes.length} boxes, ${graph.edges.length / 3} values` + (graph.left_out ? `; ${graph.left_out} more steps are left out` : "");
-  wholeGraph(plane.clientWidth ? Math.min(1, plane.clientWidth / graph.width) < .15 : false);
-}
-function wholeGraph(top) { // all of it, or its beginning where it would be too small to read
-  const width = plane.clientWidth || 1, fit = Math.min(1, width / graph.width, 560 / graph.height);
-  scale = top || fit < .35 ? Math.max(.35, Math.min(1, width / graph.width)) : fit; gx = 0; gy = -10 / scale; laterGraph();
-}
-const boxAt = (px, py) => {
-  const wx = (px - plane.clientWidth / 2) / scale + gx, wy = py / scale + gy;
-  for (let k = 0; k < graph.nodes.length; ++k) if (Math.abs(wx - graph.x[k]) < boxWidth / 2 && wy >= graph.y[k] && wy <= graph.y[k] + boxHeight) return k;
-  return -1;
-};
-function drawGraph() {
-  if (!graph || !plane.clientWidth) return;
-  const width = plane.clientWidth, high = 560, dpr = devicePixelRatio || 1, c = board.getContext("2d");
-  board.width = width * dpr; board.height = high * dpr; board.style.height = high + "px"; c.setTransform(dpr, 0, 0, dpr, 0, 0);
-  c.fillStyle = style("--back"); c.fillRect(0, 0, width, high);
-  const sx = x => (x - gx) * scale + width / 2, sy = y => (y - gy) * scale, ink = style("--text"), rule = style("--faint"), accent = style("--accent"), bad = style("--bad");
-  const {x, y, edges, nodes} = graph, seen = k => { const px = sx(x[k]), py = sy(y[k]); return px > -boxWidth * scale && px < width + boxWidth * scale && py > -boxHeight * scale && py < high; };
-  let lines = 0; c.lineWidth = 1;
-  for (let i = 0; i < edges.length && lines < 6000; i += 3) {
-    const a = edges[i], b = edges[i + 1], isChosen = a === chosen || b === chosen;
-    if (!isChosen && (scale < .08 || (!seen(a) && !seen(b)))) continue;
-    c.strokeStyle = isChosen ? accent : rule; c.globalAlpha = isChosen ? 1 : .35; ++lines;
-    const x1 = sx(x[a]), y1 = sy(y[a] + boxHeight), x2 = sx(x[b]), y2 = sy(y[b]), mid = (y2 - y1) / 2;
-    c.beginPath(); c.moveTo(x1, y1); c.bezierCurveTo(x1, y1 + mid, x2, y2 - mid, x2, y2); c.stroke();
-    if (isChosen && scale > .5) { c.fillStyle = ink; c.globalAlpha = 1; c.font = "10px system-ui, sans-serif"; c.fillText(bytes(edges[i + 2]), (x1 + x2) / 2 + 3, (y1 + y2) / 2); }
-  }
-  c.globalAlpha = 1; c.textBaseline = "middle";
-  for (let k = 0; k < nodes.length; ++k) {
-    if (!seen(k)) continue;
-    const node = nodes[k], share = (node[6] ?? (nsOf.get(node[0]) || 0)) / graph.most, px = sx(x[k]) - boxWidth * scale / 2, py = sy(y[k]), w = Math.max(1, boxWidth * scale), h = Math.max(1, boxHeight * scale);
-    c.fillStyle = style("--lane"); c.fillRect(px, py, w, h);
-    c.globalAlpha = .12 + .7 * share; c.fillStyle = node[1] === "collective" ? bad : accent;
-    if (node[1] !== "argument" && node[1] !== "result") c.fillRect(px, py, w, h);
-    c.globalAlpha = wantedBox && !(node[0] + node[3] + node[2]).toLowerCase().includes(wantedBox) ? .25 : 1;
-    c.strokeStyle = k === chosen ? ink : rule; if (scale > .1) c.strokeRect(px, py, w, h);
-    if (scale > .45) {
-      c.save(); c.beginPath(); c.rect(px, py, w, h); c.clip(); c.fillStyle = ink; c.font = `${Math.min(12, 12 * scale)}px system-ui, sans-serif`;
-      c.fillText(node[0], px + 4, py + h * .32); c.fillStyle = share > .4 ? ink : rule; c.fillText(node[3].replace(/^.*\//, "") || node[1], px + 4, py + h * .72); c.restore();
-    }
-    c.globalAlpha = 1;
-  }
-}
-let askedGraph = 0; const laterGraph = () => { if (!askedGraph) askedGraph = requestAnimationFrame(() => { askedGraph = 0; drawGraph(); }); };
-function chooseBox(k) {
-  chosen = k; const node = graph.nodes[k];
-  if (!node) { byId("box").textContent = ""; laterGraph(); return; }
-  const names = list => list.slice(0, 12).map(i => `  ${graph.nodes[graph.edges[i]][0]} -> ${graph.nodes[graph.edges[i + 1]][0]}  ${bytes(graph.edges[i + 2])}`).join("\n");
-  const ns = node[6] ?? nsOf.get(node[0]);
-  byId("box").textContent = `${node[0]}  (${node[1]})\n${node[3]}\n${ns ? duration(ns) + " in this recording\n" : ""}${node[2]}\nreads\n${names(graph.inputs[k])}\nis read by\n${names(graph.outputs[k])}`;
-  laterGraph();
-}
-function moveBox(k) { if (k >= 0) { gx = graph.x[k]; gy = graph.y[k] - 200 / scale; chooseBox(k); } }
-let grabbed = null, travelled = 0;
-board.addEventListener("pointerdown", e => { grabbed = [e.clientX, e.clientY]; travelled = 0; board.setPointerCapture(e.pointerId); });
-board.addEventListener("pointermove", e => {
-  if (!grabbed) return;
-  gx -= (e.clientX - grabbed[0]) / scale; gy -= (e.clientY - grabbed[1]) / scale;
-  travelled += Math.abs(e.clientX - grabbed[0]) + Math.abs(e.clientY - grabbed[1]); grabbed = [e.clientX, e.clientY]; laterGraph();
-});
-board.addEventListener("pointerup", e => { grabbed = null; if (graph && travelled < 4) chooseBox(boxAt(e.offsetX, e.offsetY)); });
-function zoomGraph(factor, px, py) {
-  const next = Math.min(3, Math.max(.01, scale * factor)), wx = (px - plane.clientWidth / 2) / scale + gx, wy = py / scale + gy;
-  scale = next; gx = wx - (px - plane.clientWidth / 2) / scale; gy = wy - py / scale; laterGraph();
-}
-plane.addEventListener("wheel", e => { e.preventDefault(); zoomGraph(e.deltaY > 0 ? .8 : 1.25, e.offsetX, e.offsetY); }, {passive: false});
-plane.addEventListener("keydown", e => {
-  const step = 80 / scale, act = {"+": () => zoomGraph(1.4, plane.clientWidth / 2, 280), "=": () => zoomGraph(1.4, plane.clientWidth / 2, 280), "-": () => zoomGraph(.7, plane.clientWidth / 2, 280),
-    "0": () => { scale = Math.min(1, plane.clientWidth / graph.width, 560 / graph.height); gx = 0; gy = 0; }, ArrowLeft: () => gx -= step, ArrowRight: () => gx += step,
-    ArrowUp: () => gy -= step, ArrowDown: () => gy += step, n: () => moveBox(chosen + 1 < graph.nodes.length ? chosen + 1 : 0), p: () => moveBox(chosen > 0 ? chosen - 1 : graph.nodes.length - 1)}[e.key];
-  if (act && graph) { e.preventDefault(); act(); laterGraph(); }
-});
-byId("which").innerHTML = graphs.map((each, k) => `<option value="${k}">${inHtml(each.name)}</option>`).join("");
-byId("which").onchange = byId("fold").onchange = chooseGraph;
-byId("boxsearch").oninput = e => {
-  wantedBox = e.target.value.toLowerCase();
-  if (wantedBox && graph) moveBox(graph.nodes.findIndex(node => (node[0] + node[3] + node[2]).toLowerCase().includes(wantedBox)));
-  laterGraph();
-};
-
-if (graphs.length) chooseGraph();
+/// The choice of views, after the script of the graph (runtime/base/PageGraph.h).
+inline constexpr const char kPageEnd[] = R"page(
 views(["dashboard", "timeline", "kernels", "memory", "compilations", "collectives", "graph", "tables"],
       {timeline: draw, kernels: drawRoofs, memory: drawMemory, graph: () => { if (graphs.length) wholeGraph(false); }});
 </script></body></html>

@@ -5,7 +5,7 @@
 // 2 line; Function 1 id 2 name 3 system_name 4 filename.
 #include "runtime/profile/Pprof.h"
 #include "runtime/profile/MemoryPeak.h"
-#include "runtime/profile/Proto.h"
+#include "runtime/base/Proto.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <algorithm>

@@ -22,25 +22,51 @@ public:
     Writers writers;
     for (size_t i = 0; i < entry.arguments.size(); ++i) {
       const std::string &name = program.arguments[i].name;
-      writers[entry.arguments[i]] = node(name.empty() ? "argument " + std::to_string(i) : name, "argument", "", kNone, 0);
+      writers[entry.arguments[i]] = node(name.empty() ? "argument " + std::to_string(i) : name, "argument", "", kNone, 0,
+                                         shapeText(program.arguments[i]), program.arguments[i].sharding);
     }
     steps(entry, entry.steps, writers, 0);
     for (size_t i = 0; i < entry.results.size(); ++i)
-      edge(entry, entry.results[i], writers, node("result " + std::to_string(i), "result", "", kNone, 0));
+      edge(entry, entry.results[i], writers,
+           node("result " + std::to_string(i), "result", "", kNone, 0, shapeText(program.results[i]), program.results[i].sharding));
     return "{\"nodes\":[" + nodes + "],\"edges\":[" + edges + "],\"left_out\":" + std::to_string(leftOut) + "}";
   }
 
 private:
   using Writers = std::unordered_map<SlotId, uint32_t>;
 
-  uint32_t node(const std::string &name, std::string_view kind, std::string_view operations, uint32_t location, unsigned depth) {
+  /// "f32[8,16]{1,0}" with its layout; "?" for sizes that are known at run time.
+  static std::string shapeText(DType dtype, const std::vector<int64_t> &dims, const std::vector<int64_t> &minorToMajor) {
+    std::string out = std::string(name(dtype)) + "[", layout = "{";
+    for (size_t d = 0; d < dims.size(); ++d) {
+      out += (d ? "," : "") + (dims[d] < 0 ? std::string("?") : std::to_string(dims[d]));
+      const int64_t next = d < minorToMajor.size() ? minorToMajor[d] : int64_t(dims.size() - 1 - d);
+      layout += (d ? "," : "") + std::to_string(next);
+    }
+    return out + "]" + layout + "}";
+  }
+  static std::string shapeText(const TensorSpec &spec) { return shapeText(spec.dtype, spec.dims, spec.minorToMajor); }
+  static std::string shapeText(const Function &function, const std::vector<SlotId> &slots) {
+    std::string out;
+    for (SlotId id : slots) {
+      const Slot &slot = function.slots[id];
+      std::vector<int64_t> dims;
+      for (const Dim &dim : slot.dims)
+        dims.push_back(dim.isRuntime ? -1 : dim.value);
+      out += (out.empty() ? "" : ", ") + shapeText(slot.dtype, dims, {});
+    }
+    return slots.size() > 1 ? "(" + out + ")" : out;
+  }
+
+  uint32_t node(const std::string &name, std::string_view kind, std::string_view operations, uint32_t location, unsigned depth,
+                const std::string &shape, const std::string &sharding = "") {
     if (count == kMostGraphNodes) {
       ++leftOut;
       return kNone;
     }
     const std::string place = location < program.locations.size() ? program.locations[location] : "";
-    nodes += (nodes.empty() ? "" : ",\n") + std::string("[") + jsonText(name) + "," + jsonText(kind) + "," + jsonText(operations) + "," + jsonText(place) +
-             "," + std::to_string(depth) + "]";
+    nodes += (nodes.empty() ? "" : ",\n") + std::string("[") + jsonText(name) + "," + jsonText(kind) + "," + jsonText(operations) + "," +
+             jsonText(place) + "," + std::to_string(depth) + "," + jsonText(shape) + "," + jsonText(sharding) + "]";
     return count++;
   }
 
@@ -63,7 +89,8 @@ private:
         for (size_t i = 0; i < code.ops.size() && operations.size() < 200; ++i)
           operations += (i ? ", " : "") + code.ops[i];
         auto emitter = emitters.find(code.symbol);
-        uint32_t to = node(code.name.empty() ? code.symbol : code.name, emitter == emitters.end() ? "generic" : emitter->second, operations, step.location, depth);
+        uint32_t to = node(code.name.empty() ? code.symbol : code.name, emitter == emitters.end() ? "generic" : emitter->second, operations,
+                           step.location, depth, shapeText(function, kernel->outputs));
         for (SlotId id : kernel->inputs)
           edge(function, id, writers, to);
         for (SlotId id : kernel->outputs)
@@ -75,7 +102,7 @@ private:
       const bool isCollective = std::holds_alternative<CollectiveStep>(step.body);
       if (std::holds_alternative<SetDimsStep>(step.body))
         continue;
-      uint32_t to = node(stepName(step), isCollective ? "collective" : "step", "", step.location, depth);
+      uint32_t to = node(stepName(step), isCollective ? "collective" : "step", "", step.location, depth, shapeText(function, writes));
       for (SlotId id : reads)
         edge(function, id, writers, to);
       if (auto *loop = std::get_if<LoopStep>(&step.body)) {

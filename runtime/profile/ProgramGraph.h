@@ -7,7 +7,7 @@
 
 namespace millrace::runtime::profile {
 
-/// {"nodes":[[name, emitter or kind, operations, place, depth], ...], "edges":[from, to, bytes, ...]}: a node per argument, constant, step and
+/// {"nodes":[[name, emitter or kind, operations, place, depth, shape, sharding], ...], "edges":[from, to, bytes, ...]}: a node per argument, step and
 /// result of the entry function, those of loops, branches and called functions (deeper) included, in the order of execution. An edge is a value:
 /// from the step that wrote it last to one that reads it. At most `kMostGraphNodes` nodes; "left_out" counts the others.
 std::string graphJson(const Program &program);

@@ -2,6 +2,7 @@
 //===- ProgramInfo.cpp - What records say of programs ----------------------===//
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/ProgramGraph.h"
+#include "runtime/profile/ProgramHlo.h"
 
 #include <algorithm>
 #include <deque>
@@ -112,6 +113,7 @@ const ProgramInfo *describe(const Program &program) {
           if (entry.results[r] == output)
             info.resultPlaces[r] = intern(placeOf(info, step.location));
   info.graph = graphJson(program);
+  info.hlo = hloProto(program);
   std::lock_guard lock(mutex);
   info.id = all->size() + 1;
   return &all->emplace_back(std::move(info));

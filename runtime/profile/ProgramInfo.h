@@ -30,6 +30,7 @@ struct ProgramInfo {
   std::vector<StepInfo> steps;
   std::unordered_map<const Step *, uint32_t> stepIndex; ///< steps that are no kernels; of the program that it was made of
   std::string graph; ///< graphJson
+  std::string hlo; ///< hloProto
   std::vector<std::string> locations; ///< "train.py:12:3"
   std::vector<const Name *> resultPlaces; ///< per result, "train.py:12" that makes it, else `place`
   const Name *place = nullptr; ///< "program NAME"

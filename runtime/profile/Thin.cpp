@@ -17,13 +17,16 @@ uint64_t valueOf(const Plane::Line &line, const Plane::Event &event) { return ev
 XSpace thinned(XSpace space, size_t most) {
   std::vector<int64_t> durations;
   size_t points = 0;
-  for (const Plane &plane : space.planes)
+  for (const Plane &plane : space.planes) {
+    if (plane.name.starts_with(kMetadataPlane))
+      continue;
     for (const Plane::Line &line : plane.lines) {
       points += isCounter(line) ? line.events.size() : 0;
       if (!isCounter(line))
         for (const Plane::Event &event : line.events)
           durations.push_back(event.duration);
     }
+  }
   const size_t before = durations.size() + points;
   int64_t least = 0;
   size_t ofLeast = 0; ///< of those that last exactly as long, so many stay
@@ -37,7 +40,9 @@ XSpace thinned(XSpace space, size_t most) {
   const size_t group = (points + std::max<size_t>(1, most) - 1) / std::max<size_t>(1, most);
   if (!dropsSlices && group <= 1)
     return space;
-  for (Plane &plane : space.planes)
+  for (Plane &plane : space.planes) {
+    if (plane.name.starts_with(kMetadataPlane))
+      continue;
     for (Plane::Line &line : plane.lines) {
       if (!isCounter(line)) {
         if (dropsSlices)
@@ -54,6 +59,7 @@ XSpace thinned(XSpace space, size_t most) {
                                          [&](const auto &a, const auto &b) { return valueOf(line, a) < valueOf(line, b); }));
       line.events = std::move(kept);
     }
+  }
   space.warnings.push_back(std::to_string(before - space.numEvents()) + " of " + std::to_string(before) +
                            " events, the shortest ones, are not drawn here; tables and the file for XProf have them");
   return space;

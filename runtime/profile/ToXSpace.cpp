@@ -204,6 +204,23 @@ void addHostRecord(PlaneBuilder &builder, Plane::Line &line, const Record &recor
   builder.add(line, builder.named(record.kind == Kind::Compile && name == "Compile" ? hostPrefix + name : name), record, stats);
 }
 
+/// An event without duration per program: jaxlib keeps of a plane what events refer to.
+Plane metadata(const std::map<uint64_t, const ProgramInfo *> &programs, const Timeline &timeline) {
+  PlaneBuilder builder{std::string(kMetadataPlane), timeline};
+  Plane::Line &line = builder.line(0, "programs");
+  for (const auto &[id, program] : programs) {
+    if (program->hlo.empty())
+      continue;
+    Plane::Event event;
+    event.kind = builder.kind({program, 0, 0}, [&, id = id, program = program](Plane::EventKind &made) {
+      made.name = titleOf(*program);
+      made.stats = {builder.plane.bytes("Hlo Proto", program->hlo), builder.plane.number("program_id", id)};
+    });
+    line.events.push_back(event);
+  }
+  return builder.finish();
+}
+
 bool isOfDevice(Kind kind) { return kind == Kind::Execution || kind == Kind::Kernel || kind == Kind::Step || kind == Kind::Memory; }
 
 /// "main", "runs device 0", else the name that the system knows.
@@ -223,7 +240,7 @@ void setHostPrefix(std::string text) {
   prefix() = std::move(text);
 }
 
-XSpace toXSpace(const Recording &recording, bool isWhole) {
+XSpace toXSpace(const Recording &recording, bool isWhole, bool hasPrograms) {
   const Timeline &timeline = recording.timeline;
   std::string hostPrefix;
   {
@@ -267,6 +284,8 @@ XSpace toXSpace(const Recording &recording, bool isWhole) {
     for (const auto &[id, program] : programs)
       graphs.stats.push_back(graphs.text(titleOf(*program), program->graph));
   }
+  if (hasPrograms && !programs.empty())
+    space.planes.push_back(metadata(programs, timeline));
   if (isWhole) {
     Plane &environment = space.planes.emplace_back();
     environment.name = kEnvironmentPlane;

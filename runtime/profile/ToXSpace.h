@@ -15,7 +15,8 @@ inline constexpr std::string_view kDevicePlane = "/device:CUSTOM:Millrace CPU:",
 inline constexpr std::string_view kProgramsPlane = "/millrace:programs"; ///< a stat per program that ran: ProgramGraph.h
 
 /// One plane per device ("/device:CUSTOM:Millrace CPU:0": executions, their steps, memory in use) and one of the host's threads. `isWhole`: also
-/// the plane that says when the recording began and ended, which jaxlib's sessions add themselves.
-XSpace toXSpace(const Recording &recording, bool isWhole);
+/// the plane that says when the recording began and ended, which jaxlib's sessions add themselves. `hasPrograms`: also "/host:metadata", where XProf
+/// looks for the HLO of the programs that ran (ProgramHlo.h).
+XSpace toXSpace(const Recording &recording, bool isWhole, bool hasPrograms = true);
 
 } // namespace millrace::runtime::profile

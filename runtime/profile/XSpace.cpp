@@ -2,7 +2,7 @@
 //===- XSpace.cpp - Events of devices and threads, as XProf stores them ----===//
 // Field numbers are those of the messages XSpace, XPlane, XLine, XEvent, XStat, XEventMetadata and XStatMetadata.
 #include "runtime/profile/XSpace.h"
-#include "runtime/profile/Proto.h"
+#include "runtime/base/Proto.h"
 
 namespace millrace::runtime::profile {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using namespace proto;
 
 /// Indices are numbered from 1 on the wire: 0 means that there is none.
-void putStat(std::string &out, uint32_t field, const Stat &stat, std::string &scratch) {
+void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vector<std::string> &blobs, std::string &scratch) {
   scratch.clear();
   putNumber(scratch, 1, stat.name + 1);
   switch (stat.type) {
@@ -32,11 +32,14 @@ void putStat(std::string &out, uint32_t field, const Stat &stat, std::string &sc
     putTag(scratch, 7, Varint);
     putVarint(scratch, stat.text + 1);
     break;
+  case Stat::Type::Bytes:
+    putBytes(scratch, 6, blobs[stat.text]);
+    break;
   }
   putBytes(out, field, scratch);
 }
 
-std::string encodeLine(const Plane::Line &line) {
+std::string encodeLine(const Plane &plane, const Plane::Line &line) {
   std::string out, event, scratch;
   putNumber(out, 1, uint64_t(line.id));
   putText(out, 2, line.name);
@@ -48,7 +51,7 @@ std::string encodeLine(const Plane::Line &line) {
     putVarint(event, uint64_t(each.offset));
     putNumber(event, 3, uint64_t(each.duration));
     for (uint32_t i = 0; i < each.numStats; ++i)
-      putStat(event, 4, line.stats[each.firstStat + i], scratch);
+      putStat(event, 4, line.stats[each.firstStat + i], plane.blobs, scratch);
     putBytes(out, 4, event);
   }
   return out;
@@ -67,14 +70,14 @@ std::string encodePlane(const Plane &plane, uint64_t id) {
   putNumber(out, 1, id);
   putText(out, 2, plane.name);
   for (const Plane::Line &line : plane.lines)
-    putBytes(out, 3, encodeLine(line));
+    putBytes(out, 3, encodeLine(plane, line));
   for (size_t i = 0; i < plane.kinds.size(); ++i) {
     std::string kind;
     putNumber(kind, 1, i + 1);
     putText(kind, 2, plane.kinds[i].name);
     putText(kind, 4, plane.kinds[i].displayName);
     for (const Stat &stat : plane.kinds[i].stats)
-      putStat(kind, 5, stat, scratch);
+      putStat(kind, 5, stat, plane.blobs, scratch);
     putEntry(out, 4, i + 1, kind);
   }
   for (size_t i = 0; i < plane.texts.size(); ++i) {
@@ -84,7 +87,7 @@ std::string encodePlane(const Plane &plane, uint64_t id) {
     putEntry(out, 5, i + 1, text);
   }
   for (const Stat &stat : plane.stats)
-    putStat(out, 6, stat, scratch);
+    putStat(out, 6, stat, plane.blobs, scratch);
   return out;
 }
 
@@ -125,6 +128,12 @@ bool readStat(Plane &plane, const Ids &texts, std::string_view bytes, std::vecto
     case 5:
       stat.type = Stat::Type::Text;
       stat.text = plane.text(reader.bytes);
+      hasValue = true;
+      break;
+    case 6:
+      stat.type = Stat::Type::Bytes;
+      stat.text = plane.blobs.size();
+      plane.blobs.emplace_back(reader.bytes);
       hasValue = true;
       break;
     case 7:
@@ -279,6 +288,15 @@ Stat Plane::text(std::string_view name, std::string_view value) {
   return stat;
 }
 
+Stat Plane::bytes(std::string_view name, std::string value) {
+  Stat stat;
+  stat.name = text(name);
+  stat.type = Stat::Type::Bytes;
+  stat.text = blobs.size();
+  blobs.push_back(std::move(value));
+  return stat;
+}
+
 const Stat *Plane::find(const std::vector<Stat> &stats, std::string_view name) const {
   for (const Stat &stat : stats)
     if (texts[stat.name] == name)
@@ -295,8 +313,9 @@ const Stat *Plane::find(const Line &line, const Event &event, std::string_view n
 size_t XSpace::numEvents() const {
   size_t count = 0;
   for (const Plane &plane : planes)
-    for (const Plane::Line &line : plane.lines)
-      count += line.events.size();
+    if (!plane.name.starts_with(kMetadataPlane))
+      for (const Plane::Line &line : plane.lines)
+        count += line.events.size();
   return count;
 }
 

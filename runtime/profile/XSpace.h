@@ -15,14 +15,14 @@ namespace millrace::runtime::profile {
 
 /// A value with a name, of an event, a kind of events, or a plane.
 struct Stat {
-  enum class Type : uint8_t { Real, Unsigned, Signed, Text };
+  enum class Type : uint8_t { Real, Unsigned, Signed, Text, Bytes };
   uint32_t name = 0; ///< index into Plane::texts
   Type type = Type::Unsigned;
   union {
     double real;
     uint64_t number;
     int64_t integer;
-    uint64_t text; ///< index into Plane::texts
+    uint64_t text; ///< index into Plane::texts; of Bytes into Plane::blobs
   };
   Stat() : number(0) {}
 };
@@ -49,12 +49,14 @@ struct Plane {
   std::vector<EventKind> kinds;
   std::vector<Stat> stats;
   std::vector<std::string> texts; ///< names of stats, and texts that they have as values
+  std::vector<std::string> blobs; ///< values that are bytes
 
   uint32_t text(std::string_view content);
   Stat real(std::string_view name, double value);
   Stat number(std::string_view name, uint64_t value);
   Stat integer(std::string_view name, int64_t value);
   Stat text(std::string_view name, std::string_view value);
+  Stat bytes(std::string_view name, std::string value);
   const std::string &nameOf(const Stat &stat) const { return texts[stat.name]; }
   /// Of an event first, else of its kind; null if neither has it.
   const Stat *find(const Line &line, const Event &event, std::string_view name) const;
@@ -64,16 +66,19 @@ private:
   std::unordered_map<std::string, uint32_t> textIndex; ///< of `texts`, as far as it has been asked
 };
 
+/// Of programs ("Hlo Proto"): its events take no time, and belong into no table or timeline.
+inline constexpr std::string_view kMetadataPlane = "/host:metadata";
+
 struct XSpace {
   std::vector<Plane> planes;
   std::vector<std::string> errors, warnings, hostnames;
-  size_t numEvents() const;
+  size_t numEvents() const; ///< without those of kMetadataPlane
 };
 
 /// The bytes of the message, for a file *.xplane.pb.
 std::string encode(const XSpace &space);
 
-/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has (no values that are bytes).
+/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has.
 /// DataLoss for what is no such message.
 StatusOr<XSpace> decodeXSpace(std::string_view bytes);
 

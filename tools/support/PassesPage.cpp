@@ -3,7 +3,7 @@
 #include "tools/support/PassesPage.h"
 
 #include "runtime/profile/ChromeTrace.h"
-#include "runtime/profile/PageStyle.h"
+#include "runtime/base/PageStyle.h"
 #include "tools/support/Source.h"
 #include "tools/support/TextOutput.h"
 
@@ -115,7 +115,7 @@ std::string passesPage(const std::vector<StopText> &stops, const std::string &ti
     data += (i ? ",\n[" : "[") + jsonText(stops[i].stop) + "," + jsonText(stops[i].kernel) + "," + jsonText(text.substr(0, kept)) + "," +
             std::to_string(text.size() - kept) + "]";
   }
-  return std::string(kHead) + runtime::profile::kPageStyle + kBody + inScript(data + "]}") + "</script>\n<script>" + runtime::profile::kPageTools + kScript;
+  return std::string(kHead) + runtime::kPageStyle + kBody + inScript(data + "]}") + "</script>\n<script>" + runtime::kPageTools + kScript;
 }
 
 int writePassesPage(mlir::ModuleOp module, CompileOptions options, const std::string &input, const std::string &output) {

@@ -36,7 +36,19 @@
 // STDOUT: HloModule jit_f
 // STDOUT: *** End module_0001.jit_f.before_optimizations.txt ***
 // RUN: env XLA_FLAGS=--xla_dump_hlo_as_dot xla-compile %s --cache-dir=off -o %t/e.mr 2>&1 | FileCheck %s --check-prefix=FOLDER
-// FOLDER: --xla_dump_hlo_as_dot expects a folder in --xla_dump_to
+// FOLDER: --xla_dump_hlo_as_dot, _html and _proto expect a folder in --xla_dump_to
+// Protocol buffers and pages stand beside texts where both are asked for.
+// RUN: env XLA_FLAGS="--xla_dump_to=%t/g --xla_dump_hlo_as_proto --xla_dump_hlo_as_html" xla-compile %s --cache-dir=off -o %t/g.mr
+// RUN: ls %t/g | FileCheck %s --check-prefix=PROTO
+// PROTO-NOT: .txt
+// PROTO: module_0001.jit_f.after_optimizations.hlo.pb
+// PROTO-NEXT: module_0001.jit_f.after_optimizations.html
+// PROTO-NEXT: module_0001.jit_f.before_optimizations.hlo.pb
+// PROTO-NEXT: module_0001.jit_f.before_optimizations.html
+// RUN: FileCheck %s --check-prefix=PAGE --input-file=%t/g/module_0001.jit_f.before_optimizations.html
+// PAGE: <title>module_0001.jit_f.before_optimizations</title>
+// PAGE: "name":"main","graph":{"edges":[0,1,8,1,2,8,2,3,8,2,3,8,3,4,8]
+// PAGE-SAME: ["argument 0","argument",{{.*}}"f32[2]{0}",""],["negate","stablehlo",
 // RUN: env XLA_FLAGS="--xla_dump_to=%t/f --xla_dump_hlo_module_re=(" xla-compile %s --cache-dir=off -o %t/f.mr 2>&1 | FileCheck %s --check-prefix=PATTERN
 // PATTERN: '(' is no regular expression
 module @jit_f {

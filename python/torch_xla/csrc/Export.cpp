@@ -142,6 +142,31 @@ PyObject *programHlo(PyObject *, PyObject *object) {
   });
 }
 
+/// _hlo_module(HLO text, name) -> a serialized HloModuleProto
+PyObject *hloModule(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    const char *program, *name;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, "s#s", &program, &size, &name))
+      return nullptr;
+    const std::string bytes = valueOrRaise(tracing::hloModule(std::string(program, size_t(size)), name));
+    return PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size()));
+  });
+}
+
+/// `form` of the serialized module that `object` holds, as a text of Python.
+PyObject *moduleForm(PyObject *object, std::string (*form)(const std::string &)) {
+  return guarded([&]() -> PyObject * {
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(object, &bytes, &size) < 0)
+      return nullptr;
+    return text(form(std::string(bytes, size_t(size))));
+  });
+}
+PyObject *hloModuleJson(PyObject *, PyObject *object) { return moduleForm(object, tracing::hloModuleJson); }
+PyObject *hloModuleText(PyObject *, PyObject *object) { return moduleForm(object, tracing::hloModuleText); }
+
 /// _program(text) -> a program that _run_program can call
 PyObject *loadProgram(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -201,6 +226,9 @@ PyMethodDef exportMethods[] = {
     {"_custom_call", customCall, METH_VARARGS, "Records a custom call."},
     {"_embed", embed, METH_VARARGS, "Records StableHLO text as one operation."},
     {"_program_hlo", programHlo, METH_O, "HLO text of StableHLO text."},
+    {"_hlo_module", hloModule, METH_VARARGS, "HLO text as a serialized HloModuleProto of a name."},
+    {"_hlo_module_json", hloModuleJson, METH_O, "A serialized HloModuleProto as JSON."},
+    {"_hlo_module_text", hloModuleText, METH_O, "A serialized HloModuleProto in the text format of protocol buffers."},
     {"_program", loadProgram, METH_O, "Compiles StableHLO text."},
     {"_run_program", runProgram, METH_VARARGS, "Runs a compiled program on tensors."},
     {nullptr, nullptr, 0, nullptr}};

@@ -43,7 +43,7 @@ public:
     } else {
       (void)tracing::Session::get().wait();
     }
-    space = profile::toXSpace(session->stop(), /*isWhole=*/false);
+    space = profile::toXSpace(session->stop(), /*isWhole=*/false, /*hasPrograms=*/false);
     session.reset();
   }
 
@@ -110,6 +110,7 @@ private:
       case profile::Stat::Type::Real: made.addMetadata(name, stat.real); break;
       case profile::Stat::Type::Unsigned: made.addMetadata(name, stat.number); break;
       case profile::Stat::Type::Signed: made.addMetadata(name, stat.integer); break;
+      case profile::Stat::Type::Bytes: break;
       case profile::Stat::Type::Text: made.addMetadataQuoted(name, escaped(plane.texts[stat.text])); break;
       }
     };

@@ -5,7 +5,7 @@
 // 1 session_id.
 #include "runtime/profile/rpc/ProfilerService.h"
 #include "runtime/base/File.h"
-#include "runtime/profile/Proto.h"
+#include "runtime/base/Proto.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr uint64_t kMostMs = uint64_t(24) * 3600 * 1000;
 struct ProfileRequest {
   uint64_t durationMs = 0, startNs = 0;
   std::string root, session, host;
-  bool emits = false;
+  bool emits = false, hasPrograms = true;
 };
 
 bool read(std::string_view bytes, ProfileRequest &request) {
@@ -36,7 +36,10 @@ bool read(std::string_view bytes, ProfileRequest &request) {
     case 1: request.durationMs = reader.number; break;
     case 4: {
       Reader options(reader.bytes);
+      bool hasVersion = false, isAsked = false; // without a version the defaults count
       while (options.next()) {
+        hasVersion |= options.field == 5 && options.number != 0;
+        isAsked |= options.field == 7 && options.number != 0;
         if (options.field == 8)
           request.startNs = options.number;
         if (options.field == 9 && options.number)
@@ -44,6 +47,7 @@ bool read(std::string_view bytes, ProfileRequest &request) {
       }
       if (options.isBroken)
         return false;
+      request.hasPrograms = isAsked || !hasVersion;
       break;
     }
     case 5: request.root = reader.bytes; break;
@@ -103,7 +107,7 @@ struct Service {
       waitUntil(std::chrono::system_clock::now() + std::chrono::milliseconds(asked.durationMs));
       if (request.isCancelled->load())
         return {Outcome::Cancelled, "nobody waits for the recording", ""};
-      space = toXSpace(session.stop(), /*isWhole=*/true);
+      space = toXSpace(session.stop(), /*isWhole=*/true, asked.hasPrograms);
     }
     Reply reply;
     const bool isEmpty = space.numEvents() == 0;

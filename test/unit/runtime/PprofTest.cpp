@@ -2,7 +2,7 @@
 //===- PprofTest.cpp - Recordings for pprof, and who owns the peak ----------===//
 #include "runtime/profile/MemoryPeak.h"
 #include "runtime/profile/Pprof.h"
-#include "runtime/profile/Proto.h"
+#include "runtime/base/Proto.h"
 #include "runtime/profile/Recorder.h"
 #include "runtime/profile/ToXSpace.h"
 
@@ -11,6 +11,7 @@
 #include <array>
 #include <map>
 
+using namespace millrace::runtime;
 using namespace millrace::runtime::profile;
 
 namespace {

@@ -66,8 +66,13 @@ std::string textOf(const Plane &plane, const Plane::Line &line, const Plane::Eve
 }
 
 void expectSample(const XSpace &space) {
-  ASSERT_EQ(space.planes.size(), 4u);
-  const Plane &device = space.planes[0], &host = space.planes[1], &programs = space.planes[2], &environment = space.planes[3];
+  ASSERT_EQ(space.planes.size(), 5u);
+  const Plane &device = space.planes[0], &host = space.planes[1], &programs = space.planes[2], &metadata = space.planes[3], &environment = space.planes[4];
+  EXPECT_EQ(metadata.name, kMetadataPlane);
+  ASSERT_EQ(metadata.kinds.size(), 1u);
+  const Stat *hlo = metadata.find(metadata.kinds[0].stats, "Hlo Proto");
+  ASSERT_TRUE(hlo && hlo->type == Stat::Type::Bytes);
+  EXPECT_NE(metadata.blobs[hlo->text].find("all_reduce"), std::string::npos);
   EXPECT_EQ(programs.name, kProgramsPlane);
   ASSERT_EQ(programs.stats.size(), 1u);
   EXPECT_NE(programs.texts[programs.stats[0].text].find("all_reduce"), std::string::npos) << programs.texts[programs.stats[0].text];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProfilerServiceTest.cpp - Calls over HTTP/2, and recordings by them --===//
 #include "runtime/base/File.h"
-#include "runtime/profile/Proto.h"
+#include "runtime/base/Proto.h"
 #include "runtime/profile/Recorder.h"
 #include "runtime/profile/XSpace.h"
 #include "runtime/profile/rpc/Hpack.h"

@@ -2,12 +2,13 @@
 //===- Proto.h - Messages of protocol buffers, field by field ---------------===//
 #pragma once
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
-namespace millrace::runtime::profile::proto {
+namespace millrace::runtime::proto {
 
 enum Wire : uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
@@ -34,6 +35,25 @@ inline void putBytes(std::string &out, uint32_t field, std::string_view bytes) {
 inline void putText(std::string &out, uint32_t field, std::string_view text) {
   if (!text.empty())
     putBytes(out, field, text);
+}
+
+inline void putFixed32(std::string &out, uint32_t field, uint32_t bits) {
+  putTag(out, field, Fixed32);
+  out.append(reinterpret_cast<const char *>(&bits), sizeof bits);
+}
+inline void putReal(std::string &out, uint32_t field, double value) {
+  if (value == 0 && !std::signbit(value))
+    return;
+  putTag(out, field, Fixed64);
+  out.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+/// A repeated field of integers, zeros included; nothing for an empty list.
+template <typename Range>
+void putPacked(std::string &out, uint32_t field, const Range &values) {
+  std::string packed;
+  for (auto value : values)
+    putVarint(packed, uint64_t(int64_t(value)));
+  putText(out, field, packed);
 }
 
 /// The fields of one message.
@@ -68,6 +88,8 @@ public:
     default: return fail();
     }
   }
+  /// The next of integers that are packed without tags.
+  bool nextPacked() { return !rest.empty() && !isBroken && varint(number); }
   double real() const { return std::bit_cast<double>(number); }
 
 private:
@@ -97,4 +119,4 @@ private:
   std::string_view rest;
 };
 
-} // namespace millrace::runtime::profile::proto
+} // namespace millrace::runtime::proto

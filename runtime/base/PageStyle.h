@@ -2,7 +2,7 @@
 //===- PageStyle.h - What all pages look like, and what their scripts share ===//
 #pragma once
 
-namespace millrace::runtime::profile {
+namespace millrace::runtime {
 
 /// For a style element. Light or dark as the reader's system is.
 inline constexpr const char kPageStyle[] = R"page(
@@ -21,7 +21,8 @@ h1 { font-size: 1.25rem; margin: 0 0 .5rem; } h2 { font-size: 1.05rem; margin: 1
 input, button { font: inherit; color: inherit; background: var(--lane); border: 1px solid var(--rule); border-radius: 3px; padding: .15rem .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; } th, td { padding: .15rem .6rem; text-align: left; border-bottom: 1px solid var(--rule); }
-td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; } th { cursor: pointer; white-space: nowrap; } td { overflow-wrap: anywhere; }
+td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; } th { cursor: pointer; white-space: nowrap; }
+td { overflow-wrap: anywhere; }
 nav { display: flex; flex-wrap: wrap; gap: .25rem; margin: .75rem 0; border-bottom: 1px solid var(--rule); }
 nav button { border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; padding: .35rem .7rem; cursor: pointer; }
 nav button[aria-selected="true"] { border-bottom-color: var(--accent); font-weight: 600; }
@@ -32,8 +33,10 @@ nav button[aria-selected="true"] { border-bottom-color: var(--accent); font-weig
 .split { display: flex; height: 1.4rem; max-width: 70rem; border: 1px solid var(--rule); } .split span { min-width: 1px; }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .8em; vertical-align: baseline; }
 svg { display: block; max-width: 100%; height: auto; } svg text { fill: var(--text); font: 11px system-ui, sans-serif; }
-svg .axis { stroke: var(--rule); } svg .roof { stroke: var(--bad); stroke-width: 1.5; fill: none; } svg .dot { fill: var(--accent); fill-opacity: .55; stroke: var(--accent); }
-.details { white-space: pre-wrap; font-size: 13px; border-left: 3px solid var(--accent); padding: .2rem .6rem; margin: .5rem 0; overflow-wrap: anywhere; }
+svg .axis { stroke: var(--rule); } svg .roof { stroke: var(--bad); stroke-width: 1.5; fill: none; }
+svg .dot { fill: var(--accent); fill-opacity: .55; stroke: var(--accent); }
+.details { white-space: pre-wrap; font-size: 13px; border-left: 3px solid var(--accent); padding: .2rem .6rem; margin: .5rem 0;
+overflow-wrap: anywhere; }
 .plus { background: color-mix(in srgb, var(--good) 22%, transparent); } .minus { background: color-mix(in srgb, var(--bad) 22%, transparent); }
 pre { overflow-x: auto; font-size: 12px; margin: .3rem 0; } .heat { color: #000; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
@@ -49,6 +52,8 @@ const style = name => getComputedStyle(document.documentElement).getPropertyValu
 const inHtml = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
 const duration = ns => ns >= 1e9 ? (ns / 1e9).toFixed(3) + " s" : ns >= 1e6 ? (ns / 1e6).toFixed(3) + " ms" :
   ns >= 1e3 ? (ns / 1e3).toFixed(2) + " µs" : Math.round(ns) + " ns";
+const bytes = n => n >= 1e9 ? (n / 1e9).toFixed(2) + " GB" : n >= 1e6 ? (n / 1e6).toFixed(1) + " MB" : n >= 1e3 ? (n / 1e3).toFixed(1) + " kB" : n +
+    " B";
 const megabytes = bytes => (bytes / 1e6).toFixed(1) + " MB";
 
 // Tables: a click on a title sorts by that column.
@@ -80,9 +85,11 @@ function table(id, rows, columns) {
 const text = (title, of) => [title, of, false], number = (title, of, show) => [title, row => show(of(row)), true, of];
 const percent = x => (100 * x).toFixed(1) + " %";
 const palette = ["#3f7fbf", "#d08a3c", "#4f9d69", "#b35c8a", "#8a6fc2", "#c25b4e", "#5aa6b0", "#8f8f8f"];
-function svg(id, width, height, label, content) {
-  byId(id).innerHTML = `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${inHtml(label)}">${content}</svg>`;
-}
+const svgText = (width, height, label, content) =>
+  `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${inHtml(label)}">${content}</svg>`;
+function svg(id, width, height, label, content) { byId(id).innerHTML = svgText(width, height, label, content); }
+const axisLine = (x1, y1, x2, y2) => `<line class="axis" x1="${x1}" x2="${x2}" y1="${y1}" y2="${y2}"/>`;
+const axisText = (x, y, anchor, content) => `<text x="${x}" y="${y}" text-anchor="${anchor}">${content}</text>`;
 // Views that one page has: a button for each, of which one is pressed. The address keeps which: page.html#memory.
 function views(names, shown) {
   function show(name) {
@@ -108,4 +115,4 @@ function views(names, shown) {
 }
 )page";
 
-} // namespace millrace::runtime::profile
+} // namespace millrace::runtime
