@@ -13,7 +13,7 @@ struct MemoryPeak {
   };
   std::string device; ///< name of its plane
   uint64_t bytes = 0;
-  int64_t offset = 0; ///< picoseconds since the begin of its line
+  int64_t offset = 0;        ///< picoseconds since the begin of its line
   std::vector<Owner> owners; ///< the largest first
 };
 

@@ -24,7 +24,7 @@ struct Finding {
   std::string title, source, evidence, advice; ///< one sentence; "train.py:12"; figures; what to do
   std::string page; ///< the view that shows it
   double ns = 0; ///< what it costs in this recording, of the time that passed; of a leak what it would count as beside others
-  std::string cost; ///< what else it costs, "1.8 MB"; empty: time
+  std::string cost = {}; ///< what else it costs, "1.8 MB"; empty: time
 };
 
 struct Compilation {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compilations.cpp - What was compiled, and what again ----------------===//
+#include "runtime/profile/views/Lanes.h"
+#include "runtime/profile/views/Texts.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace millrace::runtime::profile {
+
+void addCompilations(const Lanes &lanes, Views &views) {
+  struct Group {
+    std::map<std::string, size_t> places, differences, causes;
+    std::vector<double> times;
+    std::string cutAt;
+  };
+  std::map<std::string, Group> graphs, programs;
+  for (const Events &events : lanes.host) {
+    for (size_t i = 0; i < events.size(); ++i) {
+      const Event &event = events[i];
+      const bool isGraph = event.name() == "new graph";
+      const bool isProgram = isCompile(event.name()) || event.name() == "cache hit";
+      if ((!isGraph && !isProgram) || isInside(events, event, {"new graph", "Compile"}))
+        continue;
+      Compilation made;
+      made.at = event.begin - lanes.first;
+      made.ns = event.ns();
+      made.program = event.text("program");
+      made.source = event.text("source");
+      made.difference = event.text("difference");
+      made.cache = event.name() == "cache hit" ? "hit" : "";
+      for (size_t k = i + 1; isGraph && k < events.size() && events[k].begin < event.end; ++k) {
+        if (made.program.empty())
+          made.program = events[k].text("program");
+        if (events[k].name() == "cache hit" || (events[k].name() == "cache miss" && made.cache.empty()))
+          made.cache = events[k].name() == "cache hit" ? "hit" : events[k].text("why").empty() ? "miss" : events[k].text("why");
+      }
+      if (isGraph) {
+        if (event.parent >= 0)
+          made.cause = events[size_t(event.parent)].text("cause");
+        Group &group = graphs[made.source];
+        ++group.places[placeOfDifference(made.difference)];
+        ++group.differences[made.difference];
+        group.times.push_back(made.ns);
+        group.cutAt = made.source;
+      } else {
+        if (made.source.empty() && lanes.sourceOfProgram.contains(made.program))
+          made.source = lanes.sourceOfProgram.at(made.program);
+        programs[made.program].times.push_back(made.ns);
+      }
+      views.compilations.push_back(std::move(made));
+    }
+  }
+  std::sort(views.compilations.begin(), views.compilations.end(),
+            [](const auto &a, const auto &b) { return std::tie(a.at, a.program) < std::tie(b.at, b.program); });
+  auto cost = [](std::vector<double> times) { // the lanes.first one has to be
+    std::sort(times.begin(), times.end());
+    double sum = 0;
+    for (size_t i = 0; i + 1 < times.size(); ++i)
+      sum += times[i];
+    return sum;
+  };
+  for (const auto &[source, group] : graphs) {
+    if (group.times.size() < kHabit)
+      continue;
+    const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
+    Finding made{"recompile", "", place.empty() ? source : place, "", "", "compilations", cost(group.times)};
+    made.title = std::to_string(group.times.size()) + " graphs are compiled for one place" +
+                 (source.empty() ? std::string() : ", where " + source + " cuts the graph") + ".";
+    made.evidence = durationText(made.ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
+    made.advice = place.empty() ? "Keep shapes and constants the same from step to step; a graph that was compiled is found again."
+                                : "Give this operation the same shape or number in each step: pad to a few sizes, or make a number that changes "
+                                  "a tensor of the device.";
+    add(views, std::move(made));
+  }
+  for (const auto &[program, group] : programs) {
+    auto runs = lanes.runsOf.find(program);
+    const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
+    if (group.times.size() < kHabit || double(group.times.size()) < 0.3 * executed)
+      continue;
+    Finding made{"recompile", "", lanes.sourceOf(program), "", "", "compilations", cost(group.times)};
+    made.title =
+        "Program " + program + " is compiled or loaded " + std::to_string(group.times.size()) + " times, and runs " + format("%.0f times.", executed);
+    made.evidence = durationText(made.ns) + " of compiling again.";
+    made.advice = "Call it with the same shapes, types and static arguments each time, and make the jitted function once, outside of the loop "
+                  "(jax.config.update('jax_explain_cache_misses', True) names the argument).";
+    add(views, std::move(made));
+  }
+}
+
+} // namespace millrace::runtime::profile

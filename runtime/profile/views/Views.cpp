@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Views.cpp - What to change, and what the pages show of it -----------===//
+#include "runtime/profile/Views.h"
+#include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/views/Lanes.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace millrace::runtime::profile {
+
+Views viewsOf(const XSpace &space, const Summary &summary, const Roofs &roofs) {
+  const Lanes lanes(space, summary, roofs);
+  Views views;
+  for (const Plane &plane : space.planes)
+    if (plane.name.starts_with(kProgramsPlane))
+      for (const Stat &stat : plane.stats)
+        if (stat.type == Stat::Type::Text)
+          views.programs.emplace_back(plane.nameOf(stat), plane.texts[stat.text]);
+  for (auto *conclude : {addCompilations, addFallbacks, addReads, addCollectives, addMemory, addKernels, addCaches, addSplit})
+    conclude(lanes, views);
+  std::sort(views.findings.begin(), views.findings.end(),
+            [](const Finding &a, const Finding &b) { return std::tie(b.ns, a.title) < std::tie(a.ns, b.title); });
+  return views;
+}
+
+std::string toText(const Views &views, size_t top) {
+  std::string out;
+  for (size_t i = 0; i < std::min(top, views.findings.size()); ++i) {
+    const Finding &each = views.findings[i];
+    out += std::to_string(i + 1) + ". " + each.title + (each.source.empty() ? "" : " (" + each.source + ")") + "\n   " + each.evidence + " " +
+           each.advice + "\n";
+  }
+  return out;
+}
+
+} // namespace millrace::runtime::profile
