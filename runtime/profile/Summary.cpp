@@ -89,6 +89,7 @@ Summary summarize(const XSpace &space) {
   summary.warnings = space.warnings;
   std::map<std::string, Summary::Row> steps, lines, programs, host;
   std::map<std::string, std::set<std::string>> sourcesOf; ///< of steps
+  std::map<std::string, double> helpersOf;                 ///< of steps: how often another thread of the pool took part
   double first = std::numeric_limits<double>::max(), last = 0;
   auto see = [&](const Plane::Line &line, const Plane::Event &event) {
     double begin = double(line.start) + double(event.offset) / 1000;
@@ -133,6 +134,7 @@ Summary summarize(const XSpace &space) {
             row.source = *seen.begin();
             row.otherLines = seen.size() - 1;
             row.category = textOf(plane, line, event, "hlo_category");
+            row.operations = textOf(plane, line, event, "operations");
             row.pieces = uint64_t(numberOf(plane, line, event, "most_pieces"));
             addTo(row, own[i], wait, flops, bytes);
             Summary::Row &ofLine = lines[source];
@@ -166,6 +168,8 @@ Summary summarize(const XSpace &space) {
             ++summary.compilations;
             summary.compileNs += ns;
           }
+          if (const std::string module = textOf(plane, line, event, "hlo_module"); !module.empty() && textOf(plane, line, event, "category") == "piece")
+            ++helpersOf[textOf(plane, line, event, "hlo_op") + "\n" + module];
           Summary::Row &row = host[name];
           row.name = name;
           row.category = textOf(plane, line, event, "category");
@@ -174,6 +178,9 @@ Summary summarize(const XSpace &space) {
       }
     }
   }
+  for (auto &[key, row] : steps)
+    if (auto helpers = helpersOf.find(key); helpers != helpersOf.end())
+      row.threads += helpers->second / double(row.calls);
   summary.wallNs = last > first ? last - first : 0;
   summary.steps = byTime(std::move(steps));
   summary.lines = byTime(std::move(lines));

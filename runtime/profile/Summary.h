@@ -9,11 +9,13 @@ namespace millrace::runtime::profile {
 struct Summary {
   struct Row {
     std::string name, module, source, category; ///< kernel or step; program; "train.py:12"; emitter, "collective", "step"
+    std::string operations; ///< of a kernel: "dot_general, add"
     size_t otherLines = 0; ///< beside `source`: layers of a model share a kernel
     uint64_t calls = 0;
     double ns = 0, waitNs = 0; ///< of which the devices waited for each other
     double flops = 0, bytes = 0; ///< of all calls
     uint64_t pieces = 0; ///< that the pool can run it in: 1 = one thread runs it, 0 = not known
+    double threads = 1;  ///< that took part in a call, on average
   };
   struct Device {
     std::string name;

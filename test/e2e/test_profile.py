@@ -12,7 +12,7 @@ import pytest
 from benchmarks import tools
 
 sys.path.insert(0, os.path.join(tools.ROOT, "test", "harness"))
-from profile_files import data_of_page, events_of_chrome_trace  # noqa: E402
+from profile_files import data_of_page, events_of_chrome_trace, fields_of, hlo_protos  # noqa: E402
 
 # The number of turns is an argument: loops of known length become straight lines.
 MATRIX = "tensor<128x128xf32>"
@@ -207,3 +207,49 @@ def test_unusable_files_and_folders_are_errors(recording, tmp_path):
     (tmp_path / "p.mlir").write_text(TEXT)
     ran = run(tools.tool("xla-run"), str(tmp_path / "p.mlir"), "--quiet", MILLRACE_PROFILE=str(tmp_path / "file" / "folder"), status=1)
     assert "MILLRACE_PROFILE expects a folder for the recordings" in ran.stderr
+
+
+def test_recordings_are_compared(recording, tmp_path):
+    """The same work once more, by the generic path and with half the turns: what differs is named, what does not is paired."""
+    import numpy as np
+    prof, folder = tools.tool("xla-prof"), recording.parent
+    np.savez(tmp_path / "b.npz", *[np.ones((128, 128), np.float32)] * 2, np.int32(14))
+    run(tools.tool("xla-run"), str(folder / "p.mlir"), f"--args={tmp_path}/b.npz", "--quiet", "--repeat=2", "--generic", "--cache-dir=off",
+        MILLRACE_PROFILE=str(tmp_path / "later"))
+    found = json.loads(run(prof, "compare", str(recording), str(tmp_path / "later"), "--json").stdout)
+    program, = found["programs"]
+    assert (program["name"], program["before_runs"], program["after_runs"]) == ("recorded", 4, 2)
+    rows = {row["name"].split("_")[0]: row for row in found["rows"] if row["before"] and row["after"]}
+    assert "other plan: made by 'generic', not by 'contraction'" in rows["dot"]["why"] and rows["dot"]["source"] == "model.py:12"
+    assert "14.0 calls per execution, not 7.0" in rows["add"]["why"]
+    assert {row["why"] for row in found["rows"] if row["after"] is None} == {"only in the first recording"}, "packed operands"
+    for row in found["rows"]:
+        assert row["cost_ns"] == pytest.approx(2 * (row["after_ns"] - row["before_ns"]), abs=1)
+    costs = [abs(row["cost_ns"]) for row in found["rows"]]
+    assert costs == sorted(costs, reverse=True)
+    assert "not by 'contraction'" in run(prof, "compare", str(recording), str(tmp_path / "later")).stdout
+    run(prof, "compare", str(recording), str(tmp_path / "later"), f"--out={tmp_path}/compared.html")
+    assert data_of_page((tmp_path / "compared.html").read_text()) == found
+    itself = json.loads(run(prof, "compare", str(recording), str(recording), "--json").stdout)
+    assert {row["why"] for row in itself["rows"]} == {"the same"} and all(row["cost_ns"] == 0 for row in itself["rows"])
+    ran = run(prof, "compare", str(recording), str(tmp_path / "none"), status=1)
+    assert "none" in ran.stderr
+
+
+def test_recordings_have_the_programs_for_xprof(recording):
+    """XLA reads the HloProto of each program: kernels are named as their events are; its buffer assignment has all memory."""
+    hlo = pytest.importorskip("jaxlib._hlo")
+    for path in recording.glob("*.xplane.pb"):
+        found = hlo_protos(path.read_bytes())
+        (title, proto), = found.items()
+        assert re.fullmatch(r"recorded\(\d+\)", title)
+        parts = dict(fields_of(proto))
+        text = hlo.HloModule.from_serialized_hlo_module_proto(parts[1]).to_string()
+        events = events_of_chrome_trace(path.with_name(path.name.replace("xplane.pb", "trace.json")).read_text())
+        names = {event["name"] for event in events[DEVICE, "XLA Ops"]}
+        for name in names - {"while", "copy"}:
+            assert f" {name} = " in text or f"%{name} = " in text, name
+        assert "while(" in text and "condition=" in text and 'source_file="model.py" source_line=12' in text
+        allocations = [dict(fields_of(value)) for number, value in fields_of(parts[3]) if number == 3]
+        assert sum(allocation[2] for allocation in allocations if 5 in allocation) == 2 * 128 * 128 * 4 + 4  # arguments
+        assert sum(allocation[2] for allocation in allocations if 7 in allocation) == 2 * 128 * 128 * 4  # results

@@ -59,3 +59,42 @@ def data_of_page(text):
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     assert found, "the page has no data"
     return json.loads(found[1])
+
+
+def fields_of(message):
+    """(number, value) of each field of a serialized protocol buffer; values are integers or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(message):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+            continue
+        size = {1: 8, 5: 4}.get(tag & 7) or varint()
+        yield tag >> 3, message[at:at + size]
+        at += size
+
+
+def hlo_protos(xspace):
+    """{title of a program: its HloProto} of the plane /host:metadata, as events refer to them."""
+    found = {}
+    for number, plane in fields_of(xspace):
+        if number != 1 or (2, b"/host:metadata") not in list(fields_of(plane)):
+            continue
+        used = {dict(fields_of(event))[1] for key, line in fields_of(plane) if key == 3 for name, event in fields_of(line) if name == 4}
+        for key, entry in fields_of(plane):
+            kind = dict(fields_of(entry)) if key == 4 else {}
+            if kind.get(1) in used:
+                stats = [dict(fields_of(stat)) for field, stat in fields_of(kind[2]) if field == 5]
+                found[dict(fields_of(kind[2]))[2].decode()] = next(stat[6] for stat in stats if 6 in stat)
+    return found

@@ -6,6 +6,7 @@
 #include "runtime/base/File.h"
 #include "runtime/profile/Align.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Compare.h"
 #include "runtime/profile/MemoryPeak.h"
 #include "runtime/profile/Page.h"
 #include "runtime/profile/Pprof.h"
@@ -62,29 +63,61 @@ static int open(const std::string &page) {
   return 0;
 }
 
+/// What a path means, as one recording.
+struct Recorded {
+  profile::XSpace space;
+  std::string title;
+};
+static runtime::StatusOr<Recorded> read(const std::string &path) {
+  std::vector<std::string> files = filesOf(path), labels;
+  if (files.empty())
+    return runtime::notFound(path + " has no recording (*" + std::string(kEnding) + "): MILLRACE_PROFILE=FOLDER PROGRAM writes some");
+  std::vector<profile::XSpace> spaces;
+  for (const std::string &file : files) {
+    runtime::StatusOr<runtime::FileContent> content = runtime::readWholeFile(file);
+    if (!content)
+      return content.status();
+    runtime::StatusOr<profile::XSpace> space = profile::decodeXSpace(content->bytes);
+    if (!space)
+      return space.status().withContext(file);
+    spaces.push_back(std::move(*space));
+    labels.push_back(labelOf(file));
+  }
+  const std::string title = labels.size() == 1 ? labels[0] : std::to_string(labels.size()) + " processes of " + path;
+  profile::alignClocks(spaces);
+  return Recorded{profile::merge(std::move(spaces), labels), title};
+}
+
+static int compareFiles(const ProfileFilesOptions &options) {
+  runtime::StatusOr<Recorded> before = read(options.path), after = read(options.other);
+  for (const auto *each : {&before, &after})
+    if (!*each)
+      return fail("xla-prof", std::string(each->status().message()));
+  const profile::Summary first = profile::summarize(before->space), second = profile::summarize(after->space);
+  const profile::Comparison comparison = profile::compare(first, second);
+  if (options.out.empty()) {
+    const std::string text = options.json ? profile::toJson(comparison) + "\n" : profile::toText(comparison, options.top);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  if (!options.out.ends_with(".html"))
+    return fail("xla-prof", "--out of a comparison expects a name that ends with .html, but got '" + options.out + "'");
+  const runtime::Status status = runtime::writeFileAtomically(options.out, profile::htmlPage(comparison, options.path, options.other));
+  return status.ok() ? 0 : fail("xla-prof", status.toString());
+}
+
 int profileFiles(const ProfileFilesOptions &given) {
+  if (given.action == ProfileFilesOptions::Action::Compare)
+    return compareFiles(given);
   ProfileFilesOptions options = given;
   if (options.action != ProfileFilesOptions::Action::Tables && options.out.empty()) {
     std::error_code error;
     options.out = fs::is_directory(options.path, error) ? options.path + "/page.html" : options.path + ".html";
   }
-  std::vector<std::string> files = filesOf(options.path), labels;
-  if (files.empty())
-    return fail("xla-prof", options.path + " has no recording (*" + std::string(kEnding) + "): MILLRACE_PROFILE=FOLDER PROGRAM writes some");
-  std::vector<profile::XSpace> spaces;
-  for (const std::string &file : files) {
-    runtime::StatusOr<runtime::FileContent> content = runtime::readWholeFile(file);
-    if (!content)
-      return fail("xla-prof", content.status().toString());
-    runtime::StatusOr<profile::XSpace> space = profile::decodeXSpace(content->bytes);
-    if (!space)
-      return fail("xla-prof", file + ": " + std::string(space.status().message()));
-    spaces.push_back(std::move(*space));
-    labels.push_back(labelOf(file));
-  }
-  const std::string title = labels.size() == 1 ? labels[0] : std::to_string(labels.size()) + " processes of " + options.path;
-  profile::alignClocks(spaces);
-  profile::XSpace space = profile::merge(std::move(spaces), labels);
+  runtime::StatusOr<Recorded> recorded = read(options.path);
+  if (!recorded)
+    return fail("xla-prof", std::string(recorded.status().message()));
+  const auto &[space, title] = *recorded;
   std::string text;
   if (options.out.empty()) {
     profile::Summary summary = profile::summarize(space);

@@ -12,7 +12,9 @@ struct ProfileFilesOptions {
   bool json = false; ///< tables as JSON
   bool findings = false; ///< what to change, and what the views of the page show, as JSON
   bool roofs = true; ///< of this machine, measured for pages and findings
-  enum class Action { Tables, Pages, Open } action = Action::Tables; ///< Pages: write the page beside the recording; Open: and show it
+  /// Pages: write the page beside the recording; Open: and show it; Compare: with `other`, the later one.
+  enum class Action { Tables, Pages, Open, Compare } action = Action::Tables;
+  std::string other;
 };
 
 /// The exit status; errors go to standard error.
