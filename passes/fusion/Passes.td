@@ -4,6 +4,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BlockRowsPass : Pass<"xla-block-rows", "::mlir::func::FuncOp"> {
+  let summary = "Compute large values that only their own rows read, such as logits, a block of rows at a time";
+  let description = [{
+    A contraction with a large result, and the operations around it that read it row by row (a softmax, the choice of a class, gradients),
+    become a loop over blocks of rows. What others read of it, losses of rows and products of gradients, is stored row by row or added up
+    over the blocks. Large values never exist as a whole. Uses the sharding rules to know which dimensions are rows. Before all other
+    rewrites of fusion, which then work on the blocks.
+  }];
+  let options = [
+    Option<"minBytes", "min-bytes", "int64_t", "0", "size from which on a value is large; 0: no value is">,
+  ];
+}
+
 def SplitScattersPass : Pass<"xla-split-scatters", "::mlir::func::FuncOp"> {
   let summary = "Split scatters of many updates to few elements into parts that threads share";
   let description = [{

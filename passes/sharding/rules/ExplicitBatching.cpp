@@ -4,6 +4,8 @@
 //          "stablehlo.gather"(%x, %j) {collapsed_slice_dims = [0], start_index_map = [0, 1]}
 // Output:  "stablehlo.gather"(%x, %k) {operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]}
 // Leaves alone operations that have batching dimensions, and those that would be left without an index.
+#include "passes/sharding/rules/ExplicitBatching.h"
+
 #include "passes/sharding/ProgramPasses.h"
 
 #include "dialects/sdy/Ops.h"
@@ -137,36 +139,43 @@ Value joined(OpBuilder &builder, Operation *op, ArrayRef<Value> parts, int64_t d
 
 struct ExplicitBatching : impl::ExplicitGatherScatterBatchingPassBase<ExplicitBatching> {
   void runOnOperation() override {
-    getOperation().walk([](Operation *op) {
-      OpBuilder builder(op);
-      if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
-        auto numbers = gather.getDimensionNumbers();
-        if (!numbers.getOperandBatchingDims().empty())
-          return;
-        auto found = findBatching(gather.getOperand(), gather.getStartIndices(), numbers.getStartIndexMap(),
-                                  numbers.getCollapsedSliceDims(), numbers.getIndexVectorDim());
-        if (!found)
-          return;
-        op->setOperand(1, joined(builder, op, found->rest, numbers.getIndexVectorDim()));
-        gather.setDimensionNumbersAttr(stablehlo::GatherDimensionNumbersAttr::get(
-            op->getContext(), numbers.getOffsetDims(), found->collapsed, found->operandDims, found->indicesDims, found->map,
-            numbers.getIndexVectorDim()));
-      } else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op)) {
-        auto numbers = scatter.getScatterDimensionNumbers();
-        if (!numbers.getInputBatchingDims().empty())
-          return;
-        auto found = findBatching(scatter.getInputs()[0], scatter.getScatterIndices(), numbers.getScatterDimsToOperandDims(),
-                                  numbers.getInsertedWindowDims(), numbers.getIndexVectorDim());
-        if (!found)
-          return;
-        op->setOperand(scatter.getInputs().size(), joined(builder, op, found->rest, numbers.getIndexVectorDim()));
-        scatter.setScatterDimensionNumbersAttr(stablehlo::ScatterDimensionNumbersAttr::get(
-            op->getContext(), numbers.getUpdateWindowDims(), found->collapsed, found->operandDims, found->indicesDims, found->map,
-            numbers.getIndexVectorDim()));
-      }
-    });
+    getOperation().walk([](Operation *op) { makeBatchingExplicit(op); });
   }
 };
 
 } // namespace
+
+bool makeBatchingExplicit(Operation *op) {
+  OpBuilder builder(op);
+  if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+    auto numbers = gather.getDimensionNumbers();
+    if (!numbers.getOperandBatchingDims().empty())
+      return false;
+    auto found = findBatching(gather.getOperand(), gather.getStartIndices(), numbers.getStartIndexMap(), numbers.getCollapsedSliceDims(),
+                              numbers.getIndexVectorDim());
+    if (!found)
+      return false;
+    op->setOperand(1, joined(builder, op, found->rest, numbers.getIndexVectorDim()));
+    gather.setDimensionNumbersAttr(stablehlo::GatherDimensionNumbersAttr::get(op->getContext(), numbers.getOffsetDims(), found->collapsed,
+                                                                              found->operandDims, found->indicesDims, found->map,
+                                                                              numbers.getIndexVectorDim()));
+    return true;
+  }
+  auto scatter = dyn_cast<stablehlo::ScatterOp>(op);
+  if (!scatter)
+    return false;
+  auto numbers = scatter.getScatterDimensionNumbers();
+  if (!numbers.getInputBatchingDims().empty())
+    return false;
+  auto found = findBatching(scatter.getInputs()[0], scatter.getScatterIndices(), numbers.getScatterDimsToOperandDims(),
+                            numbers.getInsertedWindowDims(), numbers.getIndexVectorDim());
+  if (!found)
+    return false;
+  op->setOperand(scatter.getInputs().size(), joined(builder, op, found->rest, numbers.getIndexVectorDim()));
+  scatter.setScatterDimensionNumbersAttr(stablehlo::ScatterDimensionNumbersAttr::get(op->getContext(), numbers.getUpdateWindowDims(),
+                                                                                     found->collapsed, found->operandDims, found->indicesDims,
+                                                                                     found->map, numbers.getIndexVectorDim()));
+  return true;
+}
+
 } // namespace millrace::sharding
