@@ -91,6 +91,9 @@ private:
   llvm::SmallVector<mlir::Value> updatesOf(mlir::BlockArgument state, mlir::Value value) const;
   /// Does the same for any `state` and its updates in `block`, none if `value` is `state`; nullopt if one buffer is not enough.
   std::optional<llvm::SmallVector<mlir::Value>> updatesIn(mlir::Block &block, mlir::Value state, mlir::Value value) const;
+  /// The kernel that makes `value`, the next value of a loop's `state`, may write it over `state`: it alone reads `state` then, an element of it
+  /// for the same element of `value`.
+  bool overwritesState(mlir::BlockArgument state, mlir::Value value) const;
   /// Returns the value that the branches of an if or case update in place or return unchanged as `made`; null if a branch does not, or reads it too
   /// late.
   mlir::Value updatedInBranches(mlir::OpResult made) const;

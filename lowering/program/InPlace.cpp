@@ -181,9 +181,24 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
 static bool isPointwise(func::CallOp call, ArrayRef<OpOperand *> readers, Value result, const KernelSummary &kernel) {
   auto isHere = [&](OpOperand *reader) { return reader->getOwner() == call; };
   auto *here = llvm::find_if(readers, isHere);
-  return llvm::count_if(readers, isHere) == 1 && llvm::any_of(kernel.pointwise, [&](auto pair) {
+  return here != readers.end() && llvm::count_if(readers, isHere) == 1 && llvm::any_of(kernel.pointwise, [&](auto pair) {
     return pair.first == (*here)->getOperandNumber() && call.getResult(pair.second) == result;
   });
+}
+
+bool FunctionBuilder::overwritesState(BlockArgument state, Value value) const {
+  auto call = value.getDefiningOp<func::CallOp>();
+  auto kernel = call && call->getBlock() == state.getOwner() ? context.kernels.find(call.getCallee()) : context.kernels.end();
+  if (kernel == context.kernels.end() || kernel->second.part || !kernel->second.joined.empty() || state.getType() != value.getType() ||
+      !cast<RankedTensorType>(state.getType()).hasStaticShape())
+    return false;
+  SmallVector<OpOperand *> readers;
+  readersOf(state, readers);
+  bool isLast = llvm::all_of(readers, [&](OpOperand *reader) {
+    Operation *here = lastRead(*state.getOwner(), reader->getOwner());
+    return here && !here->hasTrait<OpTrait::IsTerminator>() && (here == call ? reader->getOwner() == call : here->isBeforeInBlock(call));
+  });
+  return isLast && isPointwise(call, readers, value, kernel->second);
 }
 
 void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotId target) {

@@ -272,6 +272,10 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
                       result.slots[use(init)].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, use(init)) &&
                       hasTypeOf(use(init), init); // it may share the memory of an operand with another shape
       SmallVector<Value> updates = updatesOf(body.getArgument(i), next);
+      // A sum that grows element by element needs no second buffer either, unless another value takes this one's.
+      bool isTaken = taken[i].has_value() || llvm::is_contained(taken, std::optional<unsigned>(i));
+      if (updates.empty() && !isTaken && overwritesState(body.getArgument(i), next))
+        updates.push_back(next);
       auto type = cast<RankedTensorType>(init.getType());
       auto wanted = preferred.find(op->getResult(i));
       if (!updates.empty() && wanted != preferred.end() && type.hasStaticShape()) {

@@ -7,7 +7,8 @@ length is another program. Here the loop runs on the CPU, where growing tensors 
   - keys and values are in buffers of a size class (SizedLayer), of which masks hide what is not written yet;
   - several tokens at once (a prompt, candidates of assisted decoding) are filled up to a size class on the right. Causal masks keep what is
     added from the others, and the next tokens overwrite its keys.
-Tokens are chosen on the CPU, with the CPU's random numbers: torch.manual_seed() gives what PyTorch's CPU gives for the same logits."""
+Tokens are chosen on the CPU, with the CPU's random numbers: torch.manual_seed() gives what PyTorch's CPU gives for the same logits. With
+sample_on_device() (_sampling.py) they are chosen on the device."""
 import contextlib
 import dataclasses
 import functools
@@ -21,7 +22,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from . import _import_hooks
+from . import _import_hooks, _sampling
 
 _SMALLEST = 16
 _MODULE = "transformers.generation.utils"
@@ -44,6 +45,7 @@ class _Call:
     is_inside: bool = False  # forward() runs: the model is on the device again
     caches: list[Any] = dataclasses.field(default_factory=list)  # with sized layers; whoever gets them wants others
     helper: Any = None  # the _Call of an assistant_model
+    sampler: _sampling.Sampler | None = None  # where tokens are chosen on the device
 
 
 class _Calls(threading.local):
@@ -260,6 +262,18 @@ def _keep_logits(kwargs: dict[str, Any], rows: int) -> Callable[[torch.Tensor], 
     return lambda logits: logits[:, :keep]
 
 
+def _sampled(sampler: _sampling.Sampler, out: Any, keep: Callable[[torch.Tensor], torch.Tensor] | None) -> torch.Tensor:
+    """Logits of the CPU that only the token is possible of which the device has chosen from the last ones of `out`."""
+    from .torch_xla import sync
+    logits = out.logits
+    # Which of the rows is the last is an argument of the program: a prompt's size class is one program.
+    last = logits.index_select(1, torch.tensor([keep(logits).shape[1] - 1]).to(logits.device))[:, 0] if keep else logits[:, -1]
+    tokens, vocabulary = sampler.choose(last), logits.shape[-1]
+    out.logits = logits = last = None  # of the step only the tokens, keys and values are results
+    sync()
+    return sampler.as_scores(tokens.cpu(), vocabulary)
+
+
 def _wrapped_forward(model: Any, forward: Callable[..., Any], device: torch.device) -> Callable[..., Any]:
     @functools.wraps(forward)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -280,6 +294,9 @@ def _wrapped_forward(model: Any, forward: Callable[..., Any], device: torch.devi
                 for layer in _sized_layers(kwargs.get("past_key_values")):
                     layer.rows = None
         if isinstance(getattr(out, "logits", None), torch.Tensor):
+            if call.sampler is not None:
+                out.logits = _sampled(call.sampler, out, keep)
+                return out
             out.logits = out.logits.clone()  # no view: reading a view of a result is a program of its own
             sync()  # the logits, keys and values in one program
             logits = out.logits.cpu()
@@ -492,6 +509,7 @@ def _use(module: Any) -> None:
             call.caches.append(_self_attention(cache))
         return result
     mixin._prepare_cache_for_generation = prepare
+    _sampling.install(mixin, _call_of)
 
 
 def install() -> None:

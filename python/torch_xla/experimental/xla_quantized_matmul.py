@@ -134,3 +134,89 @@ class XlaQuantizedLinear(torch.nn.Module):
         """x: (..., inputs)."""
         return torch.ops.xla.quantized_matmul(x, self.weight, self.weight_scaler, self.zero_point, self.block_size, self.int4_weight,
                                               self.quantize_activation)
+
+    @property
+    def in_features(self) -> int:
+        """What torch.nn.Linear calls `input_dim`; PEFT asks for it."""
+        return self.input_dim
+
+    @property
+    def out_features(self) -> int:
+        """What torch.nn.Linear calls `output_dim`."""
+        return self.output_dim
+
+
+class _Biased(torch.nn.Module):
+    """A quantized layer and the bias that it does not have."""
+
+    def __init__(self, linear: XlaQuantizedLinear, bias: torch.Tensor):
+        super().__init__()
+        self.linear, self.bias = linear, torch.nn.Parameter(bias.detach(), requires_grad=False)
+
+    in_features = property(lambda self: self.linear.in_features)
+    out_features = property(lambda self: self.linear.out_features)
+    weight = property(lambda self: self.linear.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x) + self.bias
+
+
+def quantize_linear(linear: torch.nn.Linear, bits: int = 8, block_size: int = -1) -> torch.nn.Module:
+    """Rounds the weights of a linear layer to codes around zero.
+
+    Args:
+      linear: Any layer of floats; it stays as it is.
+      bits: 8 or 4. Codes of 4 bits are kept in bytes.
+      block_size: So many inputs share a scale of each output; -1: all of them.
+
+    Returns:
+      A layer that computes the same with these weights, and gradients of its inputs, but not of its weights.
+
+    Raises:
+      ValueError: `bits` is something else, or `block_size` does not divide the inputs.
+    """
+    if bits not in (4, 8):
+        raise ValueError(f"expects 4 or 8 bits, but got {bits}")
+    weight = linear.weight.detach().float()
+    made = XlaQuantizedLinear(weight.size(1), weight.size(0), is_symmetric=True, block_size=block_size, int4_weight=bits == 4)
+    if block_size != -1:
+        weight = weight.t().unflatten(0, (-1, block_size))
+    scale = weight.abs().amax(1).clamp(min=1e-12) / (2 ** (bits - 1) - 1)
+    codes = (weight / scale.unsqueeze(1)).round().to(torch.int8)
+    made.load_quantized_weight(codes.contiguous(), scale.to(linear.weight.dtype))
+    made = made if linear.bias is None else _Biased(made, linear.bias)
+    return made.train(linear.training)
+
+
+def quantize_linears(model: torch.nn.Module, bits: int = 8, block_size: int = -1, skip: tuple[str, ...] = ("lm_head",)) -> torch.nn.Module:
+    """Replaces the linear layers of a model by quantized ones (quantize_linear()), one after the other.
+
+    Args:
+      model: Is changed in place.
+      bits: See quantize_linear().
+      block_size: See quantize_linear(). Layers whose inputs it does not divide get one scale per output.
+      skip: Last parts of the names of layers that stay as they are. Output layers do by default: their weights are often those of the
+        embedding, too.
+
+    Returns:
+      `model`.
+    """
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, torch.nn.Linear) and name not in skip:
+                fits = block_size != -1 and child.in_features % block_size == 0
+                setattr(module, name, quantize_linear(child, bits, block_size if fits else -1))
+    return model
+
+
+def lora_layers() -> dict[type, type]:
+    """The layers that PEFT makes adapters for beside its own: `LoraConfig(...)._register_custom_module(lora_layers())`.
+
+    Returns:
+      PEFT's class of adapters for each class of quantized layers.
+
+    Raises:
+      ImportError: PEFT is not installed.
+    """
+    from peft.tuners.lora import Linear
+    return {XlaQuantizedLinear: Linear, _Biased: Linear}
