@@ -22,7 +22,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from . import _import_hooks, _sampling
+from . import _generate_batch, _import_hooks, _sampling
 
 _SMALLEST = 16
 _MODULE = "transformers.generation.utils"
@@ -510,6 +510,7 @@ def _use(module: Any) -> None:
         return result
     mixin._prepare_cache_for_generation = prepare
     _sampling.install(mixin, _call_of)
+    _generate_batch.use(mixin)
 
 
 def install() -> None:
