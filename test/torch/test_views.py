@@ -184,3 +184,25 @@ def test_dense_views_of_a_flat_storage_are_runs():
             text = torch_xla._XLAC._get_xla_tensors_stablehlo([ours, made])
             assert "stablehlo.scatter" not in text and "stablehlo.gather" not in text
             assert torch.equal(ours.cpu(), plain) and torch.equal(made.cpu(), plain.as_strided(sizes, strides, offset) * 2)
+
+
+def test_elements_are_replaced_where_they_are():
+    """index_copy and x[:, i] = v along inner dims transpose nothing: what changes does not depend on the size of what is left alone."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 4, 9, 5, generator=generator)
+    few = torch.tensor([5, 0])
+    for key in ((slice(None), few), (slice(None), slice(None), torch.tensor([[1, 3], [0, -1]])), (slice(None), torch.tensor([1, 2]), few),
+                (slice(None), torch.tensor([[1], [2]]), few, slice(1, 3)), (..., torch.tensor([4, 1])), (slice(None), torch.tensor([1, 0]), slice(None), few % 4)):
+        x, key = x % 3, tuple(part % 4 if isinstance(part, torch.Tensor) and part.dim() and place == 1 else part for place, part in enumerate(key))
+        y, values = x.to("xla"), torch.randn(x[key].shape, generator=generator)
+        x[key] = values
+        y[tuple(part.to("xla") if isinstance(part, torch.Tensor) else part for part in key)] = values.to("xla")
+        text = torch_xla._XLAC._get_xla_tensors_stablehlo([y])
+        assert "stablehlo.scatter" in text and (not any("2x4x9x5" in line for line in text.splitlines() if "stablehlo.transpose" in line)), text
+        assert torch.equal(y.cpu(), x)
+    for dim in (1, 2, 3):
+        index = torch.randperm(x.size(dim), generator=generator)[:3]
+        values = torch.randn(x.index_select(dim, index).shape, generator=generator)
+        y = x.to("xla").index_copy(dim, index.to("xla"), values.to("xla"))
+        assert "stablehlo.transpose" not in torch_xla._XLAC._get_xla_tensors_stablehlo([y])
+        assert torch.equal(y.cpu(), x.index_copy(dim, index, values))

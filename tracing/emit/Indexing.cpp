@@ -43,15 +43,21 @@ Val gatherLeading(Emitter &e, const Val &x, const Val &index, int64_t count, con
               Shape{x.dtype(), dims});
 }
 
-/// x with updates combined at x[index] along its leading `count` dims.
-Val scatterLeading(Emitter &e, const Val &x, const Val &index, const Val &updates, int64_t count, const std::string &combine) {
-  int64_t batch = index.rank() - 1, window = x.rank() - count;
-  std::string numbers = "#stablehlo.scatter<" + listText("update_window_dims", range(batch, batch + window)) + ", " +
-                        listText("inserted_window_dims", range(0, count)) + ", " +
-                        listText("scatter_dims_to_operand_dims", range(0, count)) + ", index_vector_dim = " + std::to_string(batch) + ">";
+/// x with updates combined at x[index] along its `dims`, which increase. The indices' dims of `updates` begin at `place`.
+Val scatterAlong(Emitter &e, const Val &x, const Ints &dims, const Val &index, const Val &updates, int64_t place, const std::string &combine) {
+  int64_t batch = index.rank() - 1;
+  Ints windows = range(0, place), behind = range(place + batch, updates.rank());
+  windows.insert(windows.end(), behind.begin(), behind.end());
+  std::string numbers = "#stablehlo.scatter<" + listText("update_window_dims", windows) + ", " + listText("inserted_window_dims", dims) + ", " +
+                        listText("scatter_dims_to_operand_dims", dims) + ", index_vector_dim = " + std::to_string(batch) + ">";
   Shape scalar{x.dtype(), {}};
   return e.ops("stablehlo.scatter", {x, index, updates}, {{"scatter_dimension_numbers", numbers}}, {x.shape}, {scalar, scalar},
                [&](const Vals &in) { return combine.empty() ? Vals{in[1]} : Vals{e.op(combine, in, {}, scalar)}; })[0];
+}
+
+/// The same along the leading `count` dims of x.
+Val scatterLeading(Emitter &e, const Val &x, const Val &index, const Val &updates, int64_t count, const std::string &combine) {
+  return scatterAlong(e, x, range(0, count), index, updates, 0, combine);
 }
 
 /// Index vectors of gather and scatter along one dim: the positions themselves, but `index` for that dim.
@@ -145,6 +151,8 @@ Vals indexAdd(const Call &c, const std::string &combine) {
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
   if (!combine.empty() && c.has(4) && !(std::holds_alternative<int64_t>(c.args[4]) && c.integer(4) == 1))
     source = e.mul(source, e.broadcast(e.convert(c.val(4), x.dtype()), source.dims()));
+  if (combine.empty() && dim != 0) // In place: a transposed x would be copied twice, however few elements change.
+    return {scatterAlong(e, x, {dim}, e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}), source, dim, combine)};
   Ints order = toFront(dim, x.rank());
   Val made = scatterLeading(e, e.transpose(x, order), e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}),
                             e.transpose(source, order), 1, combine);
@@ -244,14 +252,18 @@ Vals indexPut(const Call &c) {
     return {Val()};
   if (a.index && a.index.shape.count() == 0)
     return {x};
-  Val front = e.transpose(x, a.order);
   Ints dims = a.batch;
-  dims.insert(dims.end(), front.dims().begin() + a.count, front.dims().end());
+  for (size_t i = size_t(a.count); i < a.order.size(); ++i)
+    dims.push_back(x.dims()[a.order[i]]);
   Ints order = placed(int64_t(a.batch.size()), a.place, int64_t(dims.size())), given;
   for (int64_t source : order)
     given.push_back(dims[source]);
-  Val values = e.transpose(e.broadcast(e.convert(c.val(2), x.dtype()), given), inverse(order));
-  Val made = scatterLeading(e, front, a.index, values, a.count, c.flag(3) ? (x.dtype() == DType::I1 ? "stablehlo.or" : "stablehlo.add") : "");
+  Val natural = e.broadcast(e.convert(c.val(2), x.dtype()), given);
+  Ints indexed(a.order.begin(), a.order.begin() + a.count);
+  if (!c.flag(3) && indexed != range(0, a.count)) // in place, as in indexAdd()
+    return {scatterAlong(e, x, indexed, a.index, natural, a.place, "")};
+  Val values = e.transpose(natural, inverse(order));
+  Val made = scatterLeading(e, e.transpose(x, a.order), a.index, values, a.count, c.flag(3) ? (x.dtype() == DType::I1 ? "stablehlo.or" : "stablehlo.add") : "");
   return {e.transpose(made, inverse(a.order))};
 }
 
