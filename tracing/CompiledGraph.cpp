@@ -96,7 +96,7 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
   return {};
 }
 
-runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(const std::vector<runtime::BufferPtr> &arguments,
+runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(std::vector<runtime::BufferPtr> arguments,
                                                                       const std::vector<uint64_t> &keyBits,
                                                                       const std::vector<bool> &kept) const {
   if (program.empty())
@@ -111,7 +111,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(const std:
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Source &source = parameters[i];
     if (source.kind == Source::Argument) {
-      given.push_back(arguments[source.index]);
+      given.push_back(std::move(arguments[source.index])); // it is one parameter
       if (donated[i] && kept[source.index])
         options.nonDonatable.push_back(uint32_t(i));
       continue;

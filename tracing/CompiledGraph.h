@@ -21,8 +21,7 @@ public:
 
   /// `arguments` and `keys` in the order of the inputs; `kept[i]`: argument i must not be overwritten, because something
   /// else shows it. Asynchronous; one buffer per root.
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> run(const std::vector<runtime::BufferPtr> &arguments,
-                                                         const std::vector<uint64_t> &keys,
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> run(std::vector<runtime::BufferPtr> arguments, const std::vector<uint64_t> &keys,
                                                          const std::vector<bool> &kept) const;
   const std::vector<Shape> &shapes() const { return rootShapes; }
   size_t numKeys() const { return keys; }

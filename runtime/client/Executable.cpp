@@ -9,11 +9,13 @@
 #include "runtime/program/Cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace millrace::runtime {
 namespace {
@@ -21,6 +23,10 @@ namespace {
 /// Those of a program that are told to other processes with every launch at most, and as a rule all: enough to name one that differs. Unit:
 /// arguments. Source: judgement, not measured alone.
 constexpr size_t kMaxToldArguments = 1024;
+
+/// So far ahead of the argument that a launch looks at, the memory of another one is asked for: enough for a line from the third cache to arrive.
+/// Unit: arguments. Source: judgement, not measured alone.
+constexpr size_t kAhead = 8;
 
 std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
   std::string text = "tensor<";
@@ -52,20 +58,63 @@ std::string argumentTitle(const Program &program, size_t k) {
   return text;
 }
 
+/// The arguments of one device, which whoever launches holds meanwhile.
+using BorrowedArguments = std::span<const BufferPtr>;
+
 /// A donated argument and another one that is the same buffer.
-std::optional<std::pair<size_t, size_t>> donatedTwice(const std::vector<BufferPtr> &arguments, const std::vector<uint8_t> &consumes) {
-  if (std::find(consumes.begin(), consumes.end(), 1) == consumes.end())
+std::optional<std::pair<size_t, size_t>> donatedTwice(BorrowedArguments arguments, const std::vector<uint8_t> &consumes) {
+  const size_t donated = size_t(std::count(consumes.begin(), consumes.end(), 1));
+  if (!donated)
     return std::nullopt;
-  std::vector<size_t> order(arguments.size());
-  std::iota(order.begin(), order.end(), 0);
-  // Equal ones side by side, donated ones first.
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return arguments[a] != arguments[b] ? arguments[a] < arguments[b] : consumes[a] != consumes[b] ? consumes[a] > consumes[b] : a < b;
-  });
-  auto found = std::adjacent_find(order.begin(), order.end(),
-                                  [&](size_t a, size_t b) { return consumes[a] && arguments[a] == arguments[b]; });
-  return found == order.end() ? std::nullopt : std::optional(std::pair(*found, *std::next(found)));
+  // Donated arguments by their buffers, in a table that is at most half full; 0 is an empty place.
+  std::vector<uint32_t> table(std::bit_ceil(2 * donated));
+  auto placeOf = [&](const Buffer *buffer) -> uint32_t & {
+    size_t at = size_t(uintptr_t(buffer) * 0x9E3779B97F4A7C15u >> 20);
+    while (table[at % table.size()] && arguments[table[at % table.size()] - 1].get() != buffer)
+      ++at;
+    return table[at % table.size()];
+  };
+  for (size_t k = 0; k < arguments.size(); ++k)
+    if (consumes[k]) {
+      uint32_t &place = placeOf(arguments[k].get());
+      if (place)
+        return std::pair(size_t(place - 1), k);
+      place = uint32_t(k + 1);
+    }
+  for (size_t k = 0; k < arguments.size(); ++k)
+    if (!consumes[k])
+      if (uint32_t place = placeOf(arguments[k].get()))
+        return std::pair(size_t(place - 1), k);
+  return std::nullopt;
 }
+
+/// What every launch compares its arguments with. Side by side: specifications are spread over the heap, and a program has hundreds.
+struct Signature {
+  explicit Signature(const std::vector<Argument> &arguments) {
+    for (const Argument &argument : arguments) {
+      types.push_back({argument.dtype, isStatic(argument) ? int32_t(argument.dims.size()) : -1, uint32_t(sizes.size())});
+      sizes.insert(sizes.end(), argument.dims.begin(), argument.dims.end());
+      donated.push_back(argument.donated);
+    }
+  }
+  /// Argument `k` has all its sizes at compile time, and the value is of this type.
+  bool isExactly(size_t k, const Buffer::Value &value) const {
+    const Type &type = types[k];
+    return type.dtype == value.dtype && value.shapeIsKnown && type.rank == int32_t(value.dims.size()) &&
+           std::equal(value.dims.begin(), value.dims.end(), sizes.begin() + type.first);
+  }
+  struct Type {
+    DType dtype;
+    int32_t rank; ///< -1: a size is not known
+    uint32_t first; ///< of `sizes`
+  };
+  std::vector<Type> types;
+  std::vector<int64_t> sizes;
+  std::vector<uint8_t> donated; ///< per argument
+};
+
+/// The memory of object `at` is going to be read. Arguments lie all over the heap: the misses of several ones overlap.
+inline void readSoon(const void *at) { __builtin_prefetch(at); }
 
 /// Held while an execution whose devices meet is enqueued: two of them stand in the same order in all queues, or both would wait for ever.
 /// Also where one does not end by itself, so that none gets between those of one meeting that do.
@@ -101,7 +150,9 @@ bool comesByItself(const Buffer::Value &value) {
 } // namespace
 
 struct Executable::State {
+  explicit State(std::shared_ptr<const Plan> given) : plan(std::move(given)), signature(plan->program->arguments) {}
   std::shared_ptr<const Plan> plan;
+  const Signature signature;
   bool onAnyThread = false; ///< meets nobody and waits for nobody but the values of its arguments
   bool runsInline = false;
   std::vector<uint32_t> members; ///< of the devices of this process, in the order of Executable::devices()
@@ -132,10 +183,14 @@ struct Executable::Launch {
   explicit Launch(const std::shared_ptr<Event::Worker> &worker) : ready(worker), done(worker) {}
 
   using Values = std::vector<std::shared_ptr<Buffer::Value>>;
-  static StatusOr<std::vector<Values>> checkedValues(const Program &p, const std::vector<Device *> &devices,
-                                                     const std::vector<std::vector<BufferPtr>> &arguments, const std::vector<uint8_t> &consumes);
-  static std::vector<Provision> provideAll(const Plan &plan, const std::vector<Device *> &devices, bool isNested);
+  static StatusOr<std::vector<Values>> checkedValues(const Program &p, const Signature &signature, std::span<Device *const> devices,
+                                                     std::span<const BorrowedArguments> arguments, const std::vector<uint8_t> &consumes);
+  static std::vector<Provision> provideAll(const Plan &plan, std::span<Device *const> devices, bool isNested);
   std::vector<BufferPtr> makeResults(const std::shared_ptr<Client> &client, Device &target);
+
+  /// As Executable::execute(), on `devices`.
+  static StatusOr<ExecuteResult> start(Executable &executable, std::span<Device *const> devices, std::span<const BorrowedArguments> arguments,
+                                       const ExecuteOptions &options);
 
   void run() {
     Status status;
@@ -174,14 +229,17 @@ private:
     const Program &program = *plan.program;
     for (size_t k = 0; k < arguments.size(); ++k) {
       MILLRACE_TRY(arguments[k]->ready.await());
-      if (!shapeMatches(program.arguments[k], arguments[k]->dims))
+      if (!arguments[k]->shapeIsKnown && !shapeMatches(program.arguments[k], arguments[k]->dims)) // others were compared before
         return invalidArgument("expects " + argumentTitle(program, k) + " to be " +
                                typeText(program.arguments[k].dtype, program.arguments[k].dims) + ", but got " +
                                typeText(arguments[k]->dtype, arguments[k]->dims));
     }
     std::vector<BoundArgument> boundArguments(arguments.size());
-    for (size_t k = 0; k < arguments.size(); ++k)
+    for (size_t k = 0; k < arguments.size(); ++k) {
+      if (k + kAhead < arguments.size())
+        readSoon(arguments[k + kAhead]->storage.get());
       boundArguments[k] = {arguments[k]->storage->data(), arguments[k]->dims.data()};
+    }
     std::vector<BoundResult> boundResults(results.size());
     std::vector<std::shared_ptr<Storage>> storages(results.size());
     for (size_t r = 0; r < results.size(); ++r) {
@@ -270,29 +328,39 @@ private:
 };
 
 /// The values of the arguments of all devices, or what is wrong with them: everything is checked before anything is donated.
-StatusOr<std::vector<Executable::Launch::Values>> Executable::Launch::checkedValues(const Program &p, const std::vector<Device *> &devices,
-                                                                                    const std::vector<std::vector<BufferPtr>> &arguments,
+StatusOr<std::vector<Executable::Launch::Values>> Executable::Launch::checkedValues(const Program &p, const Signature &signature,
+                                                                                    std::span<Device *const> devices,
+                                                                                    std::span<const BorrowedArguments> arguments,
                                                                                     const std::vector<uint8_t> &consumes) {
   std::vector<Values> values(devices.size());
   for (size_t d = 0; d < devices.size(); ++d) {
-    if (arguments[d].size() != p.arguments.size())
-      return invalidArgument("expects " + std::to_string(p.arguments.size()) + " arguments, but got " +
-                             std::to_string(arguments[d].size()));
-    for (size_t k = 0; k < arguments[d].size(); ++k) {
+    const size_t count = arguments[d].size();
+    if (count != p.arguments.size())
+      return invalidArgument("expects " + std::to_string(p.arguments.size()) + " arguments, but got " + std::to_string(count));
+    values[d].reserve(count);
+    for (size_t k = 0; k < count; ++k) {
+      if (k + kAhead < count)
+        readSoon(arguments[d][k + kAhead].get());
       const BufferPtr &buffer = arguments[d][k];
       if (!buffer)
         return invalidArgument(argumentTitle(p, k) + " is missing");
       StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
       if (!value)
         return value.status().withContext(argumentTitle(p, k));
+      values[d].push_back(std::move(*value));
       if (&buffer->device() != devices[d])
         return invalidArgument("expects " + argumentTitle(p, k) + " on device " + std::to_string(devices[d]->id()) +
                                ", but it is on device " + std::to_string(buffer->device().id()));
-      if ((*value)->dtype != p.arguments[k].dtype ||
-          ((*value)->shapeIsKnown && !shapeMatches(p.arguments[k], (*value)->dims)))
+    }
+    for (size_t k = 0; k < count; ++k) {
+      if (k + kAhead < count)
+        readSoon(values[d][k + kAhead].get());
+      const Buffer::Value &value = *values[d][k];
+      if (signature.isExactly(k, value))
+        continue;
+      if (value.dtype != p.arguments[k].dtype || (value.shapeIsKnown && !shapeMatches(p.arguments[k], value.dims)))
         return invalidArgument("expects " + argumentTitle(p, k) + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
-                               ", but got " + typeText((*value)->dtype, (*value)->dims));
-      values[d].push_back(std::move(*value));
+                               ", but got " + typeText(value.dtype, value.dims));
     }
     if (auto twice = donatedTwice(arguments[d], consumes))
       return invalidArgument("the buffer of argument " + std::to_string(twice->first) + " is donated, but is argument " +
@@ -323,7 +391,7 @@ bool Executable::Launch::provide(const Plan &plan, Device &device, bool isNested
 
 /// Else new buffers would take what the execution is going to need. All of it or nothing: two threads that have one part each would both go
 /// without.
-std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, const std::vector<Device *> &devices, bool isNested) {
+std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, std::span<Device *const> devices, bool isNested) {
   std::vector<Provision> provisions(devices.size());
   for (size_t d = 0; d < devices.size(); ++d)
     if (!provide(plan, *devices[d], isNested, provisions[d])) // the execution looks for memory itself, and fails if there is still none
@@ -404,8 +472,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     return plan.status();
   std::shared_ptr<Executable> executable(new Executable);
   executable->client = shared_from_this();
-  executable->state = std::make_shared<Executable::State>();
-  executable->state->plan = std::move(*plan);
+  executable->state = std::make_shared<Executable::State>(std::move(*plan));
   // Up to 100 microseconds the hand-over to the device's thread would cost more than it gains.
   executable->state->onAnyThread = needed == 1 && !executable->state->plan->mayBlock();
   executable->state->runsInline = executable->state->onAnyThread && executable->state->plan->picoseconds < 100'000'000;
@@ -441,31 +508,39 @@ StatusOr<ExecuteResult> Executable::execute(const std::vector<std::vector<Buffer
   return launch(assigned, arguments, options);
 }
 
+StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices, const std::vector<std::vector<BufferPtr>> &arguments,
+                                           const ExecuteOptions &options) {
+  const std::vector<BorrowedArguments> borrowed(arguments.begin(), arguments.end());
+  return Launch::start(*this, devices, borrowed, options);
+}
+
 StatusOr<ExecuteResult> Executable::executeOn(Device &device, const std::vector<BufferPtr> &arguments,
                                               const ExecuteOptions &options) {
   if (uint64_t needed = uint64_t(program().numReplicas) * program().numPartitions; needed != 1)
     return invalidArgument("a program for " + std::to_string(needed) + " devices cannot run on one");
-  return launch({&device}, {arguments}, options);
+  Device *const one = &device;
+  const BorrowedArguments borrowed(arguments);
+  return Launch::start(*this, {&one, 1}, {&borrowed, 1}, options);
 }
 
-StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
-                                           const std::vector<std::vector<BufferPtr>> &arguments,
-                                           const ExecuteOptions &options) {
+StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::span<Device *const> devices,
+                                                  std::span<const BorrowedArguments> arguments, const ExecuteOptions &options) {
+  const std::shared_ptr<State> &state = executable.state;
+  const std::shared_ptr<Client> &client = executable.client;
   const uint64_t started = profile::isOn() ? profile::ticks() : 0;
-  const Program &p = program();
+  const Program &p = executable.program();
+  const Signature &signature = state->signature;
   if (devices.empty() && arguments.empty()) // it is the business of other processes
     return ExecuteResult();
   if (arguments.size() != devices.size())
     return invalidArgument("expects arguments for " + std::to_string(devices.size()) + " devices, but got " +
                            std::to_string(arguments.size()));
-  std::vector<uint8_t> consumes(p.arguments.size(), 0);
-  for (size_t k = 0; k < p.arguments.size(); ++k)
-    consumes[k] = p.arguments[k].donated;
+  std::vector<uint8_t> consumes = signature.donated;
   for (uint32_t k : options.nonDonatable)
     if (k < consumes.size())
       consumes[k] = 0;
 
-  StatusOr<std::vector<Launch::Values>> checked = Launch::checkedValues(p, devices, arguments, consumes);
+  StatusOr<std::vector<Launch::Values>> checked = Launch::checkedValues(p, signature, devices, arguments, consumes);
   if (!checked)
     return checked.status();
   std::vector<Launch::Values> &values = *checked;

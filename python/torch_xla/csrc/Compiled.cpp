@@ -9,6 +9,8 @@
 #include "tracing/CompiledGraph.h"
 #include "tracing/Export.h"
 
+#include <atomic>
+#include <optional>
 
 namespace millrace::torch_shim {
 namespace {
@@ -59,10 +61,31 @@ struct Origin {
 struct Specialization {
   std::vector<ArgumentSpec> arguments;
   std::vector<uint32_t> firsts; ///< per storage, its first argument
+  std::vector<uint8_t> isOverwritten; ///< per storage: the program may have its memory for a result
+  std::vector<uint8_t> isPassedOn;    ///< per storage: its value before the call is the value of a storage afterwards
+  /// Per storage, the kind of the value that the last call saw in it. Kinds are interned: the same kind has the same shapes.
+  mutable std::vector<std::atomic<const tracing::Kind *>> kinds;
   std::shared_ptr<tracing::CompiledGraph> graph;
   std::vector<std::pair<uint32_t, Origin>> updates; ///< storages that are overwritten
   std::vector<Origin> storages;                     ///< new storages
   std::vector<ResultSpec> results;
+
+  /// Once all above is known, but for what is derived from it. `overwritten`: as in CompiledGraph::compile().
+  void prepare(const std::vector<int64_t> &overwritten) {
+    isOverwritten.assign(firsts.size(), 0);
+    isPassedOn.assign(firsts.size(), 0);
+    kinds = std::vector<std::atomic<const tracing::Kind *>>(firsts.size());
+    for (size_t s = 0; s < firsts.size(); ++s)
+      isOverwritten[s] = overwritten[s] >= 0;
+    auto note = [&](const Origin &origin) {
+      if (origin.kind == Origin::Argument)
+        isPassedOn[origin.index] = 1;
+    };
+    for (const auto &[index, origin] : updates)
+      note(origin);
+    for (const Origin &origin : storages)
+      note(origin);
+  }
 };
 
 constexpr const char *kScope = "torch_xla.TraceScope", *kSpecialization = "torch_xla.Specialization";
@@ -254,6 +277,7 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
       made->graph = valueOrRaise(tracing::CompiledGraph::compile(inputs, roots, overwritten));
     }
     made->arguments = std::move(scope->specs);
+    made->prepare(overwritten);
     return PyCapsule_New(made.release(), kSpecialization, [](PyObject *self) {
       delete static_cast<Specialization *>(PyCapsule_GetPointer(self, kSpecialization));
     });
@@ -319,6 +343,7 @@ Specialization *held(PyObject *capsule) {
   return static_cast<Specialization *>(PyCapsule_GetPointer(capsule, kSpecialization));
 }
 
+/// All but the types of the storages' values, which start() compares: they change under the session's mutex.
 bool matches(const Specialization &spec, PyObject *const *args, size_t count) {
   if (count != spec.arguments.size())
     return false;
@@ -337,8 +362,6 @@ bool matches(const Specialization &spec, PyObject *const *args, size_t count) {
         return false;
       if (!wanted.isFirst && storageOf(tensor) != storageOf(tensorIn(args[spec.firsts[wanted.storage]])))
         return false;
-      if (storageOf(tensor)->base.shape() != wanted.base)
-        return false;
     } else if (wanted.kind == ArgumentSpec::Integer) {
       if (!PyLong_Check(object) || PyLong_AsLongLong(object) != wanted.number)
         return false;
@@ -350,24 +373,43 @@ bool matches(const Specialization &spec, PyObject *const *args, size_t count) {
   return true;
 }
 
-/// Starts the program; the values of storages are brought up to date.
-std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
+/// The buffer of a leaf that is whole and has its memory; else null.
+const runtime::BufferPtr *wholeBuffer(const Value &value) {
+  const tracing::Node &node = *value.node;
+  return !node.op && !node.spread && value.index < node.buffers.size() && node.buffers[value.index] ? &node.buffers[value.index] : nullptr;
+}
+
+/// Whether the value has the type that the program was made for.
+bool hasShape(const Specialization &spec, size_t storage, const Value &base) {
+  std::atomic<const tracing::Kind *> &seen = spec.kinds[storage];
+  if (base.node->kind == seen.load(std::memory_order_relaxed) && base.index == 0)
+    return true;
+  if (base.shape() != spec.arguments[spec.firsts[storage]].base)
+    return false;
+  if (base.index == 0)
+    seen.store(base.node->kind, std::memory_order_relaxed);
+  return true;
+}
+
+/// Starts the program; the values of storages are brought up to date. Nothing if a storage holds a value of another type. The steps go through all
+/// arguments one after the other: each reads memory whose addresses the step before has found, so that the misses of hundreds of them overlap.
+std::optional<std::vector<Value>> start(const Specialization &spec, PyObject *const *args) {
   tracing::Session &session = tracing::Session::get();
   tracing::Metrics &metrics = tracing::Metrics::get();
-  std::vector<uint64_t> keys(spec.graph->numKeys());
-  for (uint64_t &key : keys)
-    key = nextRandomKey().node->bits;
   size_t count = spec.firsts.size();
-  std::vector<Value> values(count);
-  std::vector<bool> kept(count, true);
-  std::vector<runtime::BufferPtr> buffers(count);
+  std::vector<Storage *> storages(count); // null for tensors of the CPU
+  for (size_t s = 0; s < count; ++s)
+    if (spec.arguments[spec.firsts[s]].kind == ArgumentSpec::Xla)
+      storages[s] = storageOf(tensorIn(args[spec.firsts[s]]));
   noteStack();
   std::lock_guard lock(session.mutex);
   std::vector<Value> pending;
   for (size_t s = 0; s < count; ++s) {
-    if (spec.arguments[spec.firsts[s]].kind != ArgumentSpec::Xla)
+    if (!storages[s])
       continue;
-    const Value &base = storageOf(tensorIn(args[spec.firsts[s]]))->base;
+    const Value &base = storages[s]->base;
+    if (!hasShape(spec, s, base))
+      return std::nullopt;
     if (base.node->op)
       pending.push_back(base);
   }
@@ -377,19 +419,24 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
     if (!status.ok())
       raise(status);
   }
+  std::vector<Value> values(count); // of storages whose values are passed on
+  std::vector<bool> kept(count, true);
+  std::vector<runtime::BufferPtr> buffers(count);
   for (size_t s = 0; s < count; ++s) {
-    const Tensor &tensor = tensorIn(args[spec.firsts[s]]);
-    if (spec.arguments[spec.firsts[s]].kind == ArgumentSpec::Xla) {
-      const Value &base = storageOf(tensor)->base;
-      kept[s] = base.node.use_count() > 1 || base.node->isShared;
-      values[s] = base;
-    } else {
-      values[s] = upload(tensor);
-    }
-    buffers[s] = valueOrRaise(session.buffer(values[s]));
+    const Value uploaded = storages[s] ? Value() : upload(tensorIn(args[spec.firsts[s]]));
+    const Value &value = storages[s] ? storages[s]->base : uploaded;
+    if (storages[s] && spec.isOverwritten[s])
+      kept[s] = value.node.use_count() > 1 || value.node->isShared;
+    if (spec.isPassedOn[s])
+      values[s] = value;
+    const runtime::BufferPtr *whole = wholeBuffer(value);
+    buffers[s] = whole ? *whole : valueOrRaise(session.buffer(value));
   }
+  std::vector<uint64_t> keys(spec.graph->numKeys());
+  for (uint64_t &key : keys)
+    key = nextRandomKey().node->bits;
   metrics.sample("RunCachedGraphInputData", double(count));
-  std::vector<runtime::BufferPtr> made = valueOrRaise(spec.graph->run(buffers, keys, kept));
+  std::vector<runtime::BufferPtr> made = valueOrRaise(spec.graph->run(std::move(buffers), keys, kept));
   metrics.sample("RunCachedGraphOutputData", double(made.size()));
   std::vector<Value> roots;
   roots.reserve(made.size());
@@ -404,7 +451,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
   for (const Origin &origin : spec.storages)
     results.push_back(valueFrom(origin));
   for (const auto &[index, origin] : spec.updates) {
-    Storage &storage = *storageOf(tensorIn(args[spec.firsts[index]]));
+    Storage &storage = *storages[index];
     storage.views.clear();
     storage.base = valueFrom(origin);
     storage.writtenIn = currentTrace();
@@ -422,19 +469,22 @@ Tensor shown(Tensor base, const Geometry &geometry) {
   return made;
 }
 
-PyObject *run(const Specialization &spec, PyObject *const *args) {
-  std::vector<Value> values;
+/// None where a storage holds a value of another type than the program was made for.
+std::optional<PyObject *> run(const Specialization &spec, PyObject *const *args) {
+  std::optional<std::vector<Value>> values;
   {
     WithoutGil released;
     values = start(spec, args);
   }
+  if (!values)
+    return std::nullopt;
   FoundDevice device;
-  for (uint32_t first : spec.firsts)
-    device.add(tensorIn(args[first]));
+  for (size_t s = 0; s < spec.firsts.size() && !device.first; ++s)
+    device.add(tensorIn(args[spec.firsts[s]]));
   DeviceScope scope(device.get());
-  std::vector<Tensor> fresh(values.size());
-  for (size_t i = 0; i < values.size(); ++i)
-    fresh[i] = wrap(std::move(values[i]));
+  std::vector<Tensor> fresh(values->size());
+  for (size_t i = 0; i < values->size(); ++i)
+    fresh[i] = wrap(std::move((*values)[i]));
   PyObject *list = PyList_New(Py_ssize_t(spec.results.size()));
   for (size_t i = 0; i < spec.results.size(); ++i) {
     const ResultSpec &result = spec.results[i];
@@ -462,7 +512,8 @@ PyObject *callWith(Callable *self, PyObject *const *args, size_t count) {
         if (i)
           std::rotate(known.begin(), known.begin() + long(i), known.begin() + long(i) + 1);
         Ref alive(known[0]);
-        return run(*held(alive.object), args);
+        if (std::optional<PyObject *> made = run(*held(alive.object), args))
+          return *made;
       }
     PyObject *tuple = PyTuple_New(Py_ssize_t(count));
     for (size_t i = 0; i < count; ++i)
@@ -471,13 +522,17 @@ PyObject *callWith(Callable *self, PyObject *const *args, size_t count) {
     Py_DECREF(tuple);
     if (!made || !PyCapsule_IsValid(made, kSpecialization))
       return made; // an error, or the results of a graph in parts
-    if (!matches(*held(made), args, count)) {
-      Py_DECREF(made);
+    Ref alive = Ref::steal(made);
+    std::optional<PyObject *> results;
+    if (matches(*held(made), args, count)) {
+      known.insert(known.begin(), Py_NewRef(made));
+      results = run(*held(made), args);
+    }
+    if (!results) {
       PyErr_SetString(PyExc_RuntimeError, "a compiled graph does not accept the arguments it was traced for");
       return nullptr;
     }
-    known.insert(known.begin(), made);
-    return run(*held(made), args);
+    return *results;
   });
 }
 

@@ -200,6 +200,9 @@ PyObject *clearPending(PyObject *, PyObject *) {
 uint32_t givenUpBit(const Value &value) { return value.index < 32 ? uint32_t(1) << value.index : 0; }
 bool isGivenUp(const Value &value) { return value.node->isLeaf() && value.node->givenUp & givenUpBit(value); }
 
+/// Somebody has given up memory in this process: few programs do, and the others have nothing to release.
+std::atomic<bool> isAnyGivenUp{false};
+
 /// (tensor, shouldDonate): the tensor has no value any more after the next program that reads it. False: it has none now.
 PyObject *setDonation(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
@@ -214,6 +217,8 @@ PyObject *setDonation(PyObject *, PyObject *args) {
     const uint32_t bit = givenUpBit(value);
     if (!Session::hasMemory(value) || !bit)
       Py_RETURN_FALSE;
+    if (shouldDonate)
+      isAnyGivenUp = true;
     value.node->givenUp = shouldDonate ? value.node->givenUp | bit : value.node->givenUp & ~bit;
     tracing::Metrics::get().count("XlaSetBufferDonation");
     Py_RETURN_TRUE;
@@ -231,6 +236,8 @@ PyObject *getDonation(PyObject *, PyObject *object) {
 
 /// Of these arguments of a program that was enqueued, the memory that was given up; the program still reads it.
 PyObject *releaseDonated(PyObject *, PyObject *args) {
+  if (!isAnyGivenUp)
+    Py_RETURN_NONE;
   return guarded([&]() -> PyObject * {
     Ref fast = Ref::steal(PySequence_Fast(args, "expects a list of arguments"));
     if (!fast.object)

@@ -554,6 +554,40 @@ TEST(Executor, CheckCustomCalls) {
             "custom call 'check.expect_eq': expects element [1] to be 2, but got -1 (2 of 3 elements differ)");
 }
 
+// Each argument may be the buffer of any other: which two they are, the message says.
+TEST(Executor, ADonatedBufferIsOneArgumentAlone) {
+  constexpr size_t count = 40;
+  Builder b;
+  std::vector<SlotId> arguments;
+  for (size_t k = 0; k < count; ++k) {
+    arguments.push_back(b.argument(DType::F32, {4}));
+    b.program.arguments[k].donated = k % 3 == 0;
+  }
+  SlotId z = b.result(DType::F32, {4});
+  b.code(floatKernels, {"twice"});
+  b.push(Builder::kernel(0, {arguments[0]}, {z}, 4));
+  auto client = makeClient();
+  auto executable = client->load(b.program);
+  ASSERT_TRUE(executable.ok());
+  std::vector<float> in = {1, 2, 3, 4};
+  for (size_t one = 0; one < count; ++one)
+    for (size_t other = one + 1; other < count; ++other) {
+      std::vector<BufferPtr> given;
+      for (size_t k = 0; k < count; ++k)
+        given.push_back(k == other ? given[one] : toDevice(*client, DType::F32, {4}, in));
+      auto result = (*executable)->execute({given});
+      if (one % 3 && other % 3) {
+        ASSERT_TRUE(result.ok()) << one << ", " << other;
+        ASSERT_FALSE(given[one]->isReleased());
+        continue;
+      }
+      size_t donated = one % 3 ? other : one;
+      ASSERT_EQ(result.status().message(), "the buffer of argument " + std::to_string(donated) + " is donated, but is argument " +
+                                               std::to_string(donated == one ? other : one) + " too");
+      ASSERT_FALSE(given[0]->isReleased()) << "nothing is given up where something is wrong";
+    }
+}
+
 TEST(Executor, DonationReusesMemoryOnlyWhenAllowed) {
   Builder b;
   SlotId x = b.argument(DType::F32, {4}), z = b.result(DType::F32, {4});
