@@ -6,7 +6,6 @@ import sys
 
 import pytest
 import torch
-import torch.nn.functional as F
 import torch_xla
 import torch_xla.core.xla_model as xm
 from torch_xla.experimental.xla_quantized_matmul import XlaQuantizedLinear, quantize_linear, quantize_linears
