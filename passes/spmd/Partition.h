@@ -42,7 +42,7 @@ struct PartitionOptions {
   CallPartitioner *calls = nullptr;
   /// The scalar, of the element type of `like`, that fills up the last tiles of dimensions that the devices do not divide. No result depends on it;
   /// without one it is zero.
-  std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value like)> filling;
+  std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value like)> filling = nullptr;
 };
 
 /// True if some value of the module says how it is sharded, and there is something to it.
