@@ -537,10 +537,15 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   runtime::profile::Scope scope(runtime::profile::Kind::Tracing, "SyncTensorsGraph");
   ++passed;
   saveGraph(roots);
-  if (splitsAlone)
+  const bool keepsHeld = which == Roots::Some && ForAValue::isActive();
+  if (splitsAlone) {
+    // Before shardings are planned, so that the planned program is the compiled one. Its schedule must be gone by then: it holds the leaves.
+    if (keepsHeld)
+      keepHeld(schedule(roots), roots);
     MILLRACE_TRY(splitLeaves(roots));
+  }
   Schedule plan = schedule(roots);
-  if (which == Roots::Some && ForAValue::isActive() && keepHeld(plan, roots))
+  if (keepsHeld && keepHeld(plan, roots))
     plan = schedule(roots);
   for (const Value &leaf : plan.leaves)
     if (!leaf.node->isNumber() && !hasMemory(leaf))

@@ -241,6 +241,24 @@ def test_auto(monkeypatch):
         xr.use_spmd()
 
 
+def test_auto_plans_once_where_a_value_is_held(monkeypatch):
+    """What else is held becomes a result of the program, before it is planned."""
+    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
+    xr.use_spmd(auto=True)
+    try:
+        x, w = torch.randn(2048, 64), torch.randn(64, 64)
+        made, weight = x.to("xla"), w.to("xla")
+        met.clear_all()
+        held = made @ weight
+        assert (held * held).sum().item() == pytest.approx((x @ w).square().sum().item(), rel=1e-4)
+        plans = [met.counter_value(f"AutoShardingPlan{kind}") or 0 for kind in ("Hit", "Miss")]
+        assert sum(plans) == 1 and met.counter_value("CompileWithAutoSharding") == 1, plans
+        close(held, x @ w, rtol=1e-4, atol=1e-4)
+        assert met.counter_value("CompileWithAutoSharding") == 1  # it was a result
+    finally:
+        xr.use_spmd()
+
+
 def test_auto_keeps_what_is_marked():
     xr.use_spmd(auto=True)
     try:
