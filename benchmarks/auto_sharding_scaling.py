@@ -5,7 +5,7 @@ Two blocks with the dimensions of GPT-3 175B (width 12288, 96 heads) or Llama-2-
 80, without vocabulary; every device has two sequences of 2048. Data parallel, fully sharded, Megatron-LM's tensor parallelism over all devices, that
 over the 8 nearest with data parallelism over the rest, and automatic sharding on the same mesh: modelled milliseconds per block and, in brackets, the
 share of the machine's narrow arithmetic that products use. A star: parameters and momenta of all blocks do not fit in a device's memory (only these
-are counted).
+are counted). Below: measurements that others published beside the model's answers. `--devices=8` is the quick way to these alone.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.auto_sharding import COLUMNS, lowered, simulated
@@ -23,6 +24,17 @@ NEAR = 8  # devices of a host
 # One V100 as Megatron-LM measured it in products (62.4 TFLOP/s, nv-adlr.github.io/MegatronLMV1), NVSwitch of a DGX-2H.
 V100 = {"name": "V100s of a DGX-2H", "flops_per_second": 1.57e13, "narrow_flops_per_second": 6.24e13, "bytes_per_second": 9e11, "memory_bytes": 3.2e10,
         "links": [{"devices": 16, "bytes_per_second": 1.5e11, "seconds": 5e-6}]}
+
+# The same GPU eight times in a host of AWS (p3.16xlarge: 300 GB/s of NVLink both ways together), 16 GB each.
+P3 = V100 | {"name": "V100s of a p3.16xlarge", "memory_bytes": 1.6e10}
+# What Alpa (OSDI 2022) measured with one micro-batch on one host: seconds of a step of its automatic sharding, on the best of the meshes that it tried,
+# and fully sharded as ZeRO-3 is (github.com/alpa-projects/alpa, osdi22_artifact/results_intra_ablation.tsv, medians of three; sizes:
+# benchmark/alpa/exp_intra_ablation.py). Sequences of 1024, eight of them; fp16, with recomputing in both.
+ALPA: list[tuple[str, int, dict[str, Any], float, float]] = [
+    ("gpt", 2, dict(layers=8, width=3072, heads=24), 0.536731, 0.635418), ("gpt", 4, dict(layers=8, width=4096, heads=32), 0.433094, 0.497435),
+    ("gpt", 8, dict(layers=8, width=5760, heads=40), 0.453829, 0.521920), ("experts", 2, dict(layers=8, width=1280, heads=40, count=16, inner=5120), 0.426092, 0.788447),
+    ("experts", 4, dict(layers=8, width=1536, heads=24, count=16, inner=6144), 0.267226, 0.513239),
+    ("experts", 8, dict(layers=8, width=1536, heads=24, count=32, inner=6144), 0.162212, 0.549701)]
 
 
 def step(model: Any, plan: str, shape: tuple[int, int], machine: str, folder: str) -> dict[str, Any] | None:
@@ -101,6 +113,31 @@ def published(folder: str) -> list[dict[str, Any]]:
         overlapped = max(found["computing"], found["seconds"] - found["computing"])
         for how, seconds in (("", found["seconds"]), (", transfers beside computing", overlapped)):
             say(f"MaxText, Llama-2-70B, 64 TPU v4: use of arithmetic; {what}{how}", "MaxText, Run_Llama2.md", 0.57, found["flops"] / 2.75e14 / seconds)
+    rows += alpa(folder, say)
+    return rows
+
+
+def alpa(folder: str, say: Callable[[str, str, float, float], None]) -> list[dict[str, Any]]:
+    """Tells `say` what Alpa measured beside what the model says: a step of automatic sharding as a share of a fully sharded one. Returns the modelled
+    seconds. Recomputing and GPT's vocabulary are not modelled."""
+    import jax.numpy as jnp
+    from benchmarks import planned_models
+
+    machine = os.path.join(folder, "p3.json")
+    with open(machine, "w") as file:
+        json.dump(P3, file)
+    rows = []
+    for kind, devices, sizes, auto, zero3 in ALPA:
+        model = (planned_models.blocks(batch=8, length=1024, **sizes) if kind == "gpt"
+                 else planned_models.experts(batch=8, length=1024, kind=jnp.bfloat16, **sizes))
+        fully = step(model, "fsdp", (1, devices), machine, folder)
+        meshes = [(one, devices // one) for one in (1, 2, 4, 8) if one < devices]
+        tried = [step(model, "auto", mesh, machine, folder) for mesh in meshes]
+        seconds = [found["seconds"] for found in tried if found]
+        assert fully is not None and seconds
+        rows.append({"what": f"alpa {kind}", "devices": devices, "fsdp": fully["seconds"], "auto": min(seconds), "measured": [auto, zero3]})
+        say(f"Alpa, {'GPT' if kind == 'gpt' else 'mixture of experts'}, {devices} V100: step of automatic sharding to that of ZeRO-3",
+            "alpa-projects/alpa, osdi22_artifact/results_intra_ablation.tsv", auto / zero3, min(seconds) / fully["seconds"])
     return rows
 
 

@@ -204,9 +204,10 @@ def bert(layers: int = 12, width: int = 768, heads: int = 12, words: int = 30720
     return Model("bert", _train(loss), model.parameters, model.batch, model.columns, model.rows)
 
 
-def experts(layers: int = 4, width: int = 1024, heads: int = 16, count: int = 64, inner: int = 4096, length: int = 512, batch: int = 64) -> Model:
+def experts(layers: int = 4, width: int = 1024, heads: int = 16, count: int = 64, inner: int = 4096, length: int = 512, batch: int = 64,
+            kind: Any = jnp.float32) -> Model:
     """A mixture of experts as in GShard: every token goes to the best of `count` experts, each takes a fixed number of them."""
-    f32 = jnp.float32
+    f32 = kind
     block = {"norm1": Shape((width,), f32), "norm2": Shape((width,), f32), "router": Shape((width, count), f32), "up": Shape((count, width, inner), f32),
              "down": Shape((count, inner, width), f32), "out": Shape((width, width), f32)} | {name: Shape((width, width), f32) for name in "qkv"}
     parameters = {"embedding": Shape((32000, width), f32), "norm": Shape((width,), f32), "blocks": [dict(block) for _ in range(layers)]}
@@ -222,11 +223,11 @@ def experts(layers: int = 4, width: int = 1024, heads: int = 16, count: int = 64
             chances = jax.nn.softmax(h @ b["router"], -1)
             chosen = jax.nn.one_hot(jnp.argmax(chances, -1), count)
             slot = (jnp.cumsum(chosen, 1) - 1) * chosen
-            send = chosen[..., None] * jax.nn.one_hot(slot.astype(jnp.int32), capacity)
+            send = (chosen[..., None] * jax.nn.one_hot(slot.astype(jnp.int32), capacity)).astype(f32)
             inside = jnp.einsum("btec,btd->ebcd", send, h)
             done = jnp.einsum("ebcf,efd->ebcd", jax.nn.gelu(jnp.einsum("ebcd,edf->ebcf", inside, b["up"])), b["down"])
-            x = place(x + jnp.einsum("btec,ebcd->btd", send * (chances * chosen).sum(-1)[..., None, None], done))
-        return _cross_entropy(_norm(x, p["norm"]) @ p["embedding"].T, labels)
+            x = place(x + jnp.einsum("btec,ebcd->btd", send * (chances * chosen).sum(-1)[..., None, None].astype(f32), done))
+        return _cross_entropy((_norm(x, p["norm"]) @ p["embedding"].T).astype(jnp.float32), labels)
 
     tokens = Shape((batch, length), jnp.int32)
     return Model("experts", _train(loss), parameters, (tokens, tokens), ("q", "k", "v"), ("out",), ("up", "down"))
