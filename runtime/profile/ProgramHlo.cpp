@@ -185,7 +185,8 @@ private:
   std::string computations;
   uint64_t numInstructions = 0, numComputations = 0;
   std::vector<Access> accesses;
-  std::vector<Value> argumentNames; ///< of the entry function
+  std::map<SlotId, Value> sources; ///< of the entry function: arguments, constants, and memory that no step has written
+  std::vector<Value> arguments;    ///< of the entry function
 };
 
 /// All memory that steps read or write, those inside of them included.
@@ -268,7 +269,10 @@ Value ProgramWriter::read(Computation &to, const Function &function, SlotId id) 
     made.opcode = "custom-call";
     made.target = "memory";
   }
-  return to.values[memory] = add(to, slot.kind == Slot::Kind::Constant ? "constant" : "memory", made);
+  const Value value = add(to, slot.kind == Slot::Kind::Constant ? "constant" : "memory", made);
+  if (&function == &program.functions[program.entry])
+    sources.try_emplace(memory, value);
+  return to.values[memory] = value;
 }
 
 std::vector<uint64_t> ProgramWriter::readAll(Computation &to, const Function &function, const std::vector<SlotId> &slots) {
@@ -577,14 +581,14 @@ std::string ProgramWriter::bufferAssignment(const Function &entry) const {
     if (isArgument)
       proto::putNumber(allocation, 13,
                        std::any_of(program.results.begin(), program.results.end(), [&](const Result &r) { return r.aliasArgument == slot.index; }));
-    if (auto writer = writers.find(id); writer != writers.end())
+    auto writer = writers.find(id);
+    auto source = sources.find(id);
+    if (writer != writers.end())
       logical(id, writer->second.first, writer->second.second);
-    else if (isArgument)
-      logical(id, slot.index < argumentNames.size() ? argumentNames[slot.index].name : "",
-              slot.index < argumentNames.size() ? argumentNames[slot.index].id : 0);
-    else
-      logical(id, "", 0);
-    assigned(allocation, id, 0);
+    else if (source != sources.end())
+      logical(id, source->second.name, source->second.id);
+    if (writer != writers.end() || source != sources.end()) // else the memory of a constant that no step reads
+      assigned(allocation, id, 0);
     proto::putBytes(out, 3, allocation);
   }
   if (!entry.arenaBytes)
@@ -624,12 +628,12 @@ std::string ProgramWriter::run() {
   Computation main{.name = "main"};
   for (size_t i = 0; i < entry.arguments.size(); ++i) {
     const std::string &name = program.arguments[i].name;
-    argumentNames.push_back(parameter(main, name.empty() ? "argument" : name, shapeOf(entry.slots[entry.arguments[i]])));
-    main.values[entry.arguments[i]] = argumentNames.back();
+    arguments.push_back(parameter(main, name.empty() ? "argument" : name, shapeOf(entry.slots[entry.arguments[i]])));
+    main.values[entry.arguments[i]] = sources[entry.arguments[i]] = arguments.back();
   }
   for (size_t i = 0; i < entry.results.size(); ++i)
-    if (const uint32_t argument = program.results[i].aliasArgument; argument < argumentNames.size())
-      main.values[entry.results[i]] = argumentNames[argument];
+    if (const uint32_t argument = program.results[i].aliasArgument; argument < arguments.size())
+      main.values[entry.results[i]] = arguments[argument];
   steps(main, entry, entry.steps);
   setRoot(main, entry, entry.results);
   std::string shape;
