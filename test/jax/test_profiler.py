@@ -103,4 +103,5 @@ for number in range(2):
     assert [event["args"]["step_num"] for event in steps] == [0, 1]
     assert all(step["ts"] <= part["ts"] and part["ts"] + part["dur"] <= step["ts"] + step["dur"] for step, part in zip(steps, parts, strict=True))
     planes = {plane.name for plane in jax.profiler.ProfileData.from_file(str(tmp_path / "recorded" / space)).planes}
-    assert planes == {DEVICE + str(device) for device in range(len(jax.devices())) if device == 0} | {"/host:CPU", "/millrace:programs", "Task Environment"}
+    assert planes == {DEVICE + str(device) for device in range(len(jax.devices())) if device == 0} | {
+        "/host:CPU", "/host:metadata", "/millrace:programs", "Task Environment"}
