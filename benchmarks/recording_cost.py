@@ -131,6 +131,8 @@ def measure_size(seconds: float, folder: str) -> None:
     ended = time.time()
     if ran.returncode:
         raise RuntimeError(ran.stderr[-2000:])
+    if not glob.glob(os.path.join(folder, "*.xplane.pb")):
+        raise RuntimeError("nothing was recorded; is the plug-in there (PYTHONPATH=build/python-site)?")
     steps, last = int(ran.stdout.split()[0]), float(ran.stdout.split()[1])
     sizes = {kind: sum(os.path.getsize(path) for path in glob.glob(os.path.join(folder, f"*{kind}"))) / 1e6 for kind in (".xplane.pb", ".trace.json")}
     lost = [line for line in ran.stderr.splitlines() if "lost" in line]
