@@ -118,7 +118,7 @@ Status ModuleWriter::writeInstruction(const Instruction &instruction, const Stri
   proto::putNumber(out, 35, uint64_t(ids.lookup(instruction.name)));
   if (instruction.opcode == "parameter") {
     for (int64_t number : integers(instruction.operands))
-      proto::putNumber(out, 9, uint64_t(number));
+      proto::putKnownNumber(out, 9, uint64_t(number));
   } else if (instruction.opcode == "constant") {
     StatusOr<std::string> literal = literalProto(instruction.operands, instruction.shape);
     if (!literal)

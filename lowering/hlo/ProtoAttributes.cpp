@@ -62,7 +62,7 @@ void put(std::string &out, PlainField field, StringRef value) {
   switch (field.form) {
   case PlainField::Form::Number:
     for (int64_t number : integers(value))
-      proto::putNumber(out, field.number, uint64_t(number));
+      proto::putKnownNumber(out, field.number, uint64_t(number));
     return;
   case PlainField::Form::Flag:
     return proto::putNumber(out, field.number, value == "true");

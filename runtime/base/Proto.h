@@ -27,6 +27,11 @@ inline void putNumber(std::string &out, uint32_t field, uint64_t value) {
   putTag(out, field, Varint);
   putVarint(out, value);
 }
+/// Zeros, too: for readers that tell what is there, such as JSON.
+inline void putKnownNumber(std::string &out, uint32_t field, uint64_t value) {
+  putTag(out, field, Varint);
+  putVarint(out, value);
+}
 inline void putBytes(std::string &out, uint32_t field, std::string_view bytes) {
   putTag(out, field, Bytes);
   putVarint(out, bytes.size());
