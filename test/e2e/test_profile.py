@@ -253,3 +253,18 @@ def test_recordings_have_the_programs_for_xprof(recording):
         allocations = [dict(fields_of(value)) for number, value in fields_of(parts[3]) if number == 3]
         assert sum(allocation[2] for allocation in allocations if 5 in allocation) == 2 * 128 * 128 * 4 + 4  # arguments
         assert sum(allocation[2] for allocation in allocations if 7 in allocation) == 2 * 128 * 128 * 4  # results
+
+
+def test_xprof_shows_programs_and_their_memory(recording, tmp_path):
+    """XProf's own converters, where the package xprof is installed."""
+    convert = pytest.importorskip("xprof.convert.raw_to_tool_data")
+    path = next(iter(sorted(recording.glob("*.xplane.pb"))))
+    files = [shutil.copy(path, tmp_path)]
+    assert {"graph_viewer", "memory_viewer"} <= set(convert.xspace_to_tool_names(files))
+    title, = hlo_protos(path.read_bytes())
+    memory = json.loads(convert.xspace_to_tool_data(files, "memory_viewer", {"module_name": title})[0])
+    names = [block["instructionName"] for block in memory["maxHeap"]]
+    assert {"argument", "argument.1", "argument.2"} <= set(names) and max(memory["heapSizes"]) >= 4 * 128 * 128 * 4 / 2**20
+    options = {"node_name": "", "module_name": title, "type": "long_txt", "graph_width": 2, "show_metadata": True, "merge_fusion": False, "format": "txt"}
+    text = convert.xspace_to_tool_data(files, "graph_viewer", {"module_name": title, "graph_viewer_options": options})[0].decode()
+    assert text.startswith("HloModule recorded") and 'custom_call_target="contraction"' in text and "condition=%while_condition" in text
