@@ -5,6 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/ModuleDump.h"
+#include "lowering/client/CompileThroughCache.h"
 #include "lowering/hlo/HloProto.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
