@@ -21,9 +21,11 @@ rt::Status LoadedExecutable_Execute(LoadedExecutable_Execute_Args &args) {
       return rt::unimplemented("send and receive callbacks");
     for (size_t i = 0; i < given.num_non_donatable_input_indices; ++i)
       options.nonDonatable.push_back(uint32_t(given.non_donatable_input_indices[i]));
-    // The same number in all processes: the client makes it from the program's fingerprint and the number of the execution.
-    options.agreement = uint64_t(uint32_t(given.launch_id));
-    options.agreementOn = "launch id, which stands for what it computes and how often it was launched";
+    if (executable->devices().size() < executable->assignment().size()) {
+      // The same number in all processes: the client makes it from the program's fingerprint and the number of the execution.
+      options.agreement = uint64_t(uint32_t(given.launch_id));
+      options.agreementOn = "launch id, which stands for what it computes and how often it was launched";
+    }
   }
   if (args.execute_device && args.num_devices != 1)
     return rt::invalidArgument("execute_device expects the arguments of one device, but got those of " +

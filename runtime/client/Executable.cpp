@@ -63,7 +63,7 @@ using BorrowedArguments = std::span<const BufferPtr>;
 
 /// A donated argument and another one that is the same buffer.
 std::optional<std::pair<size_t, size_t>> donatedTwice(BorrowedArguments arguments, const std::vector<uint8_t> &consumes) {
-  const size_t donated = size_t(std::count(consumes.begin(), consumes.end(), 1));
+  const size_t donated = size_t(std::count(consumes.begin(), consumes.end(), 1)); // none where there is no list
   if (!donated)
     return std::nullopt;
   // Donated arguments by their buffers, in a table that is at most half full; 0 is an empty place.
@@ -96,6 +96,8 @@ struct Signature {
       sizes.insert(sizes.end(), argument.dims.begin(), argument.dims.end());
       donated.push_back(argument.donated);
     }
+    if (std::find(donated.begin(), donated.end(), 1) == donated.end())
+      donated.clear();
   }
   /// Argument `k` has all its sizes at compile time, and the value is of this type.
   bool isExactly(size_t k, const Buffer::Value &value) const {
@@ -110,7 +112,7 @@ struct Signature {
   };
   std::vector<Type> types;
   std::vector<int64_t> sizes;
-  std::vector<uint8_t> donated; ///< per argument
+  std::vector<uint8_t> donated; ///< per argument; empty if none is
 };
 
 /// The memory of object `at` is going to be read. Arguments lie all over the heap: the misses of several ones overlap.
@@ -175,12 +177,12 @@ struct Executable::Launch {
   uint64_t rngSeed = 0; ///< likewise
   uint64_t launched = 0; ///< ticks, where somebody records
   std::vector<std::shared_ptr<Buffer::Value>> arguments;
-  std::vector<uint8_t> consumed; ///< per argument: donated by the caller
+  std::vector<uint8_t> consumed; ///< per argument: donated by the caller; empty if none is
   std::vector<std::shared_ptr<Buffer::Value>> results;
   Provision provision;
-  EventSource ready, done;
+  EventSource done; ///< its results are ready, too
 
-  explicit Launch(const std::shared_ptr<Event::Worker> &worker) : ready(worker), done(worker) {}
+  explicit Launch(const std::shared_ptr<Event::Worker> &worker) : done(worker) {}
 
   using Values = std::vector<std::shared_ptr<Buffer::Value>>;
   static StatusOr<std::vector<Values>> checkedValues(const Program &p, const Signature &signature, std::span<Device *const> devices,
@@ -218,7 +220,6 @@ struct Executable::Launch {
     arguments.clear(); // before anybody is told: a donation that follows can reuse the memory
     results.clear();
     provision = {}; // what an error left
-    ready.set(status);
     done.set(status);
   }
 
@@ -249,7 +250,7 @@ private:
       if (spec.aliasArgument != kNone) {
         const std::shared_ptr<Buffer::Value> &argument = arguments[spec.aliasArgument];
         // Overwriting needs: the caller gave it up, and nobody else reads it or owns the memory.
-        if (consumed[spec.aliasArgument] && argument.use_count() == 1 && argument->storage.use_count() == 1 &&
+        if (!consumed.empty() && consumed[spec.aliasArgument] && argument.use_count() == 1 && argument->storage.use_count() == 1 &&
             argument->storage->isMutable()) {
           std::atomic_thread_fence(std::memory_order_acquire); // whoever read it has let go of it: use_count() alone orders nothing
           storages[r] = argument->storage;
@@ -395,7 +396,7 @@ std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, std::spa
   std::vector<Provision> provisions(devices.size());
   for (size_t d = 0; d < devices.size(); ++d)
     if (!provide(plan, *devices[d], isNested, provisions[d])) // the execution looks for memory itself, and fails if there is still none
-      return std::vector<Provision>(devices.size());
+      return {};
   return provisions;
 }
 
@@ -409,7 +410,7 @@ std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Cli
     value->shapeIsKnown = isStatic(spec);
     if (value->shapeIsKnown)
       value->dims = spec.dims;
-    value->ready = ready.event();
+    value->ready = done.event();
     if (plan.mayWaitForCaller && value->shapeIsKnown && spec.aliasArgument == kNone) {
       StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
       const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, buffers.size()));
@@ -568,8 +569,8 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     endsByItself = endsByItself && device->endsByItself();
   // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
   bool isNested = insideCustomCall() && devices.size() == 1;
-  std::vector<Provision> provisions =
-      endsByItself ? Launch::provideAll(*state->plan, devices, isNested) : std::vector<Provision>(devices.size());
+  // As many as devices, or none.
+  std::vector<Provision> provisions = endsByItself ? Launch::provideAll(*state->plan, devices, isNested) : std::vector<Provision>();
   if ((context && devices.size() > 1) || spans || (client->options().memoryLimit && !endsByItself && !isNested))
     inOrder.lock();
   for (Device *device : devices)
@@ -606,7 +607,8 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     launch->launched = started ? profile::ticks() : 0;
     launch->arguments = std::move(values[d]);
     launch->consumed = consumes;
-    launch->provision = std::move(provisions[d]);
+    if (!provisions.empty())
+      launch->provision = std::move(provisions[d]);
     for (size_t k = 0; k < consumes.size(); ++k)
       if (consumes[k])
         arguments[d][k]->release();

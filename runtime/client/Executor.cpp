@@ -559,6 +559,8 @@ Status Executor::run(const std::vector<BoundArgument> &arguments, std::vector<Bo
     MILLRACE_TRY(runSteps(frame, entry.steps, frame.cells ? &frame.plan->freeAfter : nullptr));
     for (size_t i = 0; i < results.size(); ++i) {
       SlotId id = entry.results[i];
+      if (entry.slots[id].isStatic() && !(frame.cells && frame.cells[id])) // the caller knows its sizes and has its memory
+        continue;
       results[i].dims.clear();
       for (const Dim &d : entry.slots[id].dims)
         results[i].dims.push_back(value(frame, d));
