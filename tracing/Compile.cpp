@@ -272,6 +272,10 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
     Metrics::get().count("KernelCacheMiss", report.kernels.size() - known);
   }
   Metrics::get().count(found->hit ? "PersistentCacheHit" : "PersistentCacheMiss");
+  if (found->loadNs > 0)
+    Metrics::get().sample("PersistentCacheLoad", found->loadNs);
+  if (found->storeNs > 0)
+    Metrics::get().sample("PersistentCacheStore", found->storeNs);
   if (found->hit && found->program->numReplicas > 1)
     return withPlacesOf(*module, std::move(found->program));
   return std::move(found->program);

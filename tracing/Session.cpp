@@ -381,6 +381,8 @@ Session::enqueue(runtime::Executable &executable, const std::vector<runtime::Buf
   if (!result)
     return result.status();
   sampleExecution(metric, start, result->done[0]);
+  static std::atomic<int64_t> &executions = Metrics::get().counter("ExecuteComputation");
+  ++executions;
   std::lock_guard lock(mutex);
   forgetDone();
   inFlight.push_back({result->done[0], !isForAnyDevice && place.size > 1});
@@ -447,9 +449,10 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
       continue;
     static std::atomic<int64_t> &misses = Metrics::get().counter("DeviceDataCacheMiss"); // numbers are sent for every run
     ++misses;
-    std::optional<Timed> time;
+    std::optional<Timed> time, ofNumbers;
     if (isNew[i]) {
       time.emplace("TransferToDeviceTime");
+      ofNumbers.emplace("IrValueTensorToXlaData");
       Metrics::get().sampleTransfer(1, double(numbers[i].size() * sizeof(uint64_t)));
     }
     runtime::StatusOr<runtime::BufferPtr> packed = runtimeClient->bufferFromHost(
@@ -573,6 +576,8 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
     return program.status();
   if (level > 1)
     reportExecution(what);
+  if (!isEager)
+    Metrics::get().count("SyncTensorsToData", int64_t(roots.size()));
   if (!(*program)->text.empty()) {
     MILLRACE_TRY(runOnAll(plan, roots, **program, dying));
     releaseGivenUp(plan, givenUp);

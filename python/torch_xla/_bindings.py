@@ -228,11 +228,13 @@ def _get_xla_tensor_debug_info(tensor):
 
 @bound
 def _xla_mark_sharding(tensor, sharding):
+    _XLAC._count("XlaMarkSharding")
     _XLAC._spmd_mark(tensor, str(sharding), sharding.mesh and sharding.mesh.plain())
 
 
 @bound
 def _xla_annotate_custom_sharding(tensor, sharding):
+    _XLAC._count("XlaAnnotateCustomSharding")
     _XLAC._spmd_annotate(tensor, str(sharding), sharding.mesh and sharding.mesh.plain())
 
 

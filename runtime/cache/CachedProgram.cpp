@@ -5,6 +5,8 @@
 #include "runtime/profile/Recorder.h"
 #include "runtime/program/KernelUpgrades.h"
 
+#include <chrono>
+
 namespace millrace::runtime {
 
 StatusOr<Cache *> processCache() {
@@ -51,7 +53,11 @@ ByteStore planStore(Cache &cache) { return storeOf(cache, EntryKind::Plan); }
 StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
                                       bool explain) {
   CachedProgram result;
+  auto since = [](std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  };
   auto find = [&] {
+    const auto start = std::chrono::steady_clock::now();
     profile::Scope scope(profile::Kind::Cache, "cache miss");
     std::optional<Cache::Hit> hit = cache.find(key, explain || scope.isRecorded() ? &result.whyNot : nullptr);
     if (!hit) {
@@ -65,6 +71,7 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
       scope.rename("cache hit");
       if (scope.isRecorded())
         scope.setDetail("program=" + profile::asDetail(result.program->name));
+      result.loadNs = since(start);
       return result.hit = true;
     }
     result.whyNot = "the entry cannot be read: " + std::string(program.status().message());
@@ -94,10 +101,12 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
     });
     return result;
   }
+  const auto start = std::chrono::steady_clock::now();
   StatusOr<std::string> bytes = serialize(*result.program);
   if (!bytes)
     return bytes.status();
   cache.store(key, *bytes);
+  result.storeNs = since(start);
   return result;
 }
 

@@ -21,6 +21,7 @@ struct CachedProgram {
   std::shared_ptr<const Program> program;
   bool hit = false;
   std::string whyNot; ///< why there was no hit, if it was asked for
+  double loadNs = 0, storeNs = 0; ///< that the hit took to be found and read, the new program to be stored; of upgrades it is stored later
 };
 
 /// The program stored under `key`; else what `compile` returns, which is stored. An entry that cannot be read is

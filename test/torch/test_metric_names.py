@@ -142,3 +142,37 @@ def test_the_time_of_a_program_is_that_until_its_end():
     total, took, samples = met.metric_data("ExecuteTime")
     assert total == len(samples) == 1 and took == samples[0][1]
     assert took > 5e6  # nanoseconds for 9 GFLOP; to start them takes 0.1 ms
+
+
+def test_what_happens_to_values_and_programs():
+    x = torch.arange(6.0).to("xla")
+    torch_xla.sync(wait=True)
+    met.clear_all()
+    made = [x + 1.25, x * 3.75]
+    torch_xla.sync(wait=True)
+    assert met.counter_value("SyncTensorsToData") == 2 and met.counter_value("ExecuteComputation") == 1 == met.metric_data("ExecuteTime")[0]
+    assert met.metric_data("IrValueTensorToXlaData")[0] == 1  # the two numbers, together
+    assert [t.tolist() for t in made] == [[n + 1.25 for n in range(6)], [n * 3.75 for n in range(6)]]
+    assert met.counter_value("ExecuteComputation") == 1, "what is there is read, not computed"
+
+
+def test_the_cache_on_disk_is_timed(tmp_path):
+    program = """
+import torch, torch_xla, torch_xla.debug.metrics as met
+(torch.arange(5.0).to("xla") * 2.5).sum().item()
+times = [met.metric_data(name) for name in ("PersistentCacheLoad", "PersistentCacheStore")]
+print([time[0] if time else 0 for time in times], all(time[1] > 0 for time in times if time), "PersistentCacheStore" in met.metrics_report())
+"""
+    environment = dict(os.environ, MILLRACE_CACHE="rw", MILLRACE_CACHE_DIR=str(tmp_path))
+    first, second = (subprocess.run([sys.executable, "-c", program], check=True, timeout=120, env=environment, capture_output=True, text=True).stdout
+                     for _ in range(2))
+    assert first == "[0, 1] True True\n" and second == "[1, 0] True False\n"
+
+
+def test_marks_are_counted():
+    from torch_xla.experimental.mark_pattern_utils import StableHLOCompositeBuilder
+    met.clear_counters()
+    builder = StableHLOCompositeBuilder("sample.double")
+    x, = (builder.mark_inputs(torch.ones(3, device="xla")),)
+    builder.mark_outputs(x + x)
+    assert met.counter_value("XlaMarkTensor") == 2

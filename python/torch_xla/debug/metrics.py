@@ -77,7 +77,8 @@ def _bytes(value):
 
 # What is no time by its name, and what is one nevertheless.
 _SIZES = ("InboundData", "OutboundData")
-_TIMES = ("LazyTracing", "DeviceLockWait", "UnwrapXlaData", "WrapXlaData", "TensorToData", "IrValueTensorToXlaData", "PersistentCacheLoad")
+_TIMES = ("LazyTracing", "DeviceLockWait", "UnwrapXlaData", "WrapXlaData", "TensorToData", "IrValueTensorToXlaData",
+          "PersistentCacheLoad", "PersistentCacheStore")
 
 
 def _shown(name):
