@@ -97,11 +97,11 @@ def measure_language(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def page_style() -> str:
-    """The style that all pages share (runtime/profile/PageStyle.h)."""
-    with open(os.path.join(ROOT, "runtime", "profile", "PageStyle.h"), encoding="utf-8") as file:
+    """The style that all pages share (runtime/base/PageStyle.h)."""
+    with open(os.path.join(ROOT, "runtime", "base", "PageStyle.h"), encoding="utf-8") as file:
         found = re.search(r'kPageStyle\[\] = R"page\((.*?)\)page"', file.read(), re.S)
     if not found:
-        raise ValueError("runtime/profile/PageStyle.h has no kPageStyle")
+        raise ValueError("runtime/base/PageStyle.h has no kPageStyle")
     return found[1]
 
 
