@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 import uuid
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -49,7 +50,12 @@ class ByteTokenizer:
     def stream(self):
         """A function from a token to the text that it completes; None: the rest."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return lambda token: decoder.decode(b"", True) if token is None else decoder.decode(bytes([token - 3]) if token >= 3 else b"")
+
+        def text(token):
+            if token is None or token >= self.vocabulary:  # of a model that has more tokens
+                return decoder.decode(b"", True) + ("" if token is None else f"<{token}>")
+            return decoder.decode(bytes([token - 3]) if token >= 3 else b"")
+        return text
 
 
 class ModelTokenizer:
@@ -197,7 +203,12 @@ class Server:
                 await self.send(writer, 200, {"status": "ok"})
             else:
                 await self.complete(reader, writer, self.parse(data), path.endswith("chat/completions"))
-        except Refused as refused:
+        except (ConnectionError, asyncio.IncompleteReadError):
+            raise
+        except Exception as error:
+            if not isinstance(error, Refused):
+                traceback.print_exc()
+            refused = error if isinstance(error, Refused) else Refused(500, f"{type(error).__name__}: {error}")
             self.ended["refused"] += 1
             kind = "invalid_request_error" if refused.status < 500 and refused.status != 429 else "server_error"
             await self.send(writer, refused.status, {"error": {"message": str(refused), "type": kind, "code": refused.status}}, **refused.headers)
