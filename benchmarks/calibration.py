@@ -9,6 +9,7 @@ waits in which no thread runs are not in it.
 
 The collectives are fitted with the relative error as what is least: a meeting, a message per other device, and the bytes that a device reads and writes,
 at one rate up to some size that caches hold (of those in CACHES the one with the least error), at another beyond it (passes/autosharding/Machine.h).
+To a meeting belongs what devices wait that come from work: products with a sum behind each take longer than both alone.
 The table says how far each measurement is from the fit.
 """
 from __future__ import annotations
@@ -55,6 +56,10 @@ class Probe:
     @property
     def is_collective(self) -> bool:
         return self.meetings > 0
+
+    @property
+    def follows_work(self) -> bool:
+        return self.is_collective and self.flops > 0
 
 
 def groups_of(devices: int, size: int, apart: bool) -> list[list[int]]:
@@ -118,6 +123,20 @@ def collective(devices: int, kind: str, size: int, apart: bool, kilobytes: int, 
                  messages=(2 if both else 1) * messages, traffic=2 * whole + (whole + part if both else 0))
 
 
+def after_work(devices: int, size: int, side: int, count: int) -> Probe:
+    """A chain of products of square matrices, each followed by an all_reduce of its result: what devices wait until the last one has done its work, with
+    a core for some of them only, is seen there and not in a chain of collectives."""
+    alone, sums = product(devices, side, 1), collective(devices, "all_reduce", size, False, side * side // WIDTH, 1)
+    kind, groups = f"tensor<{side}x{side}xf32>", groups_of(devices, size, apart=False)
+    lines = []
+    for i in range(count):
+        lines.append(f"%p{i} = stablehlo.dot_general %x{i}, %w, contracting_dims = [1] x [0] : ({kind}, {kind}) -> {kind}")
+        lines.append(f'%x{i + 1} = "stablehlo.all_reduce"(%p{i}) <{{use_global_device_ids, replica_groups = dense<{groups}> : '
+                     f"tensor<{len(groups)}x{size}xi64>, channel_handle = #stablehlo.channel_handle<handle = {i + 1}, type = 1>}}> {ADD}: ({kind}) -> {kind}")
+    text = _module(devices, f"%x0: {kind}, %w: {kind}", kind, lines, f"%x{count}")
+    return Probe(f"product of {side} x {side}, all_reduce among {size}", text, count, flops=alone.flops, meetings=1, messages=sums.messages, traffic=sums.traffic)
+
+
 def probes(devices: int, megabytes: int) -> list[Probe]:
     """All programs."""
     found = [product(devices, size, count) for size, count in ((8, 64), (64, 64), (128, 32), (256, 16), (512, 4), (1024, 1))]
@@ -132,6 +151,7 @@ def probes(devices: int, megabytes: int) -> list[Probe]:
                     if not apart or kilobytes == 64:
                         found.append(collective(devices, kind, size, apart, kilobytes, 16 if kilobytes <= 1024 else 2))
             size *= 2
+    found += [after_work(devices, size, side, 8) for side in (256, 512) for size in (2, devices)]
     return found
 
 
@@ -189,14 +209,16 @@ def processor_name() -> str:
     return found[1].strip() if found else platform.processor() or platform.machine()
 
 
-def describe(found: list[Probe], devices: int, source: str) -> dict[str, Any]:
-    """The machine's description by what was measured."""
-    products = [probe for probe in found if probe.flops and "f32" in probe.name]
+def describe(found: list[Probe], devices: int, source: str) -> tuple[dict[str, Any], float]:
+    """The machine's description by what was measured, and the seconds of a meeting in it for which a device waits that comes from work: a median of what
+    collectives after products take more than products and collectives alone."""
+    products = [probe for probe in found if "f32" in probe.name]
     kernel, per_flop = fit([[1, probe.flops] for probe in products], [probe.seconds for probe in products])
-    narrow = [probe for probe in found if probe.flops and "bf16" in probe.name]
+    narrow = [probe for probe in found if "bf16" in probe.name]
     per_narrow = statistics.median(max(probe.seconds - kernel, probe.seconds / 10) / probe.flops for probe in narrow)
     writes = [probe for probe in found if probe.written]
-    exchanges = [probe for probe in found if probe.is_collective]
+    exchanges = [probe for probe in found if probe.is_collective and not probe.follows_work]
+    alone = {probe.flops: probe.seconds for probe in products}
 
     def split(count: float, cache: int) -> list[float]:
         return [min(count, cache), count - min(count, cache)]
@@ -213,18 +235,25 @@ def describe(found: list[Probe], devices: int, source: str) -> dict[str, Any]:
 
     cache = min(CACHES, key=lambda size: fits(size)[2])
     (_, near, far), (meeting, message, near_moved, far_moved), _ = fits(cache)
+    waits = []
+    for probe in found:
+        if probe.follows_work:
+            near_bytes, far_bytes = split(probe.traffic, cache)
+            collective_alone = meeting + message * probe.messages + near_bytes * near_moved + far_bytes * far_moved
+            waits.append(probe.seconds - alone[probe.flops] - collective_alone)
+    wait = max(statistics.median(waits), 0.0)
     machine = {"name": f"virtual: {devices} devices of one process on {os.cpu_count()} cores of {processor_name()}", "source": source, "shared_memory": True,
                "flops_per_second": 1 / max(per_flop, 1e-18), "narrow_flops_per_second": 1 / max(per_narrow, 1e-18), "bytes_per_second": 1 / max(far, 1e-15),
                "cache_bytes": cache, "cache_bytes_per_second": 1 / max(near, 1e-15), "memory_bytes": 4294967296, "kernel_seconds": max(kernel, 1e-9),
-               "meeting_seconds": max(meeting, 1e-9),
+               "meeting_seconds": max(meeting + wait, 1e-9),
                "links": [{"devices": 65536, "bytes_per_second": 1 / max(far_moved, 1e-15), "cache_bytes_per_second": 1 / max(near_moved, 1e-15),
                           "seconds": max(message, 1e-9)}]}
-    return {key: float(f"{value:.3g}") if isinstance(value, float) else value for key, value in machine.items()} | {
-        "links": [{key: float(f"{value:.3g}") if isinstance(value, float) else value for key, value in machine["links"][0].items()}]}
+    rounded = {key: float(f"{value:.3g}") if isinstance(value, float) else value for key, value in machine.items()}
+    return rounded | {"links": [{key: float(f"{value:.3g}") if isinstance(value, float) else value for key, value in machine["links"][0].items()}]}, wait
 
 
-def modelled(probe: Probe, machine: dict[str, Any]) -> float:
-    """Seconds of one operation by the description, as passes/autosharding counts them."""
+def modelled(probe: Probe, machine: dict[str, Any], wait: float = 0.0) -> float:
+    """Seconds of one operation by the description, as passes/autosharding counts them. `wait`: of a meeting, where devices come from work."""
     link = machine["links"][0]
 
     def moved(count: float, level: dict[str, Any]) -> float:
@@ -233,7 +262,9 @@ def modelled(probe: Probe, machine: dict[str, Any]) -> float:
 
     if probe.is_collective:
         operations = probe.meetings  # of one size each, but for the scatter's result
-        return operations * (machine["meeting_seconds"] + moved(probe.traffic / operations, link)) + probe.messages * link["seconds"]
+        meeting = machine["meeting_seconds"] - (0 if probe.follows_work else wait)
+        work = machine["kernel_seconds"] + probe.flops / machine["flops_per_second"] if probe.follows_work else 0
+        return work + operations * (meeting + moved(probe.traffic / operations, link)) + probe.messages * link["seconds"]
     if probe.flops:
         rate = machine["narrow_flops_per_second" if "bf16" in probe.name else "flops_per_second"]
         return machine["kernel_seconds"] + probe.flops / rate
@@ -246,16 +277,17 @@ def calibrate(path: str, devices: int, megabytes: int, rounds: int, clock: str, 
     measure(found, rounds, clock, seconds)
     source = (f"measured by `{command}`, {datetime.date.today()}, {processor_name()}, {os.cpu_count()} cores, {devices} devices, "
               f"{'processor time' if clock == 'processor' else 'wall-clock time'}, medians of {rounds} turns")
-    machine = describe(found, devices, source)
+    machine, wait = describe(found, devices, source)
     with open(path, "w") as file:
         json.dump(machine, file, indent=2)
         file.write("\n")
     lines = ["| operation | measured, us | modelled, us | error |", "|---|---:|---:|---:|"]
     errors: dict[bool, list[float]] = {True: [], False: []}
     for probe in found:
-        expected = modelled(probe, machine)
+        expected = modelled(probe, machine, wait)
         errors[probe.is_collective].append(expected / probe.seconds - 1)
         lines.append(f"| {probe.name} | {probe.seconds * 1e6:.1f} | {expected * 1e6:.1f} | {100 * errors[probe.is_collective][-1]:+.0f} % |")
+    lines.append(f"of a meeting, {wait * 1e6:.1f} us are waits of devices that come from work")
     for is_collective, each in errors.items():
         lines.append(f"{'collectives' if is_collective else 'kernels'}: median absolute error {100 * statistics.median(map(abs, each)):.0f} %, "
                      f"largest {100 * max(map(abs, each)):.0f} %, of {len(each)}")

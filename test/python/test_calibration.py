@@ -17,8 +17,9 @@ needs_tools = pytest.mark.skipif(not os.path.exists(tools.tool("xla-run")), reas
 def test_a_machine_is_found_by_its_own_times():
     found = calibration.probes(8, 16)
     for probe in found:
-        probe.seconds = calibration.modelled(probe, MACHINE)
-    described = calibration.describe(found, 8, "a test")
+        probe.seconds = calibration.modelled(probe, MACHINE, wait=2e-5)
+    described, wait = calibration.describe(found, 8, "a test")
+    assert wait == pytest.approx(2e-5, rel=0.02)
     for key in ("flops_per_second", "narrow_flops_per_second", "bytes_per_second", "kernel_seconds", "meeting_seconds", "cache_bytes", "cache_bytes_per_second"):
         assert described[key] == pytest.approx(MACHINE[key], rel=0.01), key
     for key in ("bytes_per_second", "cache_bytes_per_second", "seconds"):
