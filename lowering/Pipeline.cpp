@@ -3,6 +3,7 @@
 #include "lowering/Pipeline.h"
 
 #include "lowering/cpu/AttentionCheck.h"
+#include "lowering/cpu/PanelCheck.h"
 #include "lowering/cpu/PanelWidth.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/program/OrderSteps.h"
@@ -130,6 +131,8 @@ void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
   if (!options.genericOnly)
     pm.addPass(fusion::createPackLoopWeightsPass(panelWidth(options.target)));
+  // After what makes kernels, and before it is marked in whose memory they work: kernels of constants work in none.
+  pm.addPass(fusion::createPrepareConstantsPass(options.genericOnly ? fusion::PanelsOf() : panelsOf(options.target)));
   pm.addPass(fusion::createMarkInPlacePass());
   // What fusion made kernels of is settled: these are called by collectives, not by the program.
   pm.addPass(createOutlineReducersPass());

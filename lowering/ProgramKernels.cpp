@@ -3,6 +3,7 @@
 #include "lowering/ProgramKernels.h"
 
 #include "dialects/millrace/Attributes.h"
+#include "dialects/millrace/PreparationAttributes.h"
 
 #include "lowering/program/KernelCost.h"
 #include "lowering/program/OutlineReducers.h"
@@ -20,7 +21,7 @@ namespace millrace::lowering {
 namespace {
 
 /// Attributes that name a function.
-constexpr StringRef kCalls[] = {"callee", kReducerAttr};
+constexpr StringRef kCalls[] = {"callee", kReducerAttr, kPrepareAttr};
 
 /// What `entry` calls, itself and through others, kernels or not.
 llvm::DenseSet<StringAttr> namesCalledFrom(StringAttr entry, ModuleOp module) {

@@ -4,6 +4,7 @@
 #include "runtime/base/Progress.h"
 #include "tools/Mains.h"
 #include "tools/support/CompileCached.h"
+#include "tools/support/ConstantFlag.h"
 #include "tools/support/DeviceFlags.h"
 #include "tools/support/Flags.h"
 #include "tools/support/MeshFlag.h"
@@ -13,11 +14,10 @@
 #include "tools/support/Stops.h"
 #include "tools/support/TargetFlags.h"
 #include "tools/support/TextOutput.h"
-#include "llvm/ADT/StringExtras.h"
 using namespace millrace;
 
 int millrace::tools::xlaCompile(int argc, char **argv) {
-  std::string input, output, emit = "object", entry, cacheDir;
+  std::string input, output, emit = "object", entry, cacheDir, constant;
   bool showTime = false, showMemory = false, noFusion = false, noFold = false, printTarget = false;
   lowering::CpuTargetOverrides target;
   tools::DeviceFlags devices;
@@ -29,7 +29,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   tools::addTargetFlags(flags, target);
   flags.add("print-target", &printTarget, "print what is known of the machine that code is generated for, and end; no FILE");
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
-  flags.add("time", &showTime, "print time per stop and kernel");
+  flags.add("constant", &constant, "arguments that every execution gets alike, all or 1,3-5: what depends on them alone is computed once"), flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
   flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; programs are used where no stop is printed");
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
@@ -51,7 +51,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   auto module = session.load(input);
   if (!module)
     return 1;
-  if (llvm::Error error = devices.applyMesh(*module))
+  if (llvm::Error error = llvm::joinErrors(devices.applyMesh(*module), tools::markConstants(*module, entry.empty() ? findEntry(*module) : entry, constant)))
     return tools::fail("xla-compile", llvm::toString(std::move(error)));
   tools::adoptMesh(*module, ~0u);
   tools::CacheSettings cache{cacheDir == "off" ? tools::CacheUse::Off : tools::CacheUse::On, cacheDir == "off" ? "" : cacheDir};

@@ -22,6 +22,7 @@ int millrace::tools::xlaRun(int argc, char **argv) {
   options.devices.addTo(flags, /*reports=*/false);
   millrace::tools::addTargetFlags(flags, options.target); // this machine must be able to run it
   flags.add("entry", &options.entry, "function to run (default: @main, else the only one)");
+  flags.add("constant", &options.constant, "arguments that every execution gets alike, all or 1,3-5: what depends on them alone is computed once");
   flags.add("backend", &backend, "compiled (default) or interpreter");
   flags.add("verify", &options.verify, "compare machine code with the evaluator");
   flags.add("stats", &options.stats, "print executed operations, cache use, memory");

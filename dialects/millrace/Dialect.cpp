@@ -4,6 +4,7 @@
 
 #include "dialects/millrace/Attributes.h"
 #include "dialects/millrace/Ops.h"
+#include "dialects/millrace/PreparationAttributes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,7 +25,7 @@ using Check = bool (*)(Attribute);
 template <typename T> bool isA(Attribute value) { return isa<T>(value); }
 
 bool isCount(Attribute value) {
-  auto number = dyn_cast<IntegerAttr>(value);
+  auto number = dyn_cast_or_null<IntegerAttr>(value);
   return number && number.getType().isSignlessInteger(64) && !number.getValue().isNegative();
 }
 
@@ -46,6 +47,17 @@ bool isPairOfBytes(Attribute value) {
   return bytes && bytes.size() == 2 && bytes[0] >= 0 && bytes[1] >= 0;
 }
 
+bool isPanels(Attribute value) {
+  auto panels = dyn_cast<DictionaryAttr>(value);
+  auto isPlace = [&](StringRef name) { return isCount(panels.get(name)); };
+  return panels && panels.size() == 3 && isPlace("operand") && isPlace("panels") && panels.getAs<StringAttr>("layout");
+}
+
+bool isPlaces(Attribute value) {
+  auto places = dyn_cast<DenseI64ArrayAttr>(value);
+  return places && llvm::all_of(places.asArrayRef(), [](int64_t place) { return place >= 0; });
+}
+
 struct Rule {
   StringLiteral name;
   Place place;
@@ -64,6 +76,10 @@ constexpr Rule kRules[] = {
     {kEmitterAttr, Place::Function, isA<StringAttr>, "a string"},
     {kRangeEndAttr, Place::Function, isCount, "an i64 of at least 0"},
     {kScratchBytesAttr, Place::Function, isCount, "an i64 of at least 0"},
+    {kPanelsAttr, Place::Function, isPanels, "a dictionary of operand, panels and layout"},
+    {kPrepareAttr, Place::Function, isA<FlatSymbolRefAttr>, "the symbol of a function"},
+    {kPreparedFromAttr, Place::Function, isPlaces, "a dense i64 array of arguments"},
+    {kConstantAttr, Place::Argument, isA<UnitAttr>, "a unit attribute"},
     {kOpenAttr, Place::Argument, isA<UnitAttr>, "a unit attribute"},
     {kWholeShapeAttr, Place::ArgumentOrResult, isA<DenseI64ArrayAttr>, "a dense i64 array"},
     {kShardingsPropagatedAttr, Place::Module, isA<UnitAttr>, "a unit attribute"},

@@ -2,6 +2,7 @@
 //===- BuildProgram.cpp - A module of kernel calls to a runtime Program ---===//
 #include "lowering/program/BuildProgram.h"
 
+#include "dialects/millrace/PreparationAttributes.h"
 #include "lowering/TensorSizes.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/OrderSteps.h"
@@ -16,6 +17,12 @@ using namespace mlir;
 using namespace millrace::runtime;
 
 namespace millrace::lowering {
+
+/// The function that makes the last arguments of `entry`, or null.
+static func::FuncOp preparationOf(func::FuncOp entry) {
+  auto symbol = entry->getAttrOfType<FlatSymbolRefAttr>(kPrepareAttr);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(entry, symbol) : func::FuncOp();
+}
 
 LogicalResult describeSignature(func::FuncOp entry, Program &program) {
   auto name = [](DictionaryAttr attrs, StringRef key) {
@@ -33,7 +40,21 @@ LogicalResult describeSignature(func::FuncOp entry, Program &program) {
     result.memoryKind = name(entry.getResultAttrDict(i), "mhlo.memory_kind");
     program.results.push_back(std::move(result));
   }
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+  unsigned numArguments = entry.getNumArguments();
+  if (func::FuncOp prepare = preparationOf(entry)) {
+    // The last arguments are what it makes.
+    numArguments -= prepare.getNumResults();
+    for (Type type : prepare.getResultTypes())
+      program.preparation.results.push_back(specOf(cast<RankedTensorType>(type)));
+    DenseI64ArrayAttr from = prepare->getAttrOfType<DenseI64ArrayAttr>(kPreparedFromAttr);
+    llvm::SmallDenseMap<int64_t, uint32_t> numbers; // arguments that are no tensors are none of the program
+    for (unsigned i = 0, number = 0; i < numArguments; ++i)
+      if (isa<RankedTensorType>(entry.getArgumentTypes()[i]))
+        numbers[i] = number++;
+    for (int64_t argument : from.asArrayRef())
+      program.preparation.arguments.push_back(numbers.lookup(argument));
+  }
+  for (unsigned i = 0; i < numArguments; ++i) {
     auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
     if (!type)
       continue;
@@ -118,7 +139,9 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
   if (failed(describeSignature(entry, program)))
     return failure();
   SmallVector<func::FuncOp> functions;
-  if (failed(CallGraph(module, kernels).order(entry, functions)))
+  CallGraph calls(module, kernels);
+  func::FuncOp prepare = preparationOf(entry);
+  if ((prepare && failed(calls.order(prepare, functions))) || failed(calls.order(entry, functions)))
     return failure();
   ProgramContext context{kernels, program, nearBytes, {}, {}, 0, {}, {}};
   for (func::FuncOp function : functions) {
@@ -131,6 +154,8 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
     program.functions.push_back(builder.take());
   }
   program.entry = program.functions.size() - 1;
+  if (prepare)
+    program.preparation.function = context.functions[prepare.getName()];
 
   auto attr = [&](StringRef name) -> uint32_t {
     auto value = module->getAttrOfType<IntegerAttr>(name);
@@ -164,7 +189,7 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
   for (const Constant &constant : program.constants)
     program.memory.constants += constant.size;
   program.memory.peak = program.memory.arguments + program.memory.results - program.memory.aliased +
-                        program.memory.temporaries + program.memory.constants;
+                        program.memory.temporaries + program.memory.constants + bytes(program.preparation.results);
   return success();
 }
 

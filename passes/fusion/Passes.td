@@ -145,6 +145,17 @@ def PackLoopWeightsPass : Pass<"xla-pack-loop-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def PrepareConstantsPass : Pass<"xla-prepare-constants", "::mlir::ModuleOp"> {
+  let summary = "Compute what depends on constant arguments alone in a function of its own";
+  let description = [{
+    Arguments with the attribute `millrace.constant` are the same buffers in many executions. Kernels that read nothing else, and the packing of
+    operands that contractions would do in every call, move to the function that the entry function's attribute `millrace.prepare` names. Its
+    results become the last arguments of the entry function; the runtime computes them when one of the buffers is another one. A contraction
+    keeps its operand and gets the panels beside it (`millrace.panels`). After `xla-pack-loop-weights`.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def MarkInPlacePass : Pass<"xla-mark-in-place", "::mlir::ModuleOp"> {
   let summary = "Mark kernels that update one of their operands instead of copying it";
   let description = [{

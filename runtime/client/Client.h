@@ -218,6 +218,11 @@ public:
   /// Device ids, [replica * numPartitions + partition].
   const std::vector<uint32_t> &assignment() const { return ids; }
   CostAnalysis cost() const;
+  /// How often the program's preparation ran, on any device, and how often in a row because buffers had been replaced since.
+  struct Preparations {
+    uint64_t all = 0, changesInARow = 0;
+  };
+  Preparations preparations() const;
   /// Enqueues one execution on every device of this process; the others of its assignment are served by their own processes, each of which
   /// has to execute it. `arguments[d][k]` must be on devices()[d]. Donated arguments are released
   /// now. Errors of this call: wrong count, type, shape, device, released or twice donated buffers; errors of the
@@ -236,10 +241,14 @@ private:
   Executable() = default;
   StatusOr<ExecuteResult> launch(const std::vector<Device *> &devices,
                                  const std::vector<std::vector<BufferPtr>> &arguments, const ExecuteOptions &options);
+  /// What the program's preparation makes of `arguments` on `device`: what it made before, if they are the same buffers.
+  StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> prepare(Device &device, const std::vector<BufferPtr> &arguments);
+  struct Prepared;
   std::shared_ptr<Client> client;
   std::shared_ptr<State> state; ///< what executions in flight need; does not hold the client
   std::vector<Device *> assigned;
   std::vector<uint32_t> ids;
+  std::shared_ptr<Prepared> prepared; ///< null if the program has no preparation
 };
 
 class Client : public std::enable_shared_from_this<Client> {
@@ -285,6 +294,9 @@ private:
   std::vector<uint32_t> firstIds; ///< per process, and the end
   std::vector<std::unique_ptr<Device>> all;
 };
+
+/// How often programs of this process prepared constants: at the first execution, and whenever one of the buffers was another one.
+uint64_t preparationsOfProcess();
 
 /// A seed that no other client has.
 uint64_t freshSeed();

@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <list>
+#include <map>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -230,6 +233,8 @@ private:
     const Program &program = *plan.program;
     for (size_t k = 0; k < arguments.size(); ++k) {
       MILLRACE_TRY(arguments[k]->ready.await());
+      if (k >= program.arguments.size()) // prepared: made by us
+        continue;
       if (!arguments[k]->shapeIsKnown && !shapeMatches(program.arguments[k], arguments[k]->dims)) // others were compared before
         return invalidArgument("expects " + argumentTitle(program, k) + " to be " +
                                typeText(program.arguments[k].dtype, program.arguments[k].dims) + ", but got " +
@@ -427,6 +432,89 @@ std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Cli
   return buffers;
 }
 
+/// What the preparation of a program made, per device.
+struct Executable::Prepared {
+  /// Of the same arguments. Several layers of a model may take turns with one program.
+  struct Set {
+    std::vector<std::weak_ptr<Buffer::Value>> from; ///< a buffer that is alive still has the same value
+    std::vector<BufferPtr> results;
+    bool isOf(const std::vector<std::shared_ptr<Buffer::Value>> &values) const {
+      return std::equal(from.begin(), from.end(), values.begin(), values.end(), [](const auto &one, const auto &other) { return one.lock() == other; });
+    }
+    bool isGone() const {
+      return std::any_of(from.begin(), from.end(), [](const auto &value) { return value.expired(); });
+    }
+    bool hasFailed() const {
+      return std::any_of(results.begin(), results.end(), [](const BufferPtr &buffer) { return buffer->ready().isReady() && !buffer->ready().await().ok(); });
+    }
+  };
+  std::shared_ptr<Executable> program;
+  mutable std::mutex mutex;
+  std::map<uint32_t, std::list<Set>> sets; ///< by device, the last used ones first; guarded by mutex
+  Preparations counts;                     ///< likewise
+};
+
+static std::atomic<uint64_t> preparationsSoFar{0};
+uint64_t preparationsOfProcess() { return preparationsSoFar.load(); }
+
+Executable::Preparations Executable::preparations() const {
+  if (!prepared)
+    return {};
+  std::lock_guard lock(prepared->mutex);
+  return prepared->counts;
+}
+
+StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> Executable::prepare(Device &device, const std::vector<BufferPtr> &arguments) {
+  std::vector<BufferPtr> buffers;
+  std::vector<std::shared_ptr<Buffer::Value>> values;
+  bool mayChange = false;
+  for (uint32_t k : program().preparation.arguments) {
+    StatusOr<std::shared_ptr<Buffer::Value>> value = arguments[k]->get();
+    if (!value)
+      return value.status().withContext(argumentTitle(program(), k));
+    // Its owner may write to it without telling us.
+    if ((*value)->ready.isReady() && (*value)->storage && (*value)->storage->isImported() && (*value)->storage->isMutable())
+      mayChange = true;
+    buffers.push_back(arguments[k]);
+    values.push_back(std::move(*value));
+  }
+  // Sets of one program and device at a time: their buffers live as long as those they were made of. Unit: sets. Source: judgement, not measured
+  // alone: more than the layers of large models.
+  constexpr size_t kMaxSets = 256;
+  std::lock_guard lock(prepared->mutex);
+  std::list<Prepared::Set> &sets = prepared->sets[device.id()];
+  const size_t before = sets.size();
+  sets.remove_if([&](const Prepared::Set &set) { return set.isGone() || set.hasFailed() || (mayChange && set.isOf(values)); });
+  bool isChange = sets.size() < before;
+  auto known = std::find_if(sets.begin(), sets.end(), [&](const Prepared::Set &set) { return set.isOf(values); });
+  if (known != sets.end()) {
+    sets.splice(sets.begin(), sets, known);
+    prepared->counts.changesInARow = 0;
+  } else {
+    if (sets.size() == kMaxSets) {
+      sets.pop_back();
+      isChange = true;
+    }
+    StatusOr<ExecuteResult> made = prepared->program->launch({&device}, {buffers}, {});
+    if (!made)
+      return made.status().withContext("constants cannot be prepared");
+    Prepared::Set &set = sets.emplace_front();
+    set.from.assign(values.begin(), values.end());
+    set.results = std::move(made->results.front());
+    ++prepared->counts.all;
+    prepared->counts.changesInARow += isChange;
+    ++preparationsSoFar;
+  }
+  std::vector<std::shared_ptr<Buffer::Value>> result;
+  for (const BufferPtr &buffer : sets.front().results) {
+    StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
+    if (!value)
+      return value.status();
+    result.push_back(std::move(*value));
+  }
+  return result;
+}
+
 Executable::~Executable() = default;
 const Program &Executable::program() const { return *state->plan->program; }
 
@@ -485,6 +573,21 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     executable->state->processOf.push_back(processOf(assignment[member]));
   }
   executable->ids = std::move(assignment);
+  if (program->preparation.exists()) {
+    // The same machine code with another entry function.
+    StatusOr<std::shared_ptr<const Plan>> preparation =
+        Plan::create(std::make_shared<const Program>(preparationOf(*program)), executable->state->plan->code);
+    if (!preparation)
+      return preparation.status();
+    executable->prepared = std::make_shared<Executable::Prepared>();
+    std::shared_ptr<Executable> &own = executable->prepared->program;
+    own.reset(new Executable);
+    own->client = executable->client;
+    own->state = std::make_shared<Executable::State>();
+    own->state->plan = std::move(*preparation);
+    own->state->onAnyThread = !own->state->plan->mayBlock();
+    own->state->members = {0};
+  }
   if (needed == 1)
     executable->state->members = {0}; // also where it is assigned to another process, and run here by executeOn()
   if (executable->assigned.size() == needed)
@@ -545,6 +648,14 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   if (!checked)
     return checked.status();
   std::vector<Launch::Values> &values = *checked;
+
+  if (prepared)
+    for (size_t d = 0; d < devices.size(); ++d) {
+      StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> more = prepare(*devices[d], arguments[d]);
+      if (!more)
+        return more.status();
+      std::move(more->begin(), more->end(), std::back_inserter(values[d]));
+    }
 
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;

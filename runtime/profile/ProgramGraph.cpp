@@ -21,7 +21,8 @@ public:
     const Function &entry = program.functions[program.entry];
     Writers writers;
     for (size_t i = 0; i < entry.arguments.size(); ++i) {
-      const std::string &name = program.arguments[i].name;
+      const size_t count = program.arguments.size();
+      const std::string name = i < count ? program.arguments[i].name : "prepared " + std::to_string(i - count);
       writers[entry.arguments[i]] = node(name.empty() ? "argument " + std::to_string(i) : name, "argument", "", kNone, 0,
                                          shapeText(program.arguments[i]), program.arguments[i].sharding);
     }

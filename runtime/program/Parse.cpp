@@ -282,6 +282,11 @@ Program Reader::run(const fb::Program &p) {
     for (const fb::Function *f : *p.functions())
       result.functions.push_back(function(*f));
   result.entry = p.entry();
+  result.preparation.function = p.prepare();
+  result.preparation.arguments = numbers(p.prepare_arguments());
+  if (p.prepared())
+    for (const fb::Spec *s : *p.prepared())
+      spec(*s, result.preparation.results.emplace_back());
   if (p.kernels())
     for (const fb::Kernel *k : *p.kernels())
       result.kernels.push_back({text(k->symbol()), text(k->name()), texts(k->ops()), k->flops(), k->bytes_accessed()});

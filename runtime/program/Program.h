@@ -25,6 +25,10 @@
 // caller keeps it). The compiler must order reads of the argument before overwriting writes. `Argument::donated` alone
 // (no result aliases it) lets the runtime free the buffer after the run.
 //
+// Preparation. Where `Program::preparation` names a function, the entry function has more arguments than the program: the last ones are that
+// function's results. The runtime runs it when one of the arguments that it reads is another buffer than before, keeps the results, and gives them
+// to every execution. They are a function of these arguments alone.
+//
 // Dims. Shapes known at run time are written with run-time dims. `Function::numDims` values exist per activation.
 // They are set (1) at entry by `Function::dimBindings`, in order; (2) by a SetDims step, from memory or an expression;
 // (3) when a call returns or a loop iterates: the dims named by the written slots are updated with the shapes of the
@@ -365,16 +369,26 @@ struct Target {
 
 class KernelUpgrades;
 
+/// See "Preparation" at the top.
+struct Preparation {
+  uint32_t function = kNone;         ///< index into Program::functions, kNone: there is none
+  std::vector<uint32_t> arguments;   ///< of the program, one per argument of the function
+  std::vector<TensorSpec> results;   ///< of static shape
+  bool exists() const { return function != kNone; }
+  bool operator==(const Preparation &) const = default;
+};
+
 struct Program {
   std::string producer; ///< "millrace 0.1.0 (LLVM 22.1.8)"
   std::string name;     ///< module name
   Target target;
   uint32_t numReplicas = 1, numPartitions = 1;
-  std::vector<Argument> arguments; ///< of the entry function
+  std::vector<Argument> arguments; ///< of the entry function, but for those that its preparation makes
   std::vector<Result> results;
   std::vector<Constant> constants;
   std::vector<Function> functions;
   uint32_t entry = 0;
+  Preparation preparation;
   std::vector<Kernel> kernels;
   std::vector<Constant> objects; ///< relocatable ELF objects with the kernels; loaded together
   std::vector<std::string> locations;
@@ -403,6 +417,9 @@ Status validate(const Program &program);
 /// serialize to `path` through a temporary file in the same folder and rename; read and parse (no copies of the constants).
 Status writeFile(const Program &program, const std::string &path);
 StatusOr<Program> readFile(const std::string &path);
+
+/// The program whose entry function is the preparation of `program`, with the same kernels; it has no objects of its own.
+Program preparationOf(const Program &program);
 
 /// One step per line, for --emit=program and tests.
 std::string toText(const Program &program);

@@ -203,9 +203,15 @@ std::string Writer::run(const Program &p) {
   auto functionList = builder.CreateVector(functions);
   auto kernelList = builder.CreateVector(kernels);
   auto metadataList = builder.CreateVector(metadata);
+  std::vector<Offset<fb::Spec>> prepared;
+  for (const TensorSpec &r : p.preparation.results)
+    prepared.push_back(spec(r, false, kNone));
+  auto prepareArguments = ids(p.preparation.arguments);
+  auto preparedList = builder.CreateVector(prepared);
   auto root = fb::CreateProgram(builder, producer, name, triple, cpu, features, p.numReplicas, p.numPartitions,
                                 argumentList, resultList, blobList, constantList, objectList, functionList, p.entry,
-                                kernelList, locations, stepOps, targets, &memory, metadataList);
+                                kernelList, locations, stepOps, targets, &memory, metadataList, p.preparation.function,
+                                prepareArguments, preparedList);
   fb::FinishProgramBuffer(builder, root);
 
   Header header = {};
@@ -232,6 +238,23 @@ Constant Constant::copy(const void *data, size_t size) {
     std::memcpy(memory, data, size);
   std::shared_ptr<const void> owner(memory, [](const void *p) { std::free(const_cast<void *>(p)); });
   return {static_cast<const uint8_t *>(memory), size, std::move(owner)};
+}
+
+Program preparationOf(const Program &program) {
+  Program result = program;
+  result.entry = program.preparation.function;
+  result.arguments.clear();
+  for (uint32_t k : program.preparation.arguments) {
+    result.arguments.push_back(program.arguments[k]);
+    result.arguments.back().donated = false;
+  }
+  result.results.clear();
+  for (const TensorSpec &spec : program.preparation.results)
+    static_cast<TensorSpec &>(result.results.emplace_back()) = spec;
+  result.preparation = {};
+  result.objects.clear();
+  result.name += ".prepare";
+  return result;
 }
 
 StatusOr<std::string> serialize(const Program &program) {

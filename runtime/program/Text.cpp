@@ -152,6 +152,14 @@ std::string Printer::run() {
       out += " aliases argument " + std::to_string(program.results[i].aliasArgument);
     out += "\n";
   }
+  if (program.preparation.exists()) {
+    out += "prepare @" + program.functions[program.preparation.function].name + " of arguments";
+    for (uint32_t k : program.preparation.arguments)
+      out += " " + std::to_string(k);
+    out += "\n";
+    for (size_t i = 0; i < program.preparation.results.size(); ++i)
+      out += "prepared " + std::to_string(i) + ": " + spec(program.preparation.results[i]) + "\n";
+  }
   for (size_t i = 0; i < program.constants.size(); ++i)
     out += "constant " + std::to_string(i) + ": " + std::to_string(program.constants[i].size) + " bytes\n";
   for (const Function &f : program.functions) {

@@ -497,6 +497,32 @@ Status checkSpec(const TensorSpec &spec, const Slot &slot, const std::string &wh
   return Status();
 }
 
+/// The function exists, reads arguments of the program that keep their memory, and makes what the entry function reads.
+Status checkPreparation(const Program &program) {
+  const Preparation &preparation = program.preparation;
+  if (!preparation.exists())
+    return preparation.results.empty() && preparation.arguments.empty() ? Status() : invalidArgument("a preparation without a function");
+  if (preparation.function >= program.functions.size() || preparation.function == program.entry)
+    return invalidArgument("the preparation is function " + str(preparation.function) + ", which does not exist or is the entry function");
+  const Function &function = program.functions[preparation.function], &entry = program.functions[program.entry];
+  if (function.arguments.size() != preparation.arguments.size() || function.results.size() != preparation.results.size())
+    return invalidArgument("the preparation has another number of arguments or results than the program states");
+  for (size_t i = 0; i < preparation.arguments.size(); ++i) {
+    uint32_t k = preparation.arguments[i];
+    if (k >= program.arguments.size() || program.arguments[k].donated)
+      return invalidArgument("the preparation reads argument " + str(k) + ", which does not exist or is donated");
+    MILLRACE_TRY(checkSpec(program.arguments[k], function.slots[function.arguments[i]], "argument " + str(i) + " of the preparation"));
+  }
+  for (size_t i = 0; i < preparation.results.size(); ++i) {
+    const TensorSpec &spec = preparation.results[i];
+    MILLRACE_TRY(checkSpec(spec, function.slots[function.results[i]], "result " + str(i) + " of the preparation"));
+    MILLRACE_TRY(checkSpec(spec, entry.slots[entry.arguments[program.arguments.size() + i]], "prepared argument " + str(i)));
+    if (std::find(spec.dims.begin(), spec.dims.end(), kDynamic) != spec.dims.end())
+      return invalidArgument("result " + str(i) + " of the preparation has a run-time shape");
+  }
+  return Status();
+}
+
 } // namespace
 
 Status validate(const Program &program) {
@@ -529,10 +555,12 @@ Status validate(const Program &program) {
   MILLRACE_TRY(checkAcyclic(program));
 
   const Function &entry = program.functions[program.entry];
-  if (entry.arguments.size() != program.arguments.size() || entry.results.size() != program.results.size())
+  const Preparation &preparation = program.preparation;
+  if (entry.arguments.size() != program.arguments.size() + preparation.results.size() || entry.results.size() != program.results.size())
     return invalidArgument("the entry function has another number of arguments or results than the program");
   for (size_t i = 0; i < program.arguments.size(); ++i)
     MILLRACE_TRY(checkSpec(program.arguments[i], entry.slots[entry.arguments[i]], "argument " + str(i)));
+  MILLRACE_TRY(checkPreparation(program));
   std::set<uint32_t> aliased;
   for (size_t i = 0; i < program.results.size(); ++i) {
     const Result &r = program.results[i];

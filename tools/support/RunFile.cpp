@@ -16,6 +16,7 @@
 #include "runtime/profile/Environment.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
+#include "tools/support/ConstantFlag.h"
 #include "tools/support/LegalizeChlo.h"
 #include "tools/support/MeshFlag.h"
 #include "tools/support/PlantBug.h"
@@ -263,6 +264,8 @@ int runFile(const RunFileOptions &options) {
       if (failed(makeGlobal(*original)))
         return 1;
     }
+    if (llvm::Error error = markConstants(*module, entry, options.constant))
+      return fail(kTool, llvm::toString(std::move(error)));
     DeviceFlags devices = options.devices;
     const CacheSettings cache{options.cacheDir == "off" ? CacheUse::Off : CacheUse::On, options.cacheDir == "off" ? "" : options.cacheDir,
                               options.stats || options.time, options.tiered};

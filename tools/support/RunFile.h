@@ -15,6 +15,7 @@ struct RunFileOptions {
   std::string args;    ///< comma-separated .npy/.npz; empty: random values from `seed`
   std::string out;     ///< .npy or .npz for the results; empty: print them
   std::string entry;
+  std::string constant; ///< arguments to prepare once (ConstantFlag.h)
   std::string cacheDir;
   DeviceFlags devices;
   lowering::CpuTargetOverrides target; ///< what to compile for instead of this machine, which must have all features

@@ -347,11 +347,24 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
         }
         return current;
       };
+  // Panels that come from memory: while a tile is multiplied, one vector of each k of the next panel, which lies behind this one.
+  Value nextPanel;
+  if (prefetchesPanels()) {
+    builder = panel.builder();
+    Value number = arith::DivUIOp::create(builder, panel.loc(), arith::SubIOp::create(builder, panel.loc(), row, chunkBegin), panel.constant(tile.mr));
+    Value vector = arith::RemUIOp::create(builder, panel.loc(), number, panel.constant(tile.nv));
+    nextPanel = panel.addConstant(panel.add(packedBase, panel.mulConstant(vector, lanes * group)), panelElements());
+  }
   // Of two k, memory is asked for what is packed next: more often it would not keep up, and the products would wait.
   int64_t step = tile.ahead ? 2 : group;
   auto addStep = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) {
     if (tile.ahead)
       prefetchAhead(point, packedIndex);
+    if (nextPanel) {
+      Value from = point.add(nextPanel, point.mulConstant(packedIndex, tile.nr()));
+      OpBuilder inner = point.builder();
+      memref::PrefetchOp::create(inner, point.loc(), packedB, ValueRange{from}, /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+    }
     for (int64_t later = 0; later < step; later += group)
       current = addProducts(point, packedIndex, later, current);
     return current;
@@ -549,7 +562,7 @@ bool ContractionEmitter::emit() {
   int64_t kBlocks = this->kBlocks();
   if (a.packed)
     takePackedRows(scratch);
-  if (b.packed)
+  if (b.packed && !hasPanels())
     packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
@@ -566,6 +579,8 @@ bool ContractionEmitter::emit() {
   scratchBytes = scratch.bytes();
 
   PointEvaluator at(model, shell, lanes);
+  if (hasPanels())
+    packedB = at.buffer(panelsBuffer);
   if (matrixUnit)
     matrix::configure(at, format);
   if (floatControl)
@@ -615,7 +630,8 @@ bool ContractionEmitter::emit() {
   }
   packedBuffer = at.constant(0);
   bool inChunks = tile.chunkRows < tile.blockRows;
-  if (b.packed && inChunks)
+  const bool packsB = b.packed && !hasPanels();
+  if (packsB && inChunks)
     packManyPanels(at, firstPanel, panelEnd, tile.groupPanels, firstPanel, firstPanel);
   chunkBegin = rowBegin;
   Value chunkEnd = rowEnd;
@@ -663,7 +679,7 @@ bool ContractionEmitter::emit() {
   scf::ForOp panelLoop = openLoop(at, packedBegin, packedEnd, 1);
   at.enterLoop(panelLoop);
   enterPanel(at, panelLoop.getInductionVar(), firstPanel, firstPacked);
-  if (b.packed && !inChunks && tile.packedPanels == 1) {
+  if (packsB && !inChunks && tile.packedPanels == 1) {
     if (runs)
       packRuns(at, columnBegin);
     else
@@ -700,6 +716,19 @@ FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &ta
     if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel))
       return kernel;
   return ContractionEmitter(fn, *model, target).run();
+}
+
+std::optional<fusion::PanelLayout> panelsOfContraction(func::FuncOp fn, const KernelTarget &target) {
+  FailureOr<KernelModel> model = modelFor(fn, "contraction");
+  if (failed(model))
+    return std::nullopt;
+  if (!model->hasComputedReads())
+    if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel)) {
+      kernel->fn.erase();
+      return std::nullopt;
+    }
+  ContractionPlan plan(fn, *model, target);
+  return succeeded(plan.make()) ? plan.panelLayout() : std::nullopt;
 }
 
 } // namespace millrace::lowering

@@ -225,6 +225,11 @@ void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value first
     at.bindIndex(panelAtom, panel);
   OpBuilder builder = at.builder();
   panelInGroup = arith::SubIOp::create(builder, at.loc(), panel, firstPanel);
+  if (hasPanels()) {
+    Value place = kBlock ? at.add(at.mulConstant(kBlock, tile.panels), panel) : panel;
+    packedBase = at.mulConstant(place, panelElements());
+    return;
+  }
   Value inPacked = arith::SubIOp::create(builder, at.loc(), panel, firstPacked);
   packedBase = tile.packedPanels > 1 ? at.add(packedBuffer, at.mulConstant(inPacked, panelElements())) : at.constant(0);
 }

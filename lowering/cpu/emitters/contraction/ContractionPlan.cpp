@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionPlan.h"
 
+#include "dialects/millrace/PreparationAttributes.h"
 #include "lowering/cpu/emitters/EmitterShell.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -486,7 +487,100 @@ void ContractionPlan::chooseBlocks() {
   }
   b.lane = contiguousAtom(*b.operand, atomBit(kInner) | atomBit(nLane)) == kInner && kInner >= 0 ? kInner : nLane;
 
+  findPanels();
   chooseUnits();
+}
+
+std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
+  using Kind = fusion::PanelStep::Kind;
+  if (!b.packed || !plainBuffer(b) || !siblings.empty() || batch || !nOuter.empty() || tile.kStride % group || tile.kc % group)
+    return std::nullopt;
+  const Access &access = b.operand->access;
+  // The operand as its atoms follow each other in memory.
+  SmallVector<int> atoms = members(kAtoms | nAtoms);
+  llvm::stable_sort(atoms, [&](int x, int y) { return access.address.coefficient(x) > access.address.coefficient(y); });
+  int64_t stride = 1;
+  for (int atom : llvm::reverse(atoms)) {
+    if (access.address.coefficient(atom) != stride)
+      return std::nullopt;
+    stride *= model.atomSizes[atom];
+  }
+  if (access.address.offset != 0 || stride != access.numElements)
+    return std::nullopt;
+  fusion::PanelLayout layout;
+  layout.operand = access.buffer;
+  SmallVector<int64_t> sizes, order, zeros, cut;
+  for (int atom : atoms)
+    sizes.push_back(model.atomSizes[atom]);
+  auto placeOf = [&](int atom) { return int64_t(llvm::find(atoms, atom) - atoms.begin()); };
+  if (kInner < 0)
+    sizes.push_back(1); // where find() says that it is
+  layout.steps.push_back({Kind::Reshape, sizes});
+
+  // k from the outermost one to the innermost one, then columns; whole chunks of k, and whole panels.
+  bool isSplit = tile.splits > 1;
+  auto add = [&](int atom, int64_t size) {
+    order.push_back(placeOf(atom));
+    zeros.push_back(size - sizes[order.back()]);
+  };
+  for (int atom : kOuter) {
+    add(atom, model.atomSizes[atom]);
+    cut.push_back(model.atomSizes[atom]);
+  }
+  for (auto [depth, atom] : llvm::enumerate(kMiddle)) {
+    add(atom, model.atomSizes[atom]);
+    if (isSplit && depth == 0)
+      cut.append({tile.splits, tile.splitLength});
+    else
+      cut.push_back(model.atomSizes[atom]);
+  }
+  add(kInner, tile.kChunks * tile.kc);
+  cut.append({tile.kChunks, tile.kc});
+  if (panelAtom >= 0)
+    add(panelAtom, tile.panels);
+  add(nLane, panelAtom >= 0 ? tile.nr() : tile.panels * tile.nr());
+  cut.append({tile.panels, tile.nr()});
+  layout.steps.push_back({Kind::Transpose, order});
+  layout.steps.push_back({Kind::Pad, zeros});
+  layout.steps.push_back({Kind::Reshape, cut});
+
+  // Blocks of k, panels, the k of a block, columns.
+  auto outer = static_cast<int64_t>(kOuter.size()), rank = static_cast<int64_t>(cut.size()), chunk = rank - 4, column = rank - 1;
+  SmallVector<int64_t> byBlock;
+  for (int64_t dim = 0; dim < outer + (isSplit ? 1 : 0); ++dim)
+    byBlock.push_back(dim);
+  auto middle = static_cast<int64_t>(byBlock.size());
+  byBlock.append({chunk, rank - 2});
+  for (int64_t dim = middle; dim < chunk; ++dim)
+    byBlock.push_back(dim);
+  byBlock.append({chunk + 1, column});
+  layout.steps.push_back({Kind::Transpose, byBlock});
+  SmallVector<int64_t> gap(rank, 0), shape;
+  gap[rank - 2] = tile.kStride - tile.kc;
+  layout.steps.push_back({Kind::Pad, gap});
+  if (group > 1) {
+    // Neighbours of k side by side.
+    shape = {tile.panels * kBlocks() * packedK / group, group, tile.nr()};
+    layout.steps.push_back({Kind::Reshape, shape});
+    layout.steps.push_back({Kind::Transpose, {0, 2, 1}});
+  }
+  layout.steps.push_back({Kind::Reshape, {tile.panels * kBlocks() * packedK * tile.nr()}});
+  return layout;
+}
+
+bool ContractionPlan::prefetchesPanels() const {
+  return hasPanels() && !matrixUnit && model.bufferElements[panelsBuffer] * packType.getIntOrFloatBitWidth() / 8 >= nearBytes() / 2;
+}
+
+/// Panels that came with the kernel are those of this plan, or nobody looks at them.
+void ContractionPlan::findPanels() {
+  auto panels = kernel->getAttrOfType<DictionaryAttr>(kPanelsAttr);
+  std::optional<fusion::PanelLayout> layout = panels ? panelLayout() : std::nullopt;
+  if (!layout || panels.getAs<IntegerAttr>("operand").getInt() != int64_t(layout->operand) || panels.getAs<StringAttr>("layout").getValue() != layout->text())
+    return;
+  int64_t buffer = panels.getAs<IntegerAttr>("panels").getInt();
+  if (buffer < int64_t(kernel.getNumArguments()) && model.bufferElements[buffer] == layout->elements() && model.bufferTypes[buffer] == packType)
+    panelsBuffer = int(buffer);
 }
 
 /// Of all cuts into blocks of rows and groups of panels the one that is done first.
@@ -556,7 +650,7 @@ void ContractionPlan::chooseUnits() {
   // row. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
   constexpr int64_t kVectorsAhead = 6;
   int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
-  bool canBeAhead = canPackAhead() && !wholeRows;
+  bool canBeAhead = canPackAhead() && !wholeRows && !hasPanels();
   auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
   // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near, in
   // half of it where not all of them do.
@@ -579,7 +673,7 @@ void ContractionPlan::chooseUnits() {
         waiting = std::min(columns, double(atOnce * tile.nr()) / double(kBlocks()));
         cycles += (columns - waiting) * k / lanes * kPackedAheadCycles;
       }
-      if (b.packed)
+      if (b.packed && !hasPanels())
         cycles += waiting * k / lanes * kPackedColumnCycles;
       cycles *= double(llvm::divideCeil(outer * tile.groups * tile.mBlocks, target.threads)) + kLate;
       if (best != 0 && cycles >= best)
@@ -603,7 +697,9 @@ void ContractionPlan::chooseUnits() {
   if (wholeRows)
     tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed || !hasFewProducts ? 4 * tile.mr : tile.mr, align));
   tile.ahead = isAhead();
-  if (tile.ahead)
+  if (hasPanels())
+    tile.packedPanels = 1;
+  else if (tile.ahead)
     tile.packedPanels = atOnce;
   else if (b.packed && tile.chunkRows < tile.blockRows)
     tile.packedPanels = tile.groupPanels;

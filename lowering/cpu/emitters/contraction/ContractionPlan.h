@@ -9,6 +9,7 @@
 #include "lowering/cpu/emitters/model/KernelModel.h"
 #include "lowering/cpu/emitters/model/SumOfProducts.h"
 #include "passes/fusion/MatrixUnitShapes.h"
+#include "passes/fusion/PrepareConstants.h"
 
 namespace millrace::lowering {
 
@@ -63,6 +64,12 @@ struct ContractionPlan {
   /// Blocks of k: partial sums wait between them.
   int64_t kBlocks() const;
   double productsPerCycle() const;
+  /// How all panels of b lie one after the other as they are packed, block of k by block of k; nothing where b is not packed, or is not all of a buffer.
+  std::optional<fusion::PanelLayout> panelLayout() const;
+  /// All panels together are more than the near cache has from the execution before, and several tiles of rows pass each.
+  bool prefetchesPanels() const;
+  /// Panels come with the kernel (kPanelsAttr): nothing is packed.
+  bool hasPanels() const { return panelsBuffer >= 0; }
 
   mlir::func::FuncOp kernel;
   const KernelModel &model;
@@ -85,6 +92,7 @@ struct ContractionPlan {
   AtomSet batch = 0, mAtoms = 0, nAtoms = 0, kAtoms = 0;
   mlir::SmallVector<int> batchOrder, mOrder, nOuter, kOuter, kMiddle;
   int nLane = -1, kInner = -1;
+  int panelsBuffer = -1; ///< with the panels of b, or -1
   int panelAtom = -1; ///< if not negative, its indices are the panels, and nLane's are the columns of one
   mlir::Type accType;
   Tiling tile;
@@ -146,6 +154,7 @@ private:
   void chooseInstructions();
   void chooseTile();
   void chooseBlocks();
+  void findPanels();
   void chooseUnits();
   bool chooseRuns(llvm::SmallVector<int> order);
   int contiguousAtom(const Operand &operand, AtomSet candidates) const;
@@ -157,5 +166,8 @@ private:
   bool shouldPackAhead(int64_t atOnce) const;
   bool isWidened(const Side &side) const;
 };
+
+/// The operand that the code of emitContraction() for `fn` packs in every call, see fusion::PanelsOf. `fn` stays as it is.
+std::optional<fusion::PanelLayout> panelsOfContraction(mlir::func::FuncOp fn, const KernelTarget &target);
 
 } // namespace millrace::lowering
