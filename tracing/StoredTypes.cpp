@@ -3,6 +3,8 @@
 #include "tracing/StoredTypes.h"
 
 #include "runtime/base/Environment.h"
+#include "dialects/millrace/PreparationAttributes.h"
+
 #include "runtime/base/FloatModes.h"
 #include "tracing/Dump.h"
 
@@ -45,9 +47,12 @@ DType storedType(DType dtype) {
   }
 }
 
-Val storedParameter(Emitter &e, const Value &leaf, int64_t donatedTo) {
+Val storedParameter(Emitter &e, const Value &leaf, int64_t donatedTo, bool isConstant) {
   const Shape &shape = leaf.shape();
-  Val made = e.convert(e.parameter({storedType(shape.dtype), shape.dims}, donatedTo), shape.dtype);
+  NamedText constant;
+  if (isConstant)
+    constant = {kConstantAttr.str(), "unit"};
+  Val made = e.convert(e.parameter({storedType(shape.dtype), shape.dims}, donatedTo, constant), shape.dtype);
   made.isWeak = leaf.node->isWeak;
   return made;
 }

@@ -12,8 +12,8 @@ namespace millrace::tracing {
 /// in 32). Read once.
 DType storedType(DType dtype);
 
-/// A parameter that is kept in its stored type, in the type of the program.
-Val storedParameter(Emitter &e, const Value &leaf, int64_t donatedTo);
+/// A parameter that is kept in its stored type, in the type of the program. `isConstant`: executions one after the other get the same buffer.
+Val storedParameter(Emitter &e, const Value &leaf, int64_t donatedTo, bool isConstant = false);
 /// `value` as the device keeps it.
 Val toStored(Emitter &e, const Val &value);
 /// `value` with the precision that the device keeps.

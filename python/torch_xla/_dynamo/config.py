@@ -3,3 +3,7 @@
 
 # The caller promises that all arguments have been computed: one that has not is an error instead of a program of its own.
 skip_input_data_check = False
+
+# Parameters and buffers of modules that a graph only reads are prepared once for the program (packed for its matrix products and convolutions), and again
+# when they are written. Takes about as much memory as they do.
+prepare_constants = True

@@ -66,6 +66,16 @@ def _held_tensors(graph):
     return held
 
 
+def _is_static(tensor):
+    """Whether the tensor belongs to a module, so that Dynamo expects it in every call."""
+    return isinstance(tensor, torch.nn.Parameter) or getattr(tensor, "_dynamo_static_input_type", None) is not None
+
+
+def _is_trained(graph):
+    """Whether the graph is the forward or backward part of one that AOTAutograd has cut in two: its parameters change from step to step."""
+    return any(node.op == "placeholder" and str(node.target).startswith(("primals_", "tangents_")) for node in graph.graph.nodes)
+
+
 def _wanted_on_cpu(graph, count):
     """Per result, whether the graph promises it on the CPU: all of it runs on the device."""
     output = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
@@ -109,6 +119,7 @@ class _Graph:
     def __init__(self, graph):
         self.graph = graph
         self.donated = _take_donations(graph)
+        self.is_trained = _is_trained(graph)
         self.was_called = False
         self.held = _held_tensors(graph)
         self.parts = None
@@ -148,12 +159,19 @@ class _Graph:
             _debug(f"{refused} cannot be part of the graph: {error}")
             self.parts = _Parts(self.graph, self.held, args, refused)
             return (self.parts(*args),)
-        made = _XLAC._graph_compile(scope, results, _wanted_on_cpu(self.graph, len(results)))
+        made = _XLAC._graph_compile(scope, results, _wanted_on_cpu(self.graph, len(results)), self.constants(args))
         if _debugging:
             _debug(f"a graph of {len(self.graph.graph.nodes)} nodes\n  arguments: {_describe(args)}\n  results: "
                    f"{_describe(results)}\n  programs compiled so far: {_XLAC._compilations()} ({_XLAC._compilations() - before} now)")
             _debug(f"StableHLO:\n{_XLAC._graph_text(made)}")
         return made
+
+    def constants(self, args):
+        """Per argument, whether calls are expected to pass the same buffer: parameters and buffers of modules, unless they are trained."""
+        if not config.prepare_constants or self.is_trained:
+            return [False] * len(args)
+        given = len(args) - len(self.held)
+        return [i >= given or (isinstance(arg, torch.Tensor) and _is_static(arg)) for i, arg in enumerate(args)]
 
     def comes_often(self, args):
         """Whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""

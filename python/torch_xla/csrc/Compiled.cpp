@@ -207,11 +207,12 @@ Origin originOf(const Value &value, const TraceScope &scope, std::vector<Value> 
   return {Origin::Root, uint32_t(roots.size() - 1), {}};
 }
 
-/// _graph_compile(scope, results, cpu) -> specialization. `cpu[i]`: result i is wanted on the CPU.
+/// _graph_compile(scope, results, cpu, constants) -> specialization. `cpu[i]`: result i is wanted on the CPU; `constants[i]`: calls are expected to
+/// pass the same argument i again and again.
 PyObject *graphCompile(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
-    PyObject *capsule, *results, *onCpu;
-    if (!PyArg_ParseTuple(args, "OO!O!", &capsule, &PyList_Type, &results, &PyList_Type, &onCpu))
+    PyObject *capsule, *results, *onCpu, *constants;
+    if (!PyArg_ParseTuple(args, "OO!O!O!", &capsule, &PyList_Type, &results, &PyList_Type, &onCpu, &PyList_Type, &constants))
       return nullptr;
     GraphScope *scope = scopeOf(capsule);
     leaveTrace(*scope);
@@ -270,7 +271,13 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
       for (const Origin &other : made->storages)
         if (origin.kind == Origin::Root && other.kind == Origin::Root && other.index == origin.index)
           overwritten[storage] = -1;
-    tracing::CompiledGraph::Inputs inputs{scope->inputs, scope->randomKeys};
+    tracing::CompiledGraph::Inputs inputs{scope->inputs, scope->randomKeys, std::vector<bool>(scope->standIns.size(), true)};
+    for (size_t i = 0; i < scope->specs.size(); ++i)
+      if (scope->arguments[i].defined() && // a storage is what all of its tensors are
+          (scope->specs[i].kind != ArgumentSpec::Xla || Py_ssize_t(i) >= PyList_GET_SIZE(constants) || PyList_GET_ITEM(constants, Py_ssize_t(i)) != Py_True))
+        inputs.constant[scope->specs[i].storage] = false;
+    for (const auto &[storage, origin] : made->updates)
+      inputs.constant[storage] = false;
     {
       WithoutGil released;
       noteStack();

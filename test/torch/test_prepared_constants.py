@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch.compile(backend="openxla") prepares the parameters that a graph only reads once, and again when they are written."""
+import pytest
+import torch
+import torch_xla
+import torch_xla.debug.metrics as met
+from torch_xla._dynamo import config
+
+
+class Network(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(16, 32, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(32)
+        self.linear = torch.nn.Linear(32, 40)
+
+    def forward(self, x):
+        return self.linear(self.norm(self.convolution(x)).relu().flatten(2).transpose(1, 2))
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    torch_xla.sync(wait=True)
+    met.clear_all()
+
+
+def prepared():
+    return met.counter_value("PreparedConstants") or 0
+
+
+def network():
+    """A model in the state for inference on the device, the same compiled, the same on the CPU, and an input on both."""
+    host = Network().eval()
+    model = Network().eval()
+    model.load_state_dict(host.state_dict())
+    model = model.to("xla")
+    x = torch.randn(2, 16, 12, 12)
+    return model, torch.compile(model, backend="openxla"), host, x, x.to("xla")
+
+
+def check(compiled, host, x, on_device):
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(on_device).cpu(), host(x), rtol=1e-4, atol=1e-4)
+
+
+def test_parameters_are_prepared_once():
+    model, compiled, host, x, on_device = network()
+    for _ in range(4):
+        check(compiled, host, x, on_device)
+    assert prepared() == 1
+
+
+def test_no_bit_depends_on_it(monkeypatch):
+    model, compiled, host, x, on_device = network()
+    with torch.no_grad():
+        got = compiled(on_device).cpu()
+        assert prepared() == 1
+        monkeypatch.setattr(config, "prepare_constants", False)
+        torch._dynamo.reset()
+        want = torch.compile(model, backend="openxla")(on_device).cpu()
+    assert prepared() == 1 and torch.equal(got, want)
+
+
+def load(model, host):
+    other = Network().state_dict()
+    model.load_state_dict(other)
+    host.load_state_dict(other)
+
+
+def step(model, host):
+    for each in (model, host):
+        optimizer = torch.optim.SGD(each.parameters(), lr=0.5)
+        for parameter in each.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+    torch_xla.sync()
+
+
+def write(model, host):
+    with torch.no_grad():
+        for each in (model, host):
+            each.linear.weight[3] *= 2
+            each.convolution.weight.mul_(0.5)
+
+
+def assign(model, host):
+    with torch.no_grad():
+        weight = torch.randn(40, 32)
+        model.linear.weight.data = weight.to("xla")
+        host.linear.weight.data = weight
+
+
+@pytest.mark.parametrize("change", [load, step, write, assign])
+def test_a_write_prepares_again(change):
+    model, compiled, host, x, on_device = network()
+    check(compiled, host, x, on_device)
+    for times in (2, 3):
+        change(model, host)
+        for _ in range(3):
+            check(compiled, host, x, on_device)
+        assert prepared() == times
+
+
+def test_parameters_that_change_in_every_call_are_no_constants():
+    model, compiled, host, x, on_device = network()
+    for _ in range(8):
+        check(compiled, host, x, on_device)
+        write(model, host)
+    assert met.counter_value("ConstantsChanged") == 1
+    assert prepared() < 7
+    before = prepared()
+    for _ in range(3):
+        check(compiled, host, x, on_device)
+    assert prepared() == before
+
+
+def test_models_of_one_program_take_turns():
+    """Two models are one program: each keeps what was prepared of it."""
+    made = [network() for _ in range(2)]
+    for _ in range(3):
+        for _, compiled, host, x, on_device in made:
+            check(compiled, host, x, on_device)
+    assert prepared() == 2
+
+
+def test_training_prepares_nothing():
+    model, _, host, x, on_device = network()
+    model.train()
+    compiled = torch.compile(model, backend="openxla")
+    for _ in range(3):
+        compiled(on_device).square().mean().backward()
+        torch_xla.sync()
+    assert prepared() == 0
