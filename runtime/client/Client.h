@@ -13,6 +13,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <span>
 
 namespace millrace::runtime {
 
@@ -242,7 +243,7 @@ private:
   StatusOr<ExecuteResult> launch(const std::vector<Device *> &devices,
                                  const std::vector<std::vector<BufferPtr>> &arguments, const ExecuteOptions &options);
   /// What the program's preparation makes of `arguments` on `device`: what it made before, if they are the same buffers.
-  StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> prepare(Device &device, const std::vector<BufferPtr> &arguments);
+  StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> prepare(Device &device, std::span<const BufferPtr> arguments);
   struct Prepared;
   std::shared_ptr<Client> client;
   std::shared_ptr<State> state; ///< what executions in flight need; does not hold the client

@@ -464,7 +464,7 @@ Executable::Preparations Executable::preparations() const {
   return prepared->counts;
 }
 
-StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> Executable::prepare(Device &device, const std::vector<BufferPtr> &arguments) {
+StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> Executable::prepare(Device &device, std::span<const BufferPtr> arguments) {
   std::vector<BufferPtr> buffers;
   std::vector<std::shared_ptr<Buffer::Value>> values;
   bool mayChange = false;
@@ -583,8 +583,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     std::shared_ptr<Executable> &own = executable->prepared->program;
     own.reset(new Executable);
     own->client = executable->client;
-    own->state = std::make_shared<Executable::State>();
-    own->state->plan = std::move(*preparation);
+    own->state = std::make_shared<Executable::State>(std::move(*preparation));
     own->state->onAnyThread = !own->state->plan->mayBlock();
     own->state->members = {0};
   }
@@ -649,9 +648,9 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     return checked.status();
   std::vector<Launch::Values> &values = *checked;
 
-  if (prepared)
+  if (executable.prepared)
     for (size_t d = 0; d < devices.size(); ++d) {
-      StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> more = prepare(*devices[d], arguments[d]);
+      StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> more = executable.prepare(*devices[d], arguments[d]);
       if (!more)
         return more.status();
       std::move(more->begin(), more->end(), std::back_inserter(values[d]));
