@@ -86,11 +86,14 @@ func.func @both(%start: tensor<64x40xf32>, %other: tensor<64x40xf32>) -> (tensor
 }
 
 // What a branch needs of the old array after its update, and what the loop needs of it after the branches, is another array: a copy is made.
-// LATER: loop carried({{.*}}, [[STATE:%[0-9]+]] := %
+// The sum behind the branches reads the old array element by element, and is written over it.
+// LATER: [[STATE:%[0-9]+]] = result 0
+// LATER: loop carried
 // LATER: branch %
 // LATER: } {
 // LATER: copy [[STATE]] -> [[OTHER:%[0-9]+]]
 // LATER: kernel {{.*}}([[OTHER]], {{.*}}) -> ([[OTHER]])
+// LATER: kernel add{{.*}}([[OTHER]], [[STATE]]) -> ([[STATE]])
 func.func @read_later(%start: tensor<64x40xf32>) -> tensor<64x40xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>

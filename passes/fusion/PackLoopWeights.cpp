@@ -6,7 +6,7 @@
 //          every iteration.
 //          A kernel that reads equal parts of the product's columns becomes one with it (ColumnParts.cpp).
 // Leaves alone weights that change in the loop or that the kernel reads for something else, too; products of one row (bound by
-// memory, which rows of the weights suit as well) or of batches; columns that are no whole number of panels.
+// memory, which rows of the weights suit as well) or of batches; columns that are no whole number of panels, and panels that no cache of a core holds.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/ColumnParts.h"
 #include "passes/fusion/Passes.h"
@@ -26,6 +26,11 @@ namespace millrace::fusion {
 #include "passes/fusion/Passes.h.inc"
 
 namespace {
+
+/// A larger panel does not stay in a level 2 cache, and each tile of rows would bring it from memory again: the kernel packs such weights itself,
+/// in blocks of the sum. Unit: bytes. Source: arithmetic for caches of 1 MiB and more; gradients of 1024 x 256 from 65536 columns took twice the
+/// time in panels of 16 MiB (xla-run --profile, Intel Xeon, busy).
+constexpr int64_t kMaxPanelBytes = 1 << 20;
 
 /// A product of a kernel whose right factor is one of the kernel's arguments.
 struct Product {
@@ -111,6 +116,8 @@ private:
     }
     // One panel with k outermost lies as it should.
     if (width == 0 || product->columns % width || (width == product->columns && product->summed == 0))
+      return;
+    if (typeOf(weights).getDimSize(product->summed) * width * typeOf(weights).getElementTypeBitWidth() / 8 > kMaxPanelBytes)
       return;
     Value packed = packedBefore(loop, weights, product->summed, width);
     call->setOperand(product->argument, packed);

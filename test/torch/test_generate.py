@@ -205,3 +205,57 @@ def test_other_models_and_caches():
     for model in (bloom, mamba):
         want, got, count = both(lambda model: model.generate(**prompt(), **options), model)
         assert torch.equal(got, want) and count <= 2
+
+
+def sampled(model, **options):
+    from torch_xla.experimental.sampling import sample_on_device
+    with sample_on_device():
+        torch_xla.manual_seed(7)
+        return model.generate(**prompt(), max_new_tokens=8, do_sample=True, **options)
+
+
+@pytest.mark.parametrize("options", [dict(top_k=5), dict(top_k=0, top_p=0.7), dict(top_k=0), dict(top_k=20, top_p=0.8, min_p=0.02, temperature=0.7)])
+def test_tokens_are_sampled_on_the_device(options):
+    model = make("Llama").to("xla")
+    first = sampled(model, **options)
+    compiled = programs()
+    torch.manual_seed(100)  # the CPU's numbers take no part
+    assert torch.equal(sampled(model, **options), first)
+    assert programs() == compiled
+    if "temperature" in options:  # a number of the step, not of its program
+        assert not torch.equal(sampled(model, **{**options, "temperature": 3.0, "min_p": 0.0001}), first)
+        assert programs() == compiled
+
+
+def test_the_only_possible_token_is_the_greedy_one():
+    model = make("Qwen")
+    want = model.generate(**prompt(), max_new_tokens=8, do_sample=False)
+    model.to("xla")
+    for options in (dict(top_k=1), dict(top_k=0, top_p=1e-6), dict(top_k=0, temperature=1e-4)):
+        assert torch.equal(sampled(model, **options), want), options
+
+
+def test_tokens_have_their_shares():
+    """Of 4000 rows with the same logits, tokens come as often as their shares say, and those beyond top-p never."""
+    from torch_xla._sampling import Sampler
+    torch_xla.manual_seed(3)
+    shares = torch.tensor([0.05, 0.4, 0.3, 0.15, 0.1])
+    logits = shares.log().expand(4000, 5).to("xla")
+    for sampler, kept in ((Sampler(), [0, 1, 2, 3, 4]), (Sampler(top_p=0.8), [1, 2, 3]), (Sampler(top_k=2), [1, 2]), (Sampler(min_p=0.3), [1, 2, 3]),
+                          (Sampler(temperature=0.5, top_k=3, top_p=0.95), [1, 2, 3])):
+        want = torch.zeros(5)
+        want[kept] = shares[kept] ** (1 / (sampler.temperature or 1))
+        want /= want.sum()
+        got = torch.bincount(sampler.choose(logits).cpu(), minlength=5) / 4000
+        assert (got - want).abs().max() < 0.04 and not got[want == 0].any(), (sampler, got, want)
+
+
+def test_other_processors_choose_on_the_cpu():
+    from torch_xla import _sampling
+    model = make("Llama").to("xla")
+    torch.manual_seed(5)
+    want = model.generate(**prompt(), max_new_tokens=4, do_sample=True, repetition_penalty=1.3)
+    _sampling._State.has_warned = False
+    torch.manual_seed(5)
+    with pytest.warns(UserWarning, match="because of RepetitionPenaltyLogitsProcessor"):
+        assert torch.equal(sampled(model, repetition_penalty=1.3)[:, :want.shape[1]], want)
