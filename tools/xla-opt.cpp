@@ -4,7 +4,7 @@
 #include "dialects/stablehlo/Passes.h"
 #include "tools/Mains.h"
 #include "tools/RegisterAll.h"
-#include "tools/support/StopPasses.h"
+#include "tools/support/programs/StopPasses.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"

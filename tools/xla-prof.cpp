@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-prof.cpp - Tables, pages and other files of recordings ----------===//
 #include "tools/Mains.h"
-#include "tools/support/Flags.h"
-#include "tools/support/ProfileFiles.h"
+#include "tools/support/flags/Flags.h"
+#include "tools/support/reports/ProfileFiles.h"
 
 #include <string_view>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-run.cpp - Compile (or load) and run a program ------------------===//
 #include "tools/Mains.h"
-#include "tools/support/Flags.h"
-#include "tools/support/RunFile.h"
-#include "tools/support/TargetFlags.h"
-#include "tools/support/Source.h"
+#include "tools/support/flags/Flags.h"
+#include "tools/support/run/RunFile.h"
+#include "tools/support/flags/TargetFlags.h"
+#include "tools/support/programs/Source.h"
 
 int millrace::tools::xlaRun(int argc, char **argv) {
   millrace::tools::RunFileOptions options;

@@ -4,9 +4,9 @@
 #include "lowering/hlo/HloProto.h"
 #include "lowering/hlo/HloText.h"
 #include "tools/Mains.h"
-#include "tools/support/FromModule.h"
-#include "tools/support/LegalizeChlo.h"
-#include "tools/support/PortableTranslations.h"
+#include "tools/support/programs/FromModule.h"
+#include "tools/support/programs/LegalizeChlo.h"
+#include "tools/support/programs/PortableTranslations.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"

@@ -7,7 +7,7 @@
 
 namespace millrace::runtime::profile {
 
-/// What the machine can do at most, measured (tools/support/Roofs.h). Zero: not known.
+/// What the machine can do at most, measured (tools/support/reports/Roofs.h). Zero: not known.
 struct Roofs {
   double gflops = 0; ///< multiply-adds of float32 in registers, all threads
   double bf16Gflops = 0; ///< the same of bfloat16

@@ -19,9 +19,9 @@
 #include "passes/spmd/Partition.h"
 #include "passes/spmd/Reshard.h"
 #include "tools/RegisterAll.h"
-#include "tools/support/LegalizeChlo.h"
-#include "tools/support/RunProgram.h"
-#include "tools/support/ShardedArrays.h"
+#include "tools/support/programs/LegalizeChlo.h"
+#include "tools/support/run/RunProgram.h"
+#include "tools/support/run/ShardedArrays.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DeviceFlags.cpp - --mesh, --auto-sharding and what goes with them --===//
+#include "tools/support/flags/DeviceFlags.h"
+
+#include "passes/autosharding/Simulation.h"
+#include "passes/calls/Passes.h"
+#include "passes/sharding/mesh/MeshText.h"
+#include "passes/spmd/Partition.h"
+#include "runtime/base/Cpu.h"
+#include "runtime/base/Progress.h"
+#include "runtime/cache/CachedProgram.h"
+#include "tools/support/reports/Explanation.h"
+#include "tools/support/programs/Source.h"
+#include "tools/support/programs/TextOutput.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+namespace millrace::tools {
+
+/// In the place of axes: the number of devices follows.
+static constexpr llvm::StringLiteral kAuto = "auto:";
+
+bool DeviceFlags::isAuto() const { return llvm::StringRef(mesh).starts_with(kAuto); }
+
+void DeviceFlags::addTo(Flags &flags, bool reports) {
+  flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2; auto:8 for the best with --auto-sharding");
+  flags.add("auto-sharding", &planning.isOn, "choose how values are split over the mesh's devices, as far as annotations leave that open");
+  flags.add("machine", &planning.machine, "description of devices and links to plan for: virtual (default), h100, tpu-v4, server, ethernet, or a file");
+  flags.add("memory-per-device", &planning.memory, "with --auto-sharding: bytes that values may take on a device, for example 16G (default: any number)");
+  if (!reports)
+    return;
+  flags.add("simulate", &simulate, "print what a step of the partitioned program takes on --machine; as JSON with -o FILE.json");
+  flags.add("sharding-page", &page, "write a page to this file: the modelled step as a timeline, memory, and with --auto-sharding every tensor's alternatives");
+  flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
+}
+
+llvm::Error DeviceFlags::applyMesh(mlir::ModuleOp module) const {
+  if (isAuto() && !planning.isOn)
+    return llvm::createStringError("--mesh=" + mesh + " expects --auto-sharding beside it");
+  return mesh.empty() || isAuto() ? llvm::Error::success() : sharding::applyMesh(module, mesh, "--mesh");
+}
+
+llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
+  if (!planning.isOn && !planning.memory.empty())
+    return llvm::createStringError("--memory-per-device expects --auto-sharding beside it");
+  if (!planning.isOn && !simulate && page.empty() && !planning.machine.empty())
+    return llvm::createStringError("--machine expects --auto-sharding, --simulate or --sharding-page beside it");
+  return planning.options("--");
+}
+
+/// Every mesh of one or two axes; the last axis has the nearest devices.
+llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding::AutoShardingOptions &asked) {
+  int64_t devices = 0;
+  if (llvm::StringRef(mesh).drop_front(kAuto.size()).getAsInteger(10, devices) || devices < 1)
+    return llvm::createStringError("--mesh expects a number of devices behind auto:, but got '" + mesh + "'");
+  for (int64_t rows = 1; rows <= devices; ++rows) {
+    if (devices % rows || (rows == devices && devices > 1))
+      continue; // the same as one row
+    std::string text = (rows > 1 ? "a=" + std::to_string(rows) + "," : "") + "b=" + std::to_string(devices / rows);
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+    if (llvm::Error error = sharding::applyMesh(*copy, text, "--mesh"))
+      return error;
+    autosharding::AutoShardingReport report;
+    autosharding::AutoShardingOptions each = asked;
+    each.progress = [&](const std::string &what) { asked.progress(text + ": " + what); };
+    if (succeeded(autosharding::autoShard(*copy, each, &report)))
+      ranked.push_back({text, report.computing + report.communicating});
+  }
+  if (ranked.empty())
+    return llvm::createStringError("no mesh of " + std::to_string(devices) + " devices has a plan");
+  llvm::stable_sort(ranked, [](const auto &one, const auto &other) { return one.seconds < other.seconds; });
+  return sharding::applyMesh(module, ranked.front().mesh, "--mesh");
+}
+
+llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::applyPlan(mlir::ModuleOp module,
+                                                                                         const CacheSettings &cache) {
+  llvm::Expected<autosharding::AutoShardingOptions> asked = options();
+  if (!asked)
+    return asked.takeError();
+  asked->threads = runtime::availableCpus();
+  runtime::Progress progress("automatic sharding");
+  asked->progress = [&](const std::string &what) { progress.show(what); };
+  if (planning.isOn) {
+    llvm::Expected<runtime::Cache *> opened = openCache(cache);
+    if (!opened)
+      return opened.takeError();
+    if (*opened) {
+      runtime::ByteStore store = runtime::planStore(**opened);
+      asked->plans = {store.find, store.store};
+    }
+  }
+  if (isAuto())
+    if (llvm::Error error = applyBestMesh(module, *asked))
+      return std::move(error);
+  asked->explains = explain || !page.empty();
+  std::optional<autosharding::AutoShardingReport> planned;
+  if (planning.isOn && failed(autosharding::autoShard(module, *asked, &planned.emplace())))
+    return llvm::createStringError("the program cannot be sharded automatically");
+  return planned;
+}
+
+std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
+                                       const std::string &output) const {
+  if (explain && !simulate && page.empty())
+    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked);
+  if (!simulate && page.empty())
+    return std::nullopt;
+  llvm::Expected<autosharding::AutoShardingOptions> asked = options();
+  if (!asked)
+    return fail("xla-compile", llvm::toString(asked.takeError()));
+  mlir::OwningOpRef<mlir::ModuleOp> parts = module.clone();
+  calls::prepareCollectives(*parts);
+  if (failed(spmd::partition(*parts)))
+    return 1;
+  autosharding::Simulation simulation = autosharding::simulate(*parts, asked->machine);
+  if (!page.empty()) {
+    std::string html = autosharding::planPage(simulation, planned ? &*planned : nullptr, ranked, asked->machine, llvm::sys::path::filename(input));
+    if (int status = writeText("xla-compile", page, html); status != 0 || (!simulate && !explain))
+      return status;
+  }
+  if (explain && !simulate)
+    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (output.ends_with(".json"))
+    autosharding::printJson(simulation, planned ? &*planned : nullptr, asked->machine, stream);
+  else
+    autosharding::print(simulation, planned ? &*planned : nullptr, asked->machine, stream);
+  if (!output.ends_with(".json"))
+    for (const autosharding::RankedMesh &each : ranked)
+      stream << llvm::formatv("{0,14:f3} ms expected with --mesh={1}\n", each.seconds * 1e3, each.mesh);
+  return writeText("xla-compile", output, text);
+}
+
+} // namespace millrace::tools

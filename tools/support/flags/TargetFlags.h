@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TargetFlags.h - The machine that a tool compiles for ---------------===//
+#pragma once
+
+#include "lowering/cpu/CpuTarget.h"
+#include "tools/support/flags/Flags.h"
+
+namespace millrace::tools {
+
+/// --target, --target-threads and --target-caches.
+void addTargetFlags(Flags &flags, lowering::CpuTargetOverrides &overrides);
+
+} // namespace millrace::tools
