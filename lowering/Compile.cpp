@@ -8,6 +8,7 @@
 #include "lowering/DropShardings.h"
 #include "lowering/ProgramKernels.h"
 #include "lowering/StopError.h"
+#include "lowering/program/OpenRows.h"
 #include "lowering/TensorSizes.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -147,6 +148,10 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = run(prepared.fusion(options), "fused"))
     return std::move(error);
 
+  auto entryFunction = module.lookupSymbol<func::FuncOp>(entry);
+  if (entryFunction && failed(lowering::markRows(entryFunction)))
+    return llvm::createStringError("compilation stopped at 'fused'");
+
   lowering::KernelOptions kernelOptions;
   kernelOptions.target = options.target;
   kernelOptions.genericOnly = options.genericOnly;
@@ -175,6 +180,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = kernels.compileCalled())
     return std::move(error);
   watch.lap("kernels");
+  lowering::openRows(entryFunction, program);
   if (runtime::Status status = runtime::validate(program); !status.ok())
     return llvm::createStringError("the compiler made an invalid program: " + status.toString());
   if (options.onStop)

@@ -4,6 +4,7 @@
 
 #include "dialects/millrace/Attributes.h"
 #include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/RowAttributes.h"
 
 #include "lowering/program/KernelCost.h"
 #include "lowering/program/OutlineReducers.h"
@@ -21,7 +22,7 @@ namespace millrace::lowering {
 namespace {
 
 /// Attributes that name a function.
-constexpr StringRef kCalls[] = {"callee", kReducerAttr, kPrepareAttr};
+constexpr StringRef kCalls[] = {"callee", kReducerAttr, kPrepareAttr, kFewRowsKernelAttr};
 
 /// What `entry` calls, itself and through others, kernels or not.
 llvm::DenseSet<StringAttr> namesCalledFrom(StringAttr entry, ModuleOp module) {
@@ -109,6 +110,8 @@ llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
     summary.granularity = kernel.granularity;
     summary.scratchBytes = kernel.scratchBytes;
     summary.picosPerIteration = kernel.picosPerIteration;
+    summary.rows = kernel.rows;
+    summary.takesRows = kernel.takesRows;
     auto pairs = fusion::inPlacePairs(function);
     summary.inPlace.assign(pairs.begin(), pairs.end());
     // These emitters read everything that belongs to a vector of elements before they store it, and store it once.

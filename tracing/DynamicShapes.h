@@ -40,4 +40,9 @@ runtime::StatusOr<std::string> generalize(const std::vector<std::string> &texts,
                                           const std::vector<std::vector<int64_t>> &samples,
                                           const std::vector<SizeSymbol> &symbols);
 
+/// The last of `texts`, which is that for the most rows, as a program for any smaller number of them, too (lowering/program/OpenRows.h): text k is
+/// recorded for `samples[k]` rows. Unimplemented, with the reason, unless nothing differs but
+/// the length of dimensions that are a number of indices for each row, and no row depends on another one.
+runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts, const std::vector<int64_t> &samples);
+
 } // namespace millrace::tracing

@@ -5,6 +5,7 @@
 #include "dialects/millrace/Attributes.h"
 #include "dialects/millrace/Ops.h"
 #include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/RowAttributes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -58,6 +59,11 @@ bool isPlaces(Attribute value) {
   return places && llvm::all_of(places.asArrayRef(), [](int64_t place) { return place >= 0; });
 }
 
+bool isListOfCounts(Attribute value) {
+  auto counts = dyn_cast<DenseI64ArrayAttr>(value);
+  return counts && !counts.empty() && llvm::all_of(counts.asArrayRef(), [](int64_t count) { return count >= 1; });
+}
+
 struct Rule {
   StringLiteral name;
   Place place;
@@ -71,6 +77,8 @@ constexpr Rule kRules[] = {
     {kInPlaceAttr, Place::Function, isPairs, "an array of [operand, result] pairs"},
     {kHoistedAttr, Place::Function, isListOfElements, "an array of elements"},
     {kOrderBytesAttr, Place::Function, isPairOfBytes, "two numbers of bytes"},
+    {kRowsAttr, Place::Function, isListOfCounts, "a dense array of i64 of at least 1"},
+    {kFewRowsAttr, Place::Function, isCount, "an i64 of at least 0"},
     {kWindowReduceAttr, Place::Function, isA<DictionaryAttr>, "a dictionary"},
     {kWindowScatterAttr, Place::Function, isA<DictionaryAttr>, "a dictionary"},
     {kEmitterAttr, Place::Function, isA<StringAttr>, "a string"},
@@ -81,6 +89,7 @@ constexpr Rule kRules[] = {
     {kPreparedFromAttr, Place::Function, isPlaces, "a dense i64 array of arguments"},
     {kConstantAttr, Place::Argument, isA<UnitAttr>, "a unit attribute"},
     {kOpenAttr, Place::Argument, isA<UnitAttr>, "a unit attribute"},
+    {kRowIndicesAttr, Place::ArgumentOrResult, isCount, "an i64 of at least 0"},
     {kWholeShapeAttr, Place::ArgumentOrResult, isA<DenseI64ArrayAttr>, "a dense i64 array"},
     {kShardingsPropagatedAttr, Place::Module, isA<UnitAttr>, "a unit attribute"},
     {kTripCountAttr, Place::Operation, isCount, "an i64 of at least 0"},
@@ -90,6 +99,7 @@ constexpr Rule kRules[] = {
     {kRngOrdinalAttr, Place::Operation, isCount, "an i64 of at least 0"},
     {kGroupNameAttr, Place::Operation, isA<StringAttr>, "a string"},
     {kReducerAttr, Place::Operation, isA<FlatSymbolRefAttr>, "the symbol of a function"},
+    {kFewRowsKernelAttr, Place::Operation, isA<FlatSymbolRefAttr>, "the symbol of a function"},
     {kParallelRowsAttr, Place::Operation, isA<UnitAttr>, "a unit attribute"},
     {kParallelPartsAttr, Place::Operation, isA<UnitAttr>, "a unit attribute"},
     {kAnnotatedAttr, Place::OperationOrArgument, isA<UnitAttr>, "a unit attribute"},

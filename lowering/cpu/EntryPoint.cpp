@@ -100,7 +100,7 @@ void addEntryPoint(const BufferKernel &kernel, StringRef symbol) {
   arguments.push_back(descriptors.cast(scratchType, scratch, {descriptors.constant(kernel.scratchBytes)}));
   for (unsigned i : {2, 3})
     arguments.push_back(UnrealizedConversionCastOp::create(builder, loc, builder.getIndexType(), block->getArgument(i)).getResult(0));
-  for (unsigned i = 0; i < kernel.numNumbers; ++i) // shapes are static, so there are no run-time dimensions
+  for (unsigned i = 0; i < kernel.numNumbers + kernel.takesRows; ++i) // shapes are static, so there are no run-time dimensions
     arguments.push_back(UnrealizedConversionCastOp::create(builder, loc, builder.getIndexType(), descriptors.nextDim()).getResult(0));
   func::CallOp::create(builder, loc, body, arguments);
   Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));

@@ -61,6 +61,8 @@ FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target)
   kernel.scratchBytes = emitted->scratchBytesPerTask;
   kernel.picosPerIteration = emitted->nanosPerIteration * 1000;
   kernel.emitter = emitted->emitter;
+  kernel.rows = emitted->rows;
+  kernel.takesRows = emitted->takesRows;
   fn.erase();
   return kernel;
 }
@@ -159,7 +161,8 @@ public:
       if (!prepared)
         return prepared.takeError();
       out.prepared = std::move(*prepared);
-      out.skeleton = skeletonOf(out.prepared.kernel);
+      if (!out.prepared.kernel.takesRows)
+        out.skeleton = skeletonOf(out.prepared.kernel);
     }
     out.result.milliseconds = watch.milliseconds();
     return llvm::Error::success();
@@ -427,6 +430,8 @@ private:
     entry.granularity = kernel.granularity;
     entry.scratchBytes = kernel.scratchBytes;
     entry.picosPerIteration = kernel.picosPerIteration;
+    entry.rows = kernel.rows;
+    entry.takesRows = kernel.takesRows;
     return entry;
   }
 

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/program/KernelEntry.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -31,6 +33,8 @@ struct BufferKernel {
   double picosPerIteration = 0; ///< estimate; 0 = unknown, not worth threads
   bool heavyLoops = false;      ///< scalar loops over many elements: worth LLVM's vectorizer
   std::string emitter;          ///< "contraction", "row", "movement" or "generic": for --time and remarks
+  runtime::RowRange rows;       ///< of a kernel for a run-time number of rows
+  bool takesRows = false;       ///< that number is an argument of the body, index, behind all others
   unsigned numNumbers = 0;      ///< additional index arguments of the body, for code shared by kernels (SharedCode.h)
 };
 

@@ -2,6 +2,7 @@
 //===- BuildProgram.h - A module of kernel calls to a runtime Program -----===//
 #pragma once
 
+#include "runtime/program/KernelEntry.h"
 #include "runtime/program/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,8 @@ struct KernelSummary {
   uint32_t index = 0; ///< into Program::kernels
   int64_t rangeEnd = 1, granularity = 1, scratchBytes = 0;
   double picosPerIteration = 0;
+  runtime::RowRange rows;
+  bool takesRows = false;
   /// {operand, result}: the kernel updates the operand's buffer and stores the result there.
   std::vector<std::pair<unsigned, unsigned>> inPlace;
   /// {operand, result}: the kernel may use one buffer for both (PointwisePairs.h).

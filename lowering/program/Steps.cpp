@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Steps.cpp - Translate operations outside of kernels to steps -------===//
 #include "dialects/millrace/Ops.h"
+#include "dialects/millrace/RowAttributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/LoopStates.h"
 #include "lowering/program/MemoryPlan.h"
+#include "lowering/program/OpenRows.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/ShapeRecipe.h"
@@ -183,6 +185,24 @@ void setKernel(KernelStep &step, const KernelSummary &summary) {
   step.granularity = summary.granularity;
   step.scratchBytes = summary.scratchBytes;
   step.picosecondsPerIteration = (uint64_t)summary.picosPerIteration;
+  if (summary.rows.indices) {
+    auto by = [](DimExpr expr, DimExpr::Op op, int64_t number) {
+      bool changes = number != 1;
+      return changes ? DimExpr::binary(op, std::move(expr), DimExpr::constant(number)) : expr;
+    };
+    step.end = by(by(by(DimExpr::dim(kRowsDim), DimExpr::Op::Mul, summary.rows.indices), DimExpr::Op::CeilDiv, summary.rows.indicesPerUnit),
+                  DimExpr::Op::Mul, summary.rows.units);
+  }
+  if (summary.takesRows)
+    step.dims = {kRowsDim};
+}
+
+/// Makes the range empty where there are more than few rows, or no more.
+static void runOnlyFor(KernelStep &step, bool few) {
+  DimExpr rows = DimExpr::dim(kRowsDim), most = DimExpr::constant(kFewRows);
+  DimExpr above = few ? DimExpr::binary(DimExpr::Op::Sub, DimExpr::constant(kFewRows + 1), rows) : DimExpr::binary(DimExpr::Op::Sub, rows, most);
+  DimExpr zeroOrOne = DimExpr::binary(DimExpr::Op::Min, DimExpr::binary(DimExpr::Op::Max, above, DimExpr::constant(0)), DimExpr::constant(1));
+  step.end = DimExpr::binary(DimExpr::Op::Mul, step.end, zeroOrOne);
 }
 
 LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
@@ -212,6 +232,17 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
           for (Dim dim : it->second)
             if (dim.isRuntime)
               step.dims.push_back(dim.value);
+    // Of two kernels for few and for many rows one has nothing to do.
+    auto few = call->getAttrOfType<FlatSymbolRefAttr>(kFewRowsKernelAttr);
+    auto other = few ? context.kernels.find(few.getValue()) : context.kernels.end();
+    if (other != context.kernels.end() && other->second.pointwise == summary.pointwise) {
+      KernelStep fewStep = step;
+      fewStep.dims.clear();
+      setKernel(fewStep, other->second);
+      runOnlyFor(fewStep, /*few=*/true);
+      runOnlyFor(step, /*few=*/false);
+      emit({std::move(fewStep)}, call.getLoc());
+    }
     emit({std::move(step)}, call.getLoc());
     for (Value value : call.getResults())
       if (auto moved = copiedWhenMade.find(value); moved != copiedWhenMade.end()) {

@@ -31,6 +31,10 @@ constexpr size_t kMaxToldArguments = 1024;
 /// Unit: arguments. Source: judgement, not measured alone.
 constexpr size_t kAhead = 8;
 
+/// Up to so much the hand-over to the device's thread would cost more than it gains. Unit: picoseconds of an execution. Source: judgement, not
+/// measured alone.
+constexpr uint64_t kInlinePicoseconds = 100'000'000;
+
 std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
   std::string text = "tensor<";
   for (int64_t d : dims)
@@ -191,7 +195,7 @@ struct Executable::Launch {
   static StatusOr<std::vector<Values>> checkedValues(const Program &p, const Signature &signature, std::span<Device *const> devices,
                                                      std::span<const BorrowedArguments> arguments, const std::vector<uint8_t> &consumes);
   static std::vector<Provision> provideAll(const Plan &plan, std::span<Device *const> devices, bool isNested);
-  std::vector<BufferPtr> makeResults(const std::shared_ptr<Client> &client, Device &target);
+  std::vector<BufferPtr> makeResults(const std::shared_ptr<Client> &client, Device &target, const std::vector<int64_t> &dims);
 
   /// As Executable::execute(), on `devices`.
   static StatusOr<ExecuteResult> start(Executable &executable, std::span<Device *const> devices, std::span<const BorrowedArguments> arguments,
@@ -313,7 +317,8 @@ private:
         status = bytes.status();
         continue;
       }
-      results[r]->dims = std::move(boundResults[r].dims);
+      if (!results[r]->shapeIsKnown) // else others may be reading it
+        results[r]->dims = std::move(boundResults[r].dims);
       if (cell.capacity == *bytes) {
         results[r]->storage = Storage::adopt(allocator, cell.data, cell.capacity);
         continue;
@@ -406,17 +411,23 @@ std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, std::spa
 }
 
 /// The buffers of the results, whose values the execution computes.
-std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Client> &client, Device &target) {
+std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Client> &client, Device &target, const std::vector<int64_t> &dims) {
   const Plan &plan = *state->plan;
   std::vector<BufferPtr> buffers;
   for (const Result &spec : plan.program->results) {
     auto value = std::make_shared<Buffer::Value>();
     value->dtype = spec.dtype;
     value->shapeIsKnown = isStatic(spec);
-    if (value->shapeIsKnown)
+    if (value->shapeIsKnown) {
       value->dims = spec.dims;
+    } else if (!dims.empty()) {
+      const Function &entry = plan.program->functions[plan.program->entry];
+      for (const Dim &dim : entry.slots[entry.results[buffers.size()]].dims)
+        value->dims.push_back(dim.isRuntime ? dims[dim.value] : dim.value);
+      value->shapeIsKnown = true;
+    }
     value->ready = done.event();
-    if (plan.mayWaitForCaller && value->shapeIsKnown && spec.aliasArgument == kNone) {
+    if (plan.mayWaitForCaller && isStatic(spec) && spec.aliasArgument == kNone) {
       StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
       const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, buffers.size()));
       StatusOr<std::shared_ptr<Storage>> storage =
@@ -562,9 +573,8 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   std::shared_ptr<Executable> executable(new Executable);
   executable->client = shared_from_this();
   executable->state = std::make_shared<Executable::State>(std::move(*plan));
-  // Up to 100 microseconds the hand-over to the device's thread would cost more than it gains.
   executable->state->onAnyThread = needed == 1 && !executable->state->plan->mayBlock();
-  executable->state->runsInline = executable->state->onAnyThread && executable->state->plan->picoseconds < 100'000'000;
+  executable->state->runsInline = executable->state->onAnyThread && executable->state->plan->picoseconds < kInlinePicoseconds;
   for (uint32_t member = 0; member < needed; ++member) {
     if (Device *own = device(assignment[member])) {
       executable->assigned.push_back(own);
@@ -703,6 +713,19 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   ExecuteResult result;
   LaunchRecord record(*state->plan, number, started);
   for (size_t d = 0; d < devices.size(); ++d) {
+    // Of run-time shapes that follow from those of the arguments: what results have, and whether it is done sooner than handed over.
+    std::vector<int64_t> dims;
+    bool runsInline = state->runsInline;
+    if (state->plan->hasDimsOfArguments && std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
+      std::vector<const std::vector<int64_t> *> shapes;
+      for (const auto &value : values[d])
+        shapes.push_back(&value->dims);
+      StatusOr<std::vector<int64_t>> known = state->plan->dimsFor(shapes);
+      if (!known)
+        return known.status();
+      dims = std::move(*known);
+      runsInline = state->onAnyThread && state->plan->picosecondsFor(dims) < kInlinePicoseconds;
+    }
     auto launch = std::make_shared<Launch>(state->onAnyThread ? devices[d]->worker() : nullptr);
     launch->state = state;
     launch->context = context;
@@ -722,13 +745,13 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     for (size_t k = 0; k < consumes.size(); ++k)
       if (consumes[k])
         arguments[d][k]->release();
-    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d]));
+    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d], dims));
     result.done.push_back(launch->done.event());
     if (isNested) {
       launch->run();
       continue;
     }
-    if (state->runsInline && (endsByItself || !client->options().memoryLimit) && // else it stands in the queue, where all can see it
+    if (runsInline && (endsByItself || !client->options().memoryLimit) && // else it stands in the queue, where all can see it
         std::all_of(launch->arguments.begin(), launch->arguments.end(),
                     [](const std::shared_ptr<Buffer::Value> &v) { return v->ready.isReady(); }) &&
         devices[d]->tryInline([&] { launch->run(); }, endsByItself))

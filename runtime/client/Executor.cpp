@@ -89,15 +89,15 @@ void Executor::bindStaticSlots(Frame &frame) {
 
 //===--- Values ------------------------------------------------------------===//
 
-StatusOr<int64_t> Executor::value(const Frame &frame, const DimExpr &expr) const {
+StatusOr<int64_t> evaluate(const DimExpr &expr, const int64_t *dims) {
   using Op = DimExpr::Op;
   if (expr.terms.size() == 1)
-    return expr.terms[0].op == Op::Constant ? expr.terms[0].value : frame.dims[expr.terms[0].value];
+    return expr.terms[0].op == Op::Constant ? expr.terms[0].value : dims[expr.terms[0].value];
   int64_t values[33];
   size_t depth = 0;
   for (const DimExpr::Term &t : expr.terms) {
     if (t.op == Op::Constant || t.op == Op::Dim) {
-      values[depth++] = t.op == Op::Constant ? t.value : frame.dims[t.value];
+      values[depth++] = t.op == Op::Constant ? t.value : dims[t.value];
       continue;
     }
     int64_t b = values[--depth], a = values[depth - 1], r = 0;
@@ -127,6 +127,8 @@ StatusOr<int64_t> Executor::value(const Frame &frame, const DimExpr &expr) const
   }
   return values[0];
 }
+
+StatusOr<int64_t> Executor::value(const Frame &frame, const DimExpr &expr) const { return evaluate(expr, frame.dims); }
 
 Status Executor::bytesOf(const Frame &frame, SlotId id, uint64_t &bytes) {
   const Slot &slot = frame.function->slots[id];
@@ -490,6 +492,10 @@ Status Executor::runStep(Frame &frame, const CopyStep &s) {
   uint64_t from, to;
   MILLRACE_TRY(bytesOf(frame, s.source, from));
   MILLRACE_TRY(bytesOf(frame, s.destination, to));
+  // Between a buffer for all rows that there may be and one for those that there are: these.
+  const Function &f = *frame.function;
+  if (f.slots[s.source].isStatic() != f.slots[s.destination].isStatic())
+    from = to = std::min(from, to);
   if (from != to)
     return internalError("a copy of " + std::to_string(from) + " bytes into a value of " + std::to_string(to));
   if (frame.cells)

@@ -20,6 +20,9 @@ struct DynamicCell {
   uint64_t capacity = 0;
 };
 
+/// The value of `expr` for these run-time dims. InvalidArgument if it overflows or divides by a number that is not positive.
+StatusOr<int64_t> evaluate(const DimExpr &expr, const int64_t *dims);
+
 /// Everything about a program that is worked out once, when it is loaded. Immutable afterwards, but for a hint, and shared by devices.
 struct Plan {
   static StatusOr<std::shared_ptr<const Plan>> create(std::shared_ptr<const Program> program,
@@ -59,6 +62,12 @@ struct Plan {
   mutable std::atomic<bool> goesBackward{false};
   /// Rough cost of one execution without loops and run-time ranges, in picoseconds; ~0 when unknown.
   uint64_t picoseconds = 0;
+  /// All run-time dims follow from the shapes of the arguments: so do the shapes of results.
+  bool hasDimsOfArguments = false;
+  /// The run-time dims of the entry function for arguments of these shapes. Only if hasDimsOfArguments.
+  StatusOr<std::vector<int64_t>> dimsFor(const std::vector<const std::vector<int64_t> *> &arguments) const;
+  /// `picoseconds` for these run-time dims.
+  uint64_t picosecondsFor(const std::vector<int64_t> &dims) const;
 
 private:
   mutable std::atomic<const profile::ProgramInfo *> described{nullptr};

@@ -61,6 +61,34 @@ void forEachSlot(const Step &step, Visit visit) {
   std::visit(SlotVisitor<Visit>{visit}, step.body);
 }
 
+/// Of steps without loops, with the run-time dims `dims`, or null if these are not known: ~0 where it depends on them.
+uint64_t costOfSteps(const Steps &steps, const int64_t *dims) {
+  constexpr uint64_t unknown = ~uint64_t(0), limit = uint64_t(1) << 50;
+  uint64_t total = 0;
+  for (const Step &s : steps) {
+    if (const auto *kernel = std::get_if<KernelStep>(&s.body)) {
+      if ((!dims && !kernel->end.isConstant()) || kernel->picosecondsPerIteration == 0)
+        return unknown;
+      StatusOr<int64_t> end = evaluate(kernel->end, dims);
+      if (!end)
+        return unknown;
+      unsigned __int128 product =
+          (unsigned __int128)kernel->picosecondsPerIteration * uint64_t(std::max<int64_t>(0, *end));
+      if (product > limit)
+        return unknown;
+      total += uint64_t(product) + 100'000;
+    } else if (std::holds_alternative<CopyStep>(s.body) || std::holds_alternative<FillStep>(s.body) ||
+               std::holds_alternative<DeviceIdStep>(s.body)) {
+      total += 1'000'000;
+    } else {
+      return unknown;
+    }
+    if (total > limit)
+      return unknown;
+  }
+  return total;
+}
+
 class Planner {
 public:
   explicit Planner(Plan &plan) : plan(plan), program(*plan.program) {}
@@ -76,7 +104,11 @@ public:
     std::vector<uint8_t> done(program.functions.size(), 0);
     for (uint32_t i = 0; i < program.functions.size(); ++i)
       stackBytes(i, done);
-    plan.picoseconds = cost(program.functions[program.entry].steps);
+    const Function &entry = program.functions[program.entry];
+    plan.picoseconds = costOfSteps(entry.steps, nullptr);
+    plan.hasDimsOfArguments = entry.numDims > 0 && std::all_of(entry.steps.begin(), entry.steps.end(), [](const Step &s) {
+      return std::holds_alternative<KernelStep>(s.body) || std::holds_alternative<CopyStep>(s.body) || std::holds_alternative<FillStep>(s.body);
+    });
     return Status();
   }
 
@@ -293,30 +325,6 @@ private:
     return fp.stackBytes;
   }
 
-  static uint64_t cost(const Steps &steps) {
-    constexpr uint64_t unknown = ~uint64_t(0), limit = uint64_t(1) << 50;
-    uint64_t total = 0;
-    for (const Step &s : steps) {
-      if (const auto *kernel = std::get_if<KernelStep>(&s.body)) {
-        if (!kernel->end.isConstant() || kernel->picosecondsPerIteration == 0)
-          return unknown;
-        unsigned __int128 product =
-            (unsigned __int128)kernel->picosecondsPerIteration * uint64_t(std::max<int64_t>(0, kernel->end.terms[0].value));
-        if (product > limit)
-          return unknown;
-        total += uint64_t(product) + 100'000;
-      } else if (std::holds_alternative<CopyStep>(s.body) || std::holds_alternative<FillStep>(s.body) ||
-                 std::holds_alternative<DeviceIdStep>(s.body)) {
-        total += 1'000'000;
-      } else {
-        return unknown;
-      }
-      if (total > limit)
-        return unknown;
-    }
-    return total;
-  }
-
   Plan &plan;
   const Program &program;
 };
@@ -350,6 +358,26 @@ StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program
   plan->code = std::move(code);
   MILLRACE_TRY(Planner(*plan).run());
   return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+StatusOr<std::vector<int64_t>> Plan::dimsFor(const std::vector<const std::vector<int64_t> *> &arguments) const {
+  const Function &entry = program->functions[program->entry];
+  std::vector<int64_t> dims(entry.numDims, 0);
+  for (const DimBinding &binding : entry.dimBindings) {
+    if (binding.argument != kNone) {
+      dims[binding.dim] = (*arguments[binding.argument])[binding.axis];
+      continue;
+    }
+    StatusOr<int64_t> size = evaluate(binding.expr, dims.data());
+    if (!size)
+      return size.status();
+    dims[binding.dim] = *size;
+  }
+  return dims;
+}
+
+uint64_t Plan::picosecondsFor(const std::vector<int64_t> &dims) const {
+  return costOfSteps(program->functions[program->entry].steps, dims.data());
 }
 
 ArenaLayout::ArenaLayout(const Plan &plan) {

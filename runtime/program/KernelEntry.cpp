@@ -16,7 +16,8 @@ std::string serializeKernel(const KernelEntry &entry) {
   auto emitter = builder.CreateString(entry.emitter);
   auto object = builder.CreateVector(reinterpret_cast<const uint8_t *>(entry.object.data()), entry.object.size());
   fb::FinishKernelEntryBuffer(builder, fb::CreateKernelEntry(builder, symbol, emitter, entry.rangeEnd, entry.granularity,
-                                                             entry.scratchBytes, entry.picosPerIteration, object));
+                                                             entry.scratchBytes, entry.picosPerIteration, object, entry.rows.indices,
+                                                             entry.rows.indicesPerUnit, entry.rows.units, entry.takesRows));
   return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
 }
 
@@ -39,10 +40,13 @@ StatusOr<KernelEntry> parseKernel(std::string_view bytes) {
   entry.granularity = stored->granularity();
   entry.scratchBytes = stored->scratch_bytes();
   entry.picosPerIteration = stored->picos_per_iteration();
+  entry.rows = {stored->row_indices(), stored->row_indices_per_unit(), stored->row_units()};
+  entry.takesRows = stored->takes_rows();
   constexpr int64_t limit = std::numeric_limits<int64_t>::max() / 4;
   bool possible = !entry.symbol.empty() && entry.object.starts_with("\177ELF") && entry.rangeEnd >= 0 && entry.rangeEnd < limit &&
                   entry.granularity >= 1 && entry.granularity < limit && entry.scratchBytes >= 0 && entry.scratchBytes < limit &&
-                  std::isfinite(entry.picosPerIteration) && entry.picosPerIteration >= 0;
+                  entry.rows.indices >= 0 && entry.rows.indices < limit && (entry.rows.indices == 0 || entry.rows.indicesPerUnit >= 1) &&
+                  entry.rows.indicesPerUnit < limit && entry.rows.units >= 1 && entry.rows.units < limit && std::isfinite(entry.picosPerIteration) && entry.picosPerIteration >= 0;
   if (!possible)
     return invalidArgument("a stored kernel has values that no kernel has");
   return entry;

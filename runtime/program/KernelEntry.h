@@ -9,6 +9,14 @@
 
 namespace millrace::runtime {
 
+/// How much of the range [0, end) a kernel for a run-time number of rows needs: ceil(rows * indices / indicesPerUnit) * units.
+struct RowRange {
+  int64_t indices = 0;         ///< of the outermost loop per row; 0: all of the range, whatever the number of rows
+  int64_t indicesPerUnit = 1;
+  int64_t units = 1;           ///< of the loops inside, for each unit of the outermost one
+  bool operator==(const RowRange &) const = default;
+};
+
 /// Machine code of one kernel and what its callers must know.
 struct KernelEntry {
   std::string symbol;  ///< of the entry point in `object`
@@ -18,6 +26,8 @@ struct KernelEntry {
   int64_t granularity = 1;      ///< pieces of the range begin at multiples of this
   int64_t scratchBytes = 0;     ///< per call
   double picosPerIteration = 0; ///< estimate; 0 = unknown
+  RowRange rows;
+  bool takesRows = false; ///< the number of rows is its only run-time dim
 };
 
 std::string serializeKernel(const KernelEntry &entry);

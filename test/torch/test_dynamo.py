@@ -169,13 +169,14 @@ def test_sizes_that_come_often_get_programs_of_their_own(monkeypatch):
     monkeypatch.setattr(dynamo_bridge, "_MOST_OWN_PROGRAMS", 2)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
     moved = copy.deepcopy(model).to("xla")
-    g = torch.compile(lambda x: (moved(x), x.shape[0] * 2), backend="openxla", dynamic=True)
+    # A mean over all rows: a program of run-time shapes.
+    g = torch.compile(lambda x: (moved(x) - moved(x).mean(0), x.shape[0] * 2), backend="openxla", dynamic=True)
 
     def call(n):
         x = torch.randn(n, 4)
         with torch.no_grad():
             y, number = g(x.to("xla"))
-            torch.testing.assert_close(y.cpu(), model(x), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(y.cpu(), model(x) - model(x).mean(0), rtol=1e-4, atol=1e-5)
         assert number == 2 * n
     for n in (5, 7, 5, 9, 5):
         call(n)
@@ -186,6 +187,61 @@ def test_sizes_that_come_often_get_programs_of_their_own(monkeypatch):
     for n in (9, 9, 9, 9, 11):  # no more than that
         call(n)
     assert samples("CompileTime") == 3 and met.counter_value("DynamoOftenUsedShapes") == 2
+
+
+class Rows(torch.nn.Module):
+    """Rows of ids through an embedding, attention, a convolution and products: none of them reads another row."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.inner, self.outer = torch.nn.Embedding(50, 32), torch.nn.Linear(32, 96), torch.nn.Linear(32, 40)
+        self.norm, self.conv = torch.nn.LayerNorm(32), torch.nn.Conv1d(32, 32, 3, padding=1)
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        q, k, v = self.inner(self.norm(x)).view(*ids.shape, 4, 24).transpose(1, 2).chunk(3, -1)
+        x = x + torch.nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(x.shape)
+        y = self.conv(x.transpose(1, 2)).relu().amax(2)
+        return self.outer(x), torch.softmax(self.outer(y), -1), ids.shape[0] * 3
+
+
+def test_rows_are_one_program_up_to_a_bound():
+    model = Rows().eval()
+    moved = copy.deepcopy(model).to("xla")
+    compiled = torch.compile(moved, backend="openxla", dynamic=True)
+    sizes = [5, 2, 13, 120, 3, 64, 12, 97, 7, 119, 5, 5, 5, 5, 5, 130, 480]
+    with torch.no_grad():
+        for n in sizes:
+            ids = torch.randint(0, 50, (n, 6))
+            moved_ids = ids.to("xla")
+            torch._dynamo.mark_static(moved_ids, 1)
+            for made, want in zip(compiled(moved_ids), model(ids)):
+                if isinstance(made, torch.Tensor):
+                    torch.testing.assert_close(made.cpu(), want, rtol=1e-3, atol=1e-4)
+                else:
+                    assert made == want
+    assert samples("CompileTime") == 2, "one program for up to 120 rows, one for up to 480"
+    assert met.counter_value("DynamoStaticShapes") is None and met.counter_value("DynamoOftenUsedShapes") is None
+
+
+def test_what_lies_behind_the_last_row_is_not_read():
+    layer = torch.nn.Linear(6, 5)
+    moved = copy.deepcopy(layer).to("xla")
+    compiled = torch.compile(lambda x: torch.softmax(moved(x), -1), backend="openxla", dynamic=True)
+    with torch.no_grad():
+        for n, value in ((100, float("nan")), (3, 1.0), (90, float("inf")), (17, 2.0)):
+            x = torch.full((n, 6), value)
+            torch.testing.assert_close(compiled(x.to("xla")).cpu(), torch.softmax(layer(x), -1), equal_nan=True)
+
+
+@pytest.mark.parametrize("mix", [lambda x: x - x.mean(0), lambda x: x / x.shape[0], lambda x: x.flip(0), lambda x: x @ x.t(),
+                                 lambda x: x.cumsum(0), lambda x: x[1:], lambda x: torch.cat([x, x]), lambda x: x.t().contiguous(),
+                                 lambda x: x + torch.arange(x.shape[0], device=x.device).sum(), lambda x: x.roll(1, 0), lambda x: x.sort(0).values])
+def test_programs_that_mix_rows_are_right(mix):
+    compiled = torch.compile(lambda x: mix(x.sin()), backend="openxla", dynamic=True)
+    for n in (5, 9, 30):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(compiled(x.to("xla")).cpu(), mix(x.sin()), rtol=1e-4, atol=1e-5)
 
 
 def test_random_numbers_differ_between_calls():

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "lowering/cpu/CpuTarget.h"
+#include "runtime/program/KernelEntry.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -65,6 +66,8 @@ struct EmittedKernel {
   int64_t rangeEnd = 1;
   int64_t scratchBytesPerTask = 0;
   double nanosPerIteration = 0; ///< estimate
+  runtime::RowRange rows;       ///< of a kernel for a run-time number of rows
+  bool takesRows = false;       ///< `fn` has the number of rows as a last argument, index
   std::string emitter;          ///< "attention", "contraction", "row", "movement", "window_reduce", "window_scatter"
 };
 

@@ -123,6 +123,28 @@ FailureOr<EmittedKernel> conclude(func::FuncOp kernel, func::FuncOp shell, Strin
   return out;
 }
 
+runtime::RowRange rowRange(const KernelModel &model, ArrayRef<int> order, int64_t rangeEnd, int64_t perUnit) {
+  if (order.empty() || order.front() != model.rowAtom)
+    return {};
+  return {model.rowIndices, perUnit, rangeEnd / int64_t(llvm::divideCeil(model.atomSizes[model.rowAtom], perUnit))};
+}
+
+Value rowsToCome(func::FuncOp shell) {
+  OpBuilder b(shell.getContext());
+  b.setInsertionPointToStart(&shell.getBody().front());
+  // No constant, which would be folded.
+  return UnrealizedConversionCastOp::create(b, shell.getLoc(), b.getIndexType(), ValueRange{}).getResult(0);
+}
+
+void takeRows(func::FuncOp shell, Value rowsToCome) {
+  Block &entry = shell.getBody().front();
+  Value rows = entry.addArgument(IndexType::get(shell.getContext()), shell.getLoc());
+  Operation *stood = rowsToCome.getDefiningOp();
+  rowsToCome.replaceAllUsesWith(rows);
+  stood->erase();
+  shell.setFunctionType(FunctionType::get(shell.getContext(), entry.getArgumentTypes(), {}));
+}
+
 SmallVector<int> outermostFirst(const KernelModel &model, AtomSet atoms) {
   SmallVector<int> order = members(atoms);
   auto weight = [&](int atom) {
@@ -133,6 +155,8 @@ SmallVector<int> outermostFirst(const KernelModel &model, AtomSet atoms) {
     return best;
   };
   llvm::sort(order, [&](int a, int b) {
+    if (a == model.rowAtom || b == model.rowAtom)
+      return a == model.rowAtom && b != a;
     int64_t wa = weight(a), wb = weight(b);
     return wa != wb ? wa > wb : a < b;
   });

@@ -53,7 +53,14 @@ mlir::FailureOr<KernelModel> modelFor(mlir::func::FuncOp fn, llvm::StringRef emi
 /// a fault of the emitter, the shell is erased and the kernel refused with a remark that says so.
 mlir::FailureOr<EmittedKernel> conclude(mlir::func::FuncOp kernel, mlir::func::FuncOp shell, llvm::StringRef emitter, bool isWhole);
 
-/// Returns the order in which loops over atoms should nest: those with the largest access strides first.
+/// The part of the range that a kernel for a run-time number of rows needs if the indices `order` count up in it, outermost first, `perUnit` of the
+/// first one at a time: all of it unless rows are outermost.
+runtime::RowRange rowRange(const KernelModel &model, llvm::ArrayRef<int> order, int64_t rangeEnd, int64_t perUnit = 1);
+/// A value in the entry block of `shell` that stands for the number of rows until takeRows() makes it an argument.
+mlir::Value rowsToCome(mlir::func::FuncOp shell);
+void takeRows(mlir::func::FuncOp shell, mlir::Value rowsToCome);
+
+/// Rows first, then the largest of the sizes in a set of access strides first: the order in which loops over atoms should nest.
 mlir::SmallVector<int> outermostFirst(const KernelModel &model, AtomSet atoms);
 
 /// Returns the element e with combine(e, x) = x, null if none is known.

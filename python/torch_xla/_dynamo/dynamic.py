@@ -12,6 +12,10 @@ from .._export import _PRIMES, _integer, _size, _symbol_of
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
+# The largest numbers of rows that programs for a run-time number of rows are compiled for. Register tiles of 6, 8 and 12 rows divide them.
+_ROW_BOUNDS = (120, 480, 1920, 7680)
+
+
 class NotDynamic(Exception):
     """Why there is no program for all sizes."""
 
@@ -30,9 +34,9 @@ def _result_values(graph):
 
 
 class DynamicProgram:
-    """One program for all sizes of a graph; `run` runs the graph on stand-ins."""
+    """One program for all sizes of a graph, or for sizes of a class; `run` runs the graph on stand-ins. `args`: those of the first call."""
 
-    def __init__(self, graph, values, held, run):
+    def __init__(self, graph, values, held, run, args):
         if held:
             raise NotDynamic("the graph holds tensors")
         self.values, self.results = values, _result_values(graph)
@@ -55,15 +59,51 @@ class DynamicProgram:
         # to the device, where any value of them is a parameter.
         if any(values[i].device.type != "xla" and values[i].dim() for i in tensors):
             raise NotDynamic("an argument is on the CPU")
+        self.run, self.tensors = run, tensors
+        self.why_no_rows = None
+        self.by_rows = {}  # the largest number of rows -> the program for up to so many; None: there is none
+        self.order = self.program = self.text = None
+        if self.program_for_rows(self._rows_of(args)) is None:
+            self._make_for_all()
+
+    def _make_for_all(self):
+        """The program of run-time shapes, whatever differs in them."""
+        found = self.symbols
         count = 5 if len(found) > 1 else 4
         samples = [[_PRIMES[(k * len(found) + s) % len(_PRIMES)] for s in range(len(found))] for k in range(count)]
-        records = [self._record(run, dict(zip(found, map(_integer, sample)))) for sample in samples]
-        self.order = records[0][1]  # which tensor each parameter of the program is
-        if any(order != self.order for _, order in records):
+        records = [self._record(self.run, dict(zip(found, map(_integer, sample)))) for sample in samples]
+        order = records[0][1]  # which tensor each parameter of the program is
+        if any(other != order for _, other in records):
             raise NotDynamic("which operators are recorded depends on the sizes")
-        text = _XLAC._generalize([text for text, _ in records], samples,
-                                 [(self.order.index(tensors.index(i)), *rest) for i, *rest in found.values()])
-        self.text, self.program = text, _XLAC._program(text)
+        self.text = _XLAC._generalize([text for text, _ in records], samples,
+                                      [(order.index(self.tensors.index(i)), *rest) for i, *rest in found.values()])
+        self.order, self.program = order, _XLAC._program(self.text)
+
+    def program_for_rows(self, rows):
+        """The program for up to as many rows as these and more (tracing/RowPrograms.cpp), with the order of its parameters; None if there is
+        none: rows are mixed, sizes are no multiples of one number, or there are too many."""
+        bound = next((bound for bound in _ROW_BOUNDS if rows <= bound), None)
+        if bound is None or self.program is not None or len(self.symbols) != 1:
+            return None
+        if bound not in self.by_rows:
+            try:
+                self.by_rows[bound] = self._make_for_rows(bound)
+            except (NotDynamic, NotImplementedError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and not any(part in str(error) for part in ("size", "compilation stopped")):
+                    raise
+                self.by_rows[bound], self.why_no_rows = None, str(error)
+        return self.by_rows[bound]
+
+    def _make_for_rows(self, bound):
+        symbol, = self.symbols
+        samples = [*_PRIMES[:2], bound]
+        records = [self._record(self.run, {symbol: _integer(sample)}) for sample in samples]
+        text, order = records[-1]
+        if any(other != order for _, other in records):
+            raise NotDynamic("which operators are recorded depends on the sizes")
+        text = _XLAC._row_program([text for text, _ in records], samples)
+        self.text = self.text or text
+        return _XLAC._program(text), order
 
     def _record(self, run, symbols):
         arguments = [torch.empty([_size(s, symbols) for s in v.shape], dtype=v.dtype, device="xla")
@@ -86,13 +126,28 @@ class DynamicProgram:
             raise NotDynamic("the graph draws random numbers")
         return text, order
 
+    def _rows_of(self, args):
+        """The value of the only symbol in these arguments; 0 where there are several."""
+        if len(self.symbols) != 1:
+            return 0
+        (index, dim, factor, offset), = self.symbols.values()
+        return (args[index].shape[dim] - offset) // factor
+
+    def knows_rows(self, args):
+        """Whether the program for these arguments is one for a number of rows, which is about as fast as one for their sizes alone."""
+        return self.program_for_rows(self._rows_of(args)) is not None
+
     def sizes_of(self, args):
         """The open sizes of these arguments."""
         return tuple(args[i].shape[dim] for i, dim, *_ in self.symbols.values())
 
     def __call__(self, *args):
         tensors = [arg if arg.device.type == "xla" else arg.to("xla") for arg in args if isinstance(arg, torch.Tensor)]
-        computed = iter(_XLAC._run_program(self.program, [tensors[position] for position in self.order]))
+        program, order = self.program_for_rows(self._rows_of(args)) or (self.program, self.order)
+        if program is None:  # of another class of sizes there was one
+            self._make_for_all()
+            program, order = self.program, self.order
+        computed = iter(_XLAC._run_program(program, [tensors[position] for position in order]))
         symbols = None
         made = []
         for value in self.results:

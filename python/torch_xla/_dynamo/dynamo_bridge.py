@@ -137,7 +137,7 @@ class _Graph:
     def trace(self, *args):
         """The program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
         if self.sizes is not None:
-            self.make_dynamic()
+            self.make_dynamic(args)
         if self.parts is not None and not (isinstance(self.parts, DynamicProgram) and self.comes_often(args)):
             return (self.parts(*args),)
         if self.is_static:
@@ -175,7 +175,7 @@ class _Graph:
 
     def comes_often(self, args):
         """Whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
-        if self.own_programs == _MOST_OWN_PROGRAMS:
+        if self.own_programs == _MOST_OWN_PROGRAMS or self.parts.knows_rows(args):
             return False
         sizes = self.parts.sizes_of(args)
         if sizes not in self.calls and len(self.calls) == _MOST_COUNTED:
@@ -187,10 +187,10 @@ class _Graph:
         _XLAC._count("DynamoOftenUsedShapes")
         return True
 
-    def make_dynamic(self):
+    def make_dynamic(self, args):
         """One program for all sizes, if there is one; else every size has its own, and a counter for it."""
         try:
-            program = DynamicProgram(self.graph, self.sizes, self.held, self.record)
+            program = DynamicProgram(self.graph, self.sizes, self.held, self.record, args)
         except (NotDynamic, NotImplementedError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and not any(part in str(error) for part in ("size", "compilation stopped")):
                 raise
@@ -199,6 +199,8 @@ class _Graph:
             return
         _XLAC._count("DynamoExtractCompiledGraph")
         self.sizes, self.parts = None, program
+        if program.why_no_rows:
+            _debug(f"not one for a number of rows: {program.why_no_rows}")
         _debug(f"one program for all sizes:\n{program.text}")
 
     def run_on_all_devices(self, args):

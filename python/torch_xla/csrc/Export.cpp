@@ -91,6 +91,30 @@ PyObject *generalize(PyObject *, PyObject *args) {
   });
 }
 
+/// _row_program(texts, samples) -> text. samples: the number of rows in each, the largest last
+PyObject *rowProgram(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *texts, *samples;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &texts, &PyList_Type, &samples))
+      return nullptr;
+    TORCH_CHECK(PyList_GET_SIZE(texts) == PyList_GET_SIZE(samples) && PyList_GET_SIZE(texts) > 1, "expects as many samples as texts");
+    std::vector<std::string> programs;
+    std::vector<int64_t> rows;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(texts); ++i) {
+      const char *program = PyUnicode_AsUTF8(PyList_GET_ITEM(texts, i));
+      TORCH_CHECK(program, "expects texts");
+      programs.emplace_back(program);
+      rows.push_back(PyLong_AsLongLong(PyList_GET_ITEM(samples, i)));
+    }
+    std::string made;
+    {
+      WithoutGil released;
+      made = valueOrRaise(tracing::rowProgram(programs, rows));
+    }
+    return text(made);
+  });
+}
+
 /// _custom_call(tensors, target, shapes, types, hasSideEffect, backendConfig, apiVersion, {name: value}) -> results
 PyObject *customCall(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
@@ -225,6 +249,7 @@ PyMethodDef exportMethods[] = {
     {"_generalize", generalize, METH_VARARGS, "One program for all sizes from programs for some."},
     {"_custom_call", customCall, METH_VARARGS, "Records a custom call."},
     {"_embed", embed, METH_VARARGS, "Records StableHLO text as one operation."},
+    {"_row_program", rowProgram, METH_VARARGS, "One program for up to so many rows from programs for some."},
     {"_program_hlo", programHlo, METH_O, "HLO text of StableHLO text."},
     {"_hlo_module", hloModule, METH_VARARGS, "HLO text as a serialized HloModuleProto of a name."},
     {"_hlo_module_json", hloModuleJson, METH_O, "A serialized HloModuleProto as JSON."},

@@ -589,6 +589,7 @@ FailureOr<EmittedKernel> AttentionEmitter::run() {
   if (failed(out))
     return failure();
   out->rangeEnd = model.product(batch) * groups;
+  out->rows = rowRange(model, batchOrder, out->rangeEnd);
   out->scratchBytesPerTask = scratchBytes;
   out->nanosPerIteration = cyclesOfProducts() / double(out->rangeEnd) / target.gigahertz;
   return out;

@@ -506,6 +506,15 @@ void ContractionEmitter::emitTiles(PointEvaluator &at, const PanelTiles &of, Val
 /// All tiles of the chunk's rows in a panel.
 void ContractionEmitter::emitPanelTiles(PointEvaluator &at, const PanelTiles &of) {
   auto emitAllTiles = [&] {
+    if (neededRows && tailRows() < tile.mr) {
+      OpBuilder builder = at.builder();
+      Value count = arith::SubIOp::create(builder, at.loc(), of.chunkEnd, chunkBegin);
+      Value whole = arith::DivUIOp::create(builder, at.loc(), count, at.constant(tile.mr));
+      Value wholeEnd = at.add(chunkBegin, at.mulConstant(whole, tile.mr));
+      emitTiles(at, of, chunkBegin, wholeEnd, tile.mr);
+      emitTiles(at, of, wholeEnd, of.chunkEnd, tailRows());
+      return;
+    }
     if (tile.shortTiles == 0) {
       emitTiles(at, of, chunkBegin, of.chunkEnd, tile.mr);
       return;
@@ -585,6 +594,16 @@ bool ContractionEmitter::emit() {
     matrix::configure(at, format);
   if (floatControl)
     saveFloatControl(at, floatControl);
+  Value openRows;
+  if (hasOpenRows()) {
+    openRows = rowsToCome(shell);
+    OpBuilder builder = at.builder();
+    Value count = at.mulConstant(openRows, productRows());
+    Value tails = arith::CeilDivUIOp::create(builder, at.loc(), count, at.constant(tailRows()));
+    neededRows = at.mulConstant(tails, tailRows());
+    builder = at.builder();
+    neededRows = arith::MinUIOp::create(builder, at.loc(), neededRows, at.constant(rows()));
+  }
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();
@@ -611,6 +630,16 @@ bool ContractionEmitter::emit() {
   bindLinear(at, unit, outer);
   rowBegin = at.mulConstant(mBlock, tile.blockRows);
   Value rowEnd = capped(at, at.addConstant(rowBegin, tile.blockRows), rows(), rows() % tile.blockRows == 0);
+  if (neededRows) {
+    OpBuilder builder = at.builder();
+    if (tile.mBlocks > 1 && !rowsAreRange()) {
+      Value isNeeded = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::ult, rowBegin, neededRows);
+      auto branch = scf::IfOp::create(builder, at.loc(), isNeeded, /*withElseRegion=*/false);
+      at.enterRegion(branch, branch.thenBlock());
+      builder = at.builder();
+    }
+    rowEnd = arith::MinUIOp::create(builder, at.loc(), rowEnd, neededRows);
+  }
   Value firstPanel = at.mulConstant(group, tile.groupPanels);
   Value panelEnd =
       capped(at, at.addConstant(firstPanel, tile.groupPanels), tile.panels, tile.panels % tile.groupPanels == 0);
@@ -689,6 +718,8 @@ bool ContractionEmitter::emit() {
   emitPanelTiles(at, {panelLoop.getInductionVar(), packedBegin, tilesOfPanel, chunkEnd, isFirst, isLast});
   if (matrixUnit)
     matrix::release(shell);
+  if (openRows)
+    takeRows(shell, openRows);
   return !at.broken();
 }
 
@@ -700,6 +731,11 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   if (failed(out))
     return failure();
   out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
+  out->takesRows = hasOpenRows();
+  if (!out->takesRows)
+    out->rows = rowRange(model, batchOrder, out->rangeEnd);
+  else if (rowsAreRange())
+    out->rows = {productRows(), tile.blockRows, 1};
   out->scratchBytesPerTask = scratchBytes;
   double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
   // Large factors of few products come no faster than from the far cache.

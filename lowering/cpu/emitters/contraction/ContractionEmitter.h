@@ -98,6 +98,7 @@ private:
   } ahead;
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom
+  mlir::Value neededRows; ///< where the number of rows is known at run time: so many, in whole tiles of the last rows; else null
   mlir::Value partBegin, partEnd; ///< of the current part of the block, among the packed k; may be past the last one
 };
 

@@ -154,7 +154,7 @@ bool ContractionPlan::isFlat(const Side &side) const {
 
 /// Whole rows of b in steps of two k, in the order in which they are packed.
 bool ContractionPlan::canPackAhead() const {
-  return target.avx512 && !matrixUnit && group == 1 && b.packed && b.lane == nLane && !runs && panelAtom < 0 && isFlat(b) &&
+  return target.avx512 && !matrixUnit && group == 1 && !hasOpenRows() && b.packed && b.lane == nLane && !runs && panelAtom < 0 && isFlat(b) &&
          model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
 }
 
@@ -353,6 +353,10 @@ void ContractionPlan::chooseTile() {
     if (mr >= kMaxRowAddresses - 1)
       tile.mr = mr;
   }
+  // Of an open number of rows none is computed twice.
+  if (hasOpenRows() && !matrixUnit)
+    while (rows() % tile.mr)
+      --tile.mr;
   // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
   if (rows() <= tile.mr && !matrixUnit && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
     int64_t widest = std::min<int64_t>((registers - 3) / (rows() + 1), 12);
@@ -632,6 +636,9 @@ void ContractionPlan::chooseUnits() {
   // With fewer, results are written panel by panel. Unit: register tiles of rows. Source: judgement, not measured alone; commit 6f0da05 has the
   // figures of the whole change.
   constexpr int64_t kMinTilesOfRows = 16;
+  // Of an open number of rows: fewer of the product are no block of their own if threads can share its columns, because each block packs b anew.
+  // Unit: rows of the product. Source: arithmetic: packing b costs a twentieth of the products of so many rows.
+  constexpr int64_t kOpenBlockRows = 512;
   int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
   bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kMinTilesOfRows * tile.mr;
   bool hasFewProducts = model.product(kAtoms) <= kMaxProductsOfRows;
@@ -645,7 +652,18 @@ void ContractionPlan::chooseUnits() {
   int64_t outer = model.product(outerAtoms());
   int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMaxChunks : 1));
   int64_t most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
-  int64_t bestBlocks = least, bestGroups = wholeGroups;
+  int64_t fewestGroups = 1;
+  if (hasOpenRows()) {
+    // Blocks that may be empty are no work for threads: these share the groups of panels, unless a row of the program alone is a block.
+    if (productRows() >= kOpenBlockRows || tile.panels < target.threads) {
+      int64_t ofBlock = std::min(std::max(productRows(), kOpenBlockRows), std::max(limit, align));
+      least = most = std::max<int64_t>(least, llvm::divideCeil(rows(), llvm::alignTo(ofBlock, align)));
+    } else {
+      most = least;
+      fewestGroups = wholeRows ? 1 : std::min<int64_t>(tile.panels, target.threads);
+    }
+  }
+  int64_t bestBlocks = least, bestGroups = std::max(wholeGroups, fewestGroups);
   // Pieces of rows that are packed ahead: long enough for memory, and few enough for two of them to stay in the level 2 cache. Unit: vectors of a
   // row. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
   constexpr int64_t kVectorsAhead = 6;
@@ -660,7 +678,7 @@ void ContractionPlan::chooseUnits() {
   for (int64_t blocks = least; blocks <= std::min(most, least + kMaxMoreBlocks); ++blocks) {
     cutRows(blocks);
     const int64_t mostGroups = wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMaxGroups, nearGroups));
-    for (int64_t groups = wholeRows ? wholeGroups : 1; groups <= mostGroups; ++groups) {
+    for (int64_t groups = wholeRows ? wholeGroups : fewestGroups; groups <= mostGroups; ++groups) {
       cutPanels(groups);
       if (tile.blockRows > std::max(limit, align) && groups < nearGroups)
         continue;
@@ -705,8 +723,20 @@ void ContractionPlan::chooseUnits() {
     tile.packedPanels = tile.groupPanels;
   else if (b.packed && panelsAtOnce() > 1)
     tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, panelsAtOnce()));
-  if (!matrixUnit && tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
+  if (!matrixUnit && !hasOpenRows() && tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
     tile.shortTiles = shortTilesOf(rows(), tile.mr);
+}
+
+int64_t ContractionPlan::tailRows() const {
+  // Fewer sums wait for each other: two multiply-adds a cycle, each of which takes four. Unit: vectors of a register tile. Source: arithmetic, six of
+  // the eight, for which a tile of eight rows has a divisor.
+  constexpr int64_t kMinTailVectors = 6;
+  if (matrixUnit)
+    return tile.mr;
+  for (int64_t count = 1; count < tile.mr; ++count)
+    if (tile.mr % count == 0 && count * tile.nv >= kMinTailVectors)
+      return count;
+  return tile.mr;
 }
 
 int64_t ContractionPlan::lastVectors() const {

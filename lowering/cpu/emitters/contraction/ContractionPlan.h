@@ -54,6 +54,14 @@ struct ContractionPlan {
   mlir::LogicalResult make();
 
   int64_t rows() const { return model.product(mAtoms); }
+  /// How many rows there are is known at run time only: rows() is the most.
+  bool hasOpenRows() const { return model.rowAtom >= 0 && (mAtoms & atomBit(model.rowAtom)); }
+  /// Rows of the product for each row of the program.
+  int64_t productRows() const { return rows() / model.atomSizes[model.rowAtom] * model.rowIndices; }
+  /// Rows of the register tiles behind the last whole one: a divisor of its rows.
+  int64_t tailRows() const;
+  /// Iterations begin with rows, and with nothing else.
+  bool rowsAreRange() const { return model.product(outerAtoms()) * tile.groups == 1; }
   /// What an iteration has one index of, beside blocks of rows and groups of panels.
   AtomSet outerAtoms() const { return batch | (nAtoms & ~atomBit(nLane) & ~atomBit(panelAtom)); }
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }

@@ -459,6 +459,7 @@ FailureOr<EmittedKernel> FewRowsEmitter::run() {
   if (failed(out))
     return failure();
   out->rangeEnd = model.product(batch) * strips;
+  out->rows = rowRange(model, outermostFirst(model, batch), out->rangeEnd);
   out->scratchBytesPerTask = scratchBytes;
   out->nanosPerIteration = model.totalBytes() / target.rowBytesPerNanosecond / double(out->rangeEnd);
   return out;

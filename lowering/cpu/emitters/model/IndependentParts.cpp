@@ -120,6 +120,8 @@ KernelModel PartsEmitter::modelOf(ArrayRef<const Output *> outputs) const {
   part.atomSizes = model.atomSizes;
   part.bufferElements = model.bufferElements;
   part.bufferTypes = model.bufferTypes;
+  part.rowAtom = model.rowAtom;
+  part.rowIndices = model.rowIndices;
   part.maxElementBits = 8;
   SmallVector<bool> needed(model.nodes.size(), false);
   auto need = [&](const Operand &operand) {
@@ -180,10 +182,26 @@ EmittedKernel PartsEmitter::join() {
     total += own.nanosPerIteration * double(own.rangeEnd);
     out.scratchBytesPerTask = std::max(out.scratchBytesPerTask, own.scratchBytesPerTask);
   }
+  // Of an open number of rows a unit has the same ones of all parts.
+  int64_t rowsPerUnit = 0;
+  if (llvm::all_of(parts, [](const Part &part) { return part.kernel.rows.indices > 0; })) {
+    int64_t rows = model.atomSizes[model.rowAtom] / model.rowIndices;
+    rowsPerUnit = std::clamp<int64_t>(int64_t(std::ceil(kMinUnitNanoseconds * double(rows) / std::max(total, 1e-3))), 1, rows);
+    units = llvm::divideCeil(rows, rowsPerUnit);
+    out.rows = {1, rowsPerUnit, 1};
+  }
   for (Part &part : parts) {
     func::FuncOp own = part.kernel.fn;
+    auto ofRows = [&](Value unit) -> Value {
+      const runtime::RowRange &rows = part.kernel.rows;
+      Value indices = arith::MulIOp::create(b, loc, unit, index(rowsPerUnit * rows.indices));
+      Value whole = arith::CeilDivUIOp::create(b, loc, indices, index(rows.indicesPerUnit));
+      return arith::MinUIOp::create(b, loc, arith::MulIOp::create(b, loc, whole, index(rows.units)), index(part.kernel.rangeEnd));
+    };
     // Units before the part's first and after its last one belong to other parts.
     auto bound = [&](Value unit) -> Value {
+      if (rowsPerUnit)
+        return ofRows(unit);
       Value inside = arith::SubIOp::create(b, loc, arith::MaxSIOp::create(b, loc, unit, index(part.first)), index(part.first));
       Value iteration = arith::MulIOp::create(b, loc, inside, index(part.perUnit));
       return arith::MinSIOp::create(b, loc, iteration, index(part.kernel.rangeEnd));

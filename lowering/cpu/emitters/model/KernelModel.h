@@ -103,6 +103,8 @@ struct KernelModel {
   mlir::SmallVector<int64_t> bufferElements; ///< inputs, then outputs
   mlir::SmallVector<mlir::Type> bufferTypes; ///< storage element types
   AtomSet allAtoms = 0;
+  int rowAtom = -1;       ///< of a kernel for a run-time number of rows: the atom that has the rows outermost; what is behind the last one is not needed
+  int64_t rowIndices = 0; ///< so many indices of it are one row
   int maxElementBits = 8; ///< widest element computed or stored
 
   const Node &nodeOf(const Operand &operand) const { return nodes[producer.find(operand.value)->second.first]; }

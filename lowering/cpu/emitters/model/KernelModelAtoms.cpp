@@ -2,6 +2,8 @@
 //===- KernelModelAtoms.cpp - Number the indices, compute addresses --------===//
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
+#include "dialects/millrace/RowAttributes.h"
+
 using namespace mlir;
 
 namespace millrace::lowering {
@@ -198,6 +200,7 @@ LogicalResult KernelModelBuilder::finish() {
       model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
 
   coarsen();
+  findRows();
 
   model.allAtoms = model.atomSizes.empty() ? 0 : (AtomSet(1) << model.atomSizes.size()) - 1;
   for (Node &node : model.nodes) {
@@ -211,6 +214,40 @@ LogicalResult KernelModelBuilder::finish() {
     node.depends = node.kept | (node.level ? kInsideTask : 0);
   }
   return success();
+}
+
+/// The index that counts up along the rows of all results, whose strides the function's attribute has: what it is at row r, no other row of a
+/// result depends on.
+void KernelModelBuilder::findRows() {
+  auto rows = fn->getAttrOfType<DenseI64ArrayAttr>(kRowsAttr);
+  if (!rows || rows.size() != static_cast<int64_t>(1 + fn.getNumResults()))
+    return;
+  int64_t bound = rows[0];
+  auto strideOf = [&](const Output &output) { return rows[1 + output.store.buffer - static_cast<int64_t>(fn.getNumArguments())]; };
+  auto isAlongRows = [&](int atom) {
+    int64_t size = model.atomSizes[atom];
+    return size % bound == 0 && llvm::all_of(model.outputs, [&](const Output &output) {
+             const LinearExpr &address = output.store.address;
+             int64_t stride = strideOf(output), own = address.coefficient(atom);
+             if (own * (size / bound) != stride)
+               return false;
+             // The other indices stay within a row, or go over whole sets of rows.
+             int64_t least = address.offset % (stride * bound), most = least + own * (size / bound - 1);
+             for (auto [other, coefficient] : address.terms)
+               if (other != atom && coefficient % (stride * bound) != 0)
+                 (coefficient < 0 ? least : most) += coefficient * (model.atomSizes[other] - 1);
+             return least >= 0 && most < stride;
+           });
+  };
+  for (int atom = 0; atom < static_cast<int>(model.atomSizes.size()); ++atom)
+    if (isAlongRows(atom)) {
+      model.rowAtom = atom;
+      model.rowIndices = model.atomSizes[atom] / bound;
+      // The plan is made for so many; addresses are those of the larger buffers.
+      if (auto few = fn->getAttrOfType<IntegerAttr>(kFewRowsAttr))
+        model.atomSizes[atom] = std::min(bound, few.getInt()) * model.rowIndices;
+      return;
+    }
 }
 
 /// Merges an atom with the next inner one where no address and no value distinguishes them.

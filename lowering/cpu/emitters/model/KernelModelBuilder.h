@@ -89,6 +89,7 @@ private:
   mlir::LogicalResult addDimension(mlir::ArrayRef<int> list, int64_t scale, LinearExpr &out);
   AtomSet toSet(mlir::ArrayRef<int> list, bool &duplicate);
   void coarsen();
+  void findRows();
 
   mlir::func::FuncOp fn;
   std::string &why;

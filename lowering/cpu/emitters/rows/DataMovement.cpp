@@ -203,7 +203,7 @@ void TransposeEmitter::chooseJoinedBlocks(AtomSet outside) {
   block = std::min(llvm::alignTo(sizeU, lanes), uint64_t(16 * lanes));
   blocks = llvm::divideCeil(sizeU, block);
   int64_t elements = std::min(block, sizeU) * sizeV, iterations = model.product(outside) * blocks;
-  while (blocks == 1 && !outer.empty() && elements < kMinElementsOfIteration && iterations / model.atomSizes[outer.back()] >= 8 * target.threads) {
+  while (blocks == 1 && !outer.empty() && outer.back() != model.rowAtom && elements < kMinElementsOfIteration && iterations / model.atomSizes[outer.back()] >= 8 * target.threads) {
     elements *= model.atomSizes[outer.back()];
     iterations /= model.atomSizes[outer.back()];
     rows.insert(rows.begin(), outer.pop_back_val());
@@ -576,6 +576,7 @@ FailureOr<EmittedKernel> TransposeEmitter::run() {
   out->scratchBytesPerTask = scratchBytes;
   for (int atom : outer)
     out->rangeEnd *= model.atomSizes[atom];
+  out->rows = rowRange(model, outer, out->rangeEnd);
   double operations = model.totalOperations() / lanes;
   out->nanosPerIteration =
       std::max(model.totalBytes() / target.movedBytesPerNanosecond, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);

@@ -78,6 +78,7 @@ private:
   mlir::SmallVector<mlir::Value> slideAll(Points &points, const Node &node, mlir::SmallVector<mlir::Value> carried);
   mlir::SmallVector<mlir::Value> slide(Points &points, const Node &node, mlir::Value begin, int64_t size, mlir::SmallVector<mlir::Value> carried);
   bool emit();
+  runtime::RowRange rowsOfRange(int64_t rangeEnd) const;
 
   void emitGroups(Points &points);
   mlir::SmallVector<mlir::Value> nest(Points &points, mlir::ArrayRef<int> loops, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);

@@ -592,6 +592,18 @@ bool RowEmitter::emit() {
   return !at.broken();
 }
 
+/// In the order of emit().
+runtime::RowRange RowEmitter::rowsOfRange(int64_t rangeEnd) const {
+  SmallVector<int> outer = rangeAtoms();
+  if (!plan_.column)
+    return rowRange(model, outer, rangeEnd);
+  if (llvm::any_of(outer, [&](int atom) { return !(plan_.behindChunks & atomBit(atom)); }))
+    return rowRange(model, outer, rangeEnd);
+  if (plan_.chunks > 1)
+    return rowRange(model, plan_.lane, rangeEnd, plan_.chunk);
+  return rowRange(model, outer, rangeEnd, !outer.empty() && outer.front() == plan_.block ? plan_.blockRows : 1);
+}
+
 FailureOr<EmittedKernel> RowEmitter::run() {
   if (failed(plan()))
     return refuse(kernel, "row", why);
@@ -604,6 +616,7 @@ FailureOr<EmittedKernel> RowEmitter::run() {
     out->rangeEnd /= model.atomSizes[atom];
   if (plan_.block >= 0)
     out->rangeEnd = out->rangeEnd / model.atomSizes[plan_.block] * llvm::divideCeil(model.atomSizes[plan_.block], plan_.blockRows);
+  out->rows = rowsOfRange(out->rangeEnd);
   out->scratchBytesPerTask = scratch->bytes();
   double operations = model.totalOperations() / plan_.width;
   out->nanosPerIteration =

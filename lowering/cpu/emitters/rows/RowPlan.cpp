@@ -336,6 +336,9 @@ LogicalResult RowEmitter::plan() {
     } else {
       // An iteration has about 4096 elements, and the pieces are equal.
       plan_.chunk = llvm::alignTo(std::min<int64_t>(size, 4096), strip);
+      // Not many more rows than there may be.
+      if (plan_.lane == model.rowAtom)
+        plan_.chunk = std::min<int64_t>(plan_.chunk, llvm::alignTo(model.rowIndices, strip));
       // With few elements along the lanes, an iteration has several rows.
       SmallVector<int> order = outermostFirst(model, plan_.parallel);
       int64_t iterations = model.product(plan_.parallel) * llvm::divideCeil(size, plan_.chunk);
@@ -344,7 +347,7 @@ LogicalResult RowEmitter::plan() {
       for (const Output &output : model.outputs)
         largest = std::max(largest, model.product(output.store.address.atoms()));
       int64_t elements = std::max(std::min(size, plan_.chunk), largest / iterations);
-      while (!order.empty() && elements < 1024) {
+      while (!order.empty() && elements < 1024 && order.back() != model.rowAtom) {
         int64_t rows = model.atomSizes[order.back()];
         // Rows do not join if too few iterations are left for the threads, unless there is little work.
         if (iterations / rows < 8 * target.threads && elements * iterations > 16384)

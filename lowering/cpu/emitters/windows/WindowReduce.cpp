@@ -11,6 +11,8 @@
 // Leaves alone windows along other dimensions only (their row kernels are contiguous anyway) and those that cover the whole row.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/reduction/WindowReduce.h"
+
+#include "dialects/millrace/RowAttributes.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
 
@@ -399,6 +401,13 @@ FailureOr<EmittedKernel> WindowReduceEmitter::run() {
     rows *= what.window[dim];
   }
   double neighbours = double(what.window[last]) * what.strides[last] * piece;
+  // Each image by itself, in the order of the range.
+  auto open = kernel->getAttrOfType<DenseI64ArrayAttr>(kRowsAttr);
+  int64_t images = resultShape[0], elements = 1;
+  for (int64_t dim = 1; dim <= last; ++dim)
+    elements *= resultShape[dim];
+  if (open && open.size() == 2 && last > 0 && images % open[0] == 0 && open[1] == images / open[0] * elements)
+    out.rows = {images / open[0], 1, out.rangeEnd / images};
   double steps = inOrder ? rows * ((inPlace ? 0 : segment) + neighbours) : rows * segment + neighbours;
   out.nanosPerIteration = (20 + steps * 4 / lanes) / target.gigahertz;
   return out;
