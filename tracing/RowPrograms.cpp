@@ -138,9 +138,9 @@ private:
       std::optional<int64_t> followed = tracker.dimOf(result);
       if (followed && followed != dim)
         return fail(name + ": rows are not where the result gets longer");
-      // Repeated or counted: made for as many rows as there are.
+      // Repeated, counted, or the first ones of what has more: made for as many rows as there are.
       if (dim && !followed) {
-        if (!llvm::is_contained({"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim"}, name))
+        if (!llvm::is_contained({"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.slice"}, name))
           return fail(name + " makes rows of something else");
         tracker.set(result, *dim);
       }

@@ -224,6 +224,17 @@ def test_rows_are_one_program_up_to_a_bound():
     assert met.counter_value("DynamoStaticShapes") is None and met.counter_value("DynamoOftenUsedShapes") is None
 
 
+def test_a_length_beside_rows_is_that_of_the_first_call():
+    layer = torch.nn.Linear(6, 5)
+    moved = copy.deepcopy(layer).to("xla")
+    compiled = torch.compile(lambda x: moved(x).sum(1), backend="openxla", dynamic=True)
+    with torch.no_grad():
+        for n, length in ((9, 4), (30, 4), (2, 4), (9, 7), (5, 8), (70, 4)):
+            x = torch.randn(n, length, 6)
+            torch.testing.assert_close(compiled(x.to("xla")).cpu(), layer(x).sum(1), rtol=1e-4, atol=1e-5)
+    assert samples("CompileTime") == 2, "one program for rows of length 4, one of run-time shapes for the others"
+
+
 def test_what_lies_behind_the_last_row_is_not_read():
     layer = torch.nn.Linear(6, 5)
     moved = copy.deepcopy(layer).to("xla")

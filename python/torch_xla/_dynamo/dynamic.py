@@ -20,6 +20,14 @@ class NotDynamic(Exception):
     """Why there is no program for all sizes."""
 
 
+REFUSALS = (NotDynamic, NotImplementedError, RuntimeError)
+
+
+def is_refusal(error):
+    """Whether one of REFUSALS says that there is no program for several sizes."""
+    return isinstance(error, NotDynamic | NotImplementedError) or any(part in str(error) for part in ("size", "compilation stopped"))
+
+
 def open_sizes(graph):
     """Values that the placeholders stand for, if a size among them is open; else None."""
     values = [node.meta.get("val", node.meta.get("example_value")) for node in graph.graph.nodes if node.op == "placeholder"]
@@ -60,10 +68,14 @@ class DynamicProgram:
         if any(values[i].device.type != "xla" and values[i].dim() for i in tensors):
             raise NotDynamic("an argument is on the CPU")
         self.run, self.tensors = run, tensors
-        self.why_no_rows = None
+        self.why_no_rows, self.is_refused = None, False
         self.by_rows = {}  # the largest number of rows -> the program for up to so many; None: there is none
         self.order = self.program = self.text = None
-        if self.program_for_rows(self._rows_of(args)) is None:
+        # The size that is the number of rows is the first of an argument; all others are those of the first call.
+        self.row_symbol = next((symbol for symbol, (_, dim, *_) in found.items() if dim == 0), None)
+        self.other_sizes = self._sizes(args)
+        self.other_sizes.pop(self.row_symbol, None)
+        if self.program_for_rows(args) is None:
             self._make_for_all()
 
     def _make_for_all(self):
@@ -79,25 +91,27 @@ class DynamicProgram:
                                       [(order.index(self.tensors.index(i)), *rest) for i, *rest in found.values()])
         self.order, self.program = order, _XLAC._program(self.text)
 
-    def program_for_rows(self, rows):
+    def program_for_rows(self, args):
         """The program for up to as many rows as these and more (tracing/RowPrograms.cpp), with the order of its parameters; None if there is
-        none: rows are mixed, sizes are no multiples of one number, or there are too many."""
-        bound = next((bound for bound in _ROW_BOUNDS if rows <= bound), None)
-        if bound is None or self.program is not None or len(self.symbols) != 1:
+        none: rows are mixed, sizes are no multiples of one number, or there are too many; or other sizes than the rows' differ."""
+        sizes = self._sizes(args)
+        rows = sizes.pop(self.row_symbol, None)
+        bound = next((bound for bound in _ROW_BOUNDS if rows is not None and rows <= bound), None)
+        if bound is None or sizes != self.other_sizes:
             return None
         if bound not in self.by_rows:
             try:
                 self.by_rows[bound] = self._make_for_rows(bound)
-            except (NotDynamic, NotImplementedError, RuntimeError) as error:
-                if isinstance(error, RuntimeError) and not any(part in str(error) for part in ("size", "compilation stopped")):
+            except REFUSALS as error:
+                if not is_refusal(error):
                     raise
                 self.by_rows[bound], self.why_no_rows = None, str(error)
         return self.by_rows[bound]
 
     def _make_for_rows(self, bound):
-        symbol, = self.symbols
+        others = {symbol: _integer(size) for symbol, size in self.other_sizes.items()}
         samples = [*_PRIMES[:2], bound]
-        records = [self._record(self.run, {symbol: _integer(sample)}) for sample in samples]
+        records = [self._record(self.run, {**others, self.row_symbol: _integer(sample)}) for sample in samples]
         text, order = records[-1]
         if any(other != order for _, other in records):
             raise NotDynamic("which operators are recorded depends on the sizes")
@@ -126,16 +140,24 @@ class DynamicProgram:
             raise NotDynamic("the graph draws random numbers")
         return text, order
 
-    def _rows_of(self, args):
-        """The value of the only symbol in these arguments; 0 where there are several."""
-        if len(self.symbols) != 1:
-            return 0
-        (index, dim, factor, offset), = self.symbols.values()
-        return (args[index].shape[dim] - offset) // factor
+    def _sizes(self, args):
+        """The values of the symbols in these arguments."""
+        return {symbol: (args[index].shape[dim] - offset) // factor for symbol, (index, dim, factor, offset) in self.symbols.items()}
 
     def knows_rows(self, args):
         """Whether the program for these arguments is one for a number of rows, which is about as fast as one for their sizes alone."""
-        return self.program_for_rows(self._rows_of(args)) is not None
+        return self.program_for_rows(args) is not None
+
+    def has_program(self, args):
+        """Whether there is a program for these arguments. That of run-time shapes is made when no program for a number of rows takes them."""
+        if self.program_for_rows(args) is None and self.program is None and not self.is_refused:
+            try:
+                self._make_for_all()
+            except REFUSALS as error:
+                if not is_refusal(error):
+                    raise
+                self.is_refused = True
+        return self.program_for_rows(args) is not None or self.program is not None
 
     def sizes_of(self, args):
         """The open sizes of these arguments."""
@@ -143,10 +165,7 @@ class DynamicProgram:
 
     def __call__(self, *args):
         tensors = [arg if arg.device.type == "xla" else arg.to("xla") for arg in args if isinstance(arg, torch.Tensor)]
-        program, order = self.program_for_rows(self._rows_of(args)) or (self.program, self.order)
-        if program is None:  # of another class of sizes there was one
-            self._make_for_all()
-            program, order = self.program, self.order
+        program, order = self.program_for_rows(args) or (self.program, self.order)
         computed = iter(_XLAC._run_program(program, [tensors[position] for position in order]))
         symbols = None
         made = []

@@ -16,7 +16,7 @@ from .. import _load
 from .._donations import alias_with_buffer_donor_config  # noqa: F401
 from . import config
 from .matcher import GraphInputMatcher  # noqa: F401
-from .dynamic import DynamicProgram, NotDynamic, open_sizes
+from .dynamic import REFUSALS, DynamicProgram, is_refusal, open_sizes
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _debugging = os.environ.get("XLA_DYNAMO_DEBUG", "0").lower() not in ("", "0", "false")
@@ -138,9 +138,10 @@ class _Graph:
         """The program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
         if self.sizes is not None:
             self.make_dynamic(args)
-        if self.parts is not None and not (isinstance(self.parts, DynamicProgram) and self.comes_often(args)):
+        is_alone = isinstance(self.parts, DynamicProgram) and not self.parts.has_program(args)
+        if self.parts is not None and not is_alone and not (isinstance(self.parts, DynamicProgram) and self.comes_often(args)):
             return (self.parts(*args),)
-        if self.is_static:
+        if self.is_static or is_alone:
             _XLAC._count("DynamoStaticShapes")
         _XLAC._set_sync_cause("mark_step when dynamo processing input graphs")
         _XLAC._sync(False)  # what is pending is not part of the graph
@@ -191,8 +192,8 @@ class _Graph:
         """One program for all sizes, if there is one; else every size has its own, and a counter for it."""
         try:
             program = DynamicProgram(self.graph, self.sizes, self.held, self.record, args)
-        except (NotDynamic, NotImplementedError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not any(part in str(error) for part in ("size", "compilation stopped")):
+        except REFUSALS as error:
+            if not is_refusal(error):
                 raise
             self.sizes, self.is_static = None, True
             _debug(f"one program per size: {error}")

@@ -22,7 +22,7 @@ runtime::StatusOr<std::string> of(const std::string &text) {
 /// The reason; empty if there is a program.
 std::string reason(const std::string &text) {
   runtime::StatusOr<std::string> made = of(text);
-  return made ? "" : made.status().message();
+  return made ? std::string() : std::string(made.status().message());
 }
 
 TEST(RowProgram, RowsThatStayApartAreFollowed) {
