@@ -79,8 +79,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
     };
   CompileReport report;
   if (emit != "stablehlo") {
-    // Stops, and times of passes, are there only when something is compiled.
-    if (emit != "object" || showTime)
+    if (emit != "object" || showTime) // stops, and times of passes, exist only when something is compiled
       cache.use = tools::CacheUse::Off;
     auto compiled = tools::compileCached(*module, options, cache, report);
     if (!compiled)

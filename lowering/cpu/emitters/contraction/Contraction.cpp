@@ -563,6 +563,34 @@ void ContractionEmitter::enterPart(PointEvaluator &at, Value &isFirst, Value &is
   isPart(tile.parts - 1, isLast);
 }
 
+/// Sets `neededRows` where the number of rows is known at run time, and returns that number.
+Value ContractionEmitter::countNeededRows(PointEvaluator &at) {
+  if (!hasOpenRows())
+    return {};
+  Value openRows = rowsToCome(shell);
+  OpBuilder builder = at.builder();
+  Value count = at.mulConstant(openRows, productRows());
+  Value tails = arith::CeilDivUIOp::create(builder, at.loc(), count, at.constant(tailRows()));
+  neededRows = at.mulConstant(tails, tailRows());
+  builder = at.builder();
+  neededRows = arith::MinUIOp::create(builder, at.loc(), neededRows, at.constant(rows()));
+  return openRows;
+}
+
+/// Returns the end of a unit's rows where only `neededRows` exist; enters a branch around units beyond them.
+Value ContractionEmitter::endOfNeededRows(PointEvaluator &at, Value rowEnd) {
+  if (!neededRows)
+    return rowEnd;
+  OpBuilder builder = at.builder();
+  if (tile.mBlocks > 1 && !rowsAreRange()) {
+    Value isNeeded = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::ult, rowBegin, neededRows);
+    auto branch = scf::IfOp::create(builder, at.loc(), isNeeded, /*withElseRegion=*/false);
+    at.enterRegion(branch, branch.thenBlock());
+    builder = at.builder();
+  }
+  return arith::MinUIOp::create(builder, at.loc(), rowEnd, neededRows);
+}
+
 bool ContractionEmitter::emit() {
   shell = createShell(kernel, model);
   vectors = tile.nv;
@@ -594,16 +622,7 @@ bool ContractionEmitter::emit() {
     matrix::configure(at, format);
   if (floatControl)
     saveFloatControl(at, floatControl);
-  Value openRows;
-  if (hasOpenRows()) {
-    openRows = rowsToCome(shell);
-    OpBuilder builder = at.builder();
-    Value count = at.mulConstant(openRows, productRows());
-    Value tails = arith::CeilDivUIOp::create(builder, at.loc(), count, at.constant(tailRows()));
-    neededRows = at.mulConstant(tails, tailRows());
-    builder = at.builder();
-    neededRows = arith::MinUIOp::create(builder, at.loc(), neededRows, at.constant(rows()));
-  }
+  Value openRows = countNeededRows(at);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();
@@ -630,16 +649,7 @@ bool ContractionEmitter::emit() {
   bindLinear(at, unit, outer);
   rowBegin = at.mulConstant(mBlock, tile.blockRows);
   Value rowEnd = capped(at, at.addConstant(rowBegin, tile.blockRows), rows(), rows() % tile.blockRows == 0);
-  if (neededRows) {
-    OpBuilder builder = at.builder();
-    if (tile.mBlocks > 1 && !rowsAreRange()) {
-      Value isNeeded = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::ult, rowBegin, neededRows);
-      auto branch = scf::IfOp::create(builder, at.loc(), isNeeded, /*withElseRegion=*/false);
-      at.enterRegion(branch, branch.thenBlock());
-      builder = at.builder();
-    }
-    rowEnd = arith::MinUIOp::create(builder, at.loc(), rowEnd, neededRows);
-  }
+  rowEnd = endOfNeededRows(at, rowEnd);
   Value firstPanel = at.mulConstant(group, tile.groupPanels);
   Value panelEnd =
       capped(at, at.addConstant(firstPanel, tile.groupPanels), tile.panels, tile.panels % tile.groupPanels == 0);

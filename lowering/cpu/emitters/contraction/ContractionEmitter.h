@@ -25,6 +25,8 @@ private:
   struct PanelTiles {
     mlir::Value panel, packedBegin, tilesOfPanel, chunkEnd, isFirst, isLast;
   };
+  mlir::Value countNeededRows(PointEvaluator &at);
+  mlir::Value endOfNeededRows(PointEvaluator &at, mlir::Value rowEnd);
   void emitPanelTiles(PointEvaluator &at, const PanelTiles &of);
   void emitTiles(PointEvaluator &at, const PanelTiles &of, mlir::Value begin, mlir::Value end, int64_t mr, int64_t tilesBefore = 0);
   // Packing.
