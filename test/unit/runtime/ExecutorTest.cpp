@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ExecutorTest.cpp - Programs run by the client -----------------------===//
 #include "TestPrograms.h"
+#include "runtime/base/Machine.h"
 #include "runtime/client/Executor.h"
 #include "runtime/kernels/CustomCall.h"
 
@@ -152,7 +153,7 @@ TEST(Executor, LoopsOfSmallKernelsAreListsOfCalls) {
     };
     EXPECT_FALSE(changed(shared(ThreadPool::leastPieceAwake))) << swaps;
     EXPECT_TRUE(changed(shared(ThreadPool::leastPieceAwake - 1))) << swaps;
-    EXPECT_FALSE(changed([](Program &other, KernelStep &) { other.kernels[0].bytesAccessed = 1 << 20; })) << swaps;
+    EXPECT_FALSE(changed([](Program &other, KernelStep &) { other.kernels[0].bytesAccessed = Machine::host().cacheBytes(2); })) << swaps;
     EXPECT_FALSE(changed([](Program &other, KernelStep &kernel) { other.functions[0].numDims = 1, kernel.dims = {0}; })) << swaps;
   }
 }
