@@ -210,7 +210,8 @@ struct CallStep {
   bool operator==(const CallStep &) const = default;
 };
 
-/// memmove of the whole value. Sizes must be equal. Dims that are run-time in `destination` must be set already.
+/// memmove of the value; of the shorter one where one side alone has run-time dims (rows that exist), else sizes must be equal. Such dims are set
+/// before the step.
 struct CopyStep {
   SlotId source = 0, destination = 0;
   bool operator==(const CopyStep &) const = default;

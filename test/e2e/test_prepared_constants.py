@@ -59,7 +59,7 @@ CASES = {
     "window_7": convolution(32, 3, 64, 7, 2),
     "groups": convolution(14, 32, 64, 3, 1, 4),
 }
-PREPARED = [name for name in CASES if name not in ("groups", "window_1")]  # weights of a small window of one element are read in place
+PREPARED = [name for name in CASES if name not in ("groups", "window_1")]  # these get no panels
 
 
 def arguments(text: str) -> list[np.ndarray]:
