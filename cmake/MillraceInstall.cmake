@@ -9,7 +9,7 @@ foreach(header runtime/base/Alignment.h runtime/base/DType.h runtime/base/Event.
         runtime/buffer/Memory.h runtime/client/Client.h
         runtime/loader/Loader.h runtime/program/Program.h runtime/transport/Store.h tracing/Analysis.h tracing/ControlFlow.h tracing/Emit.h
         tracing/Export.h tracing/Graph.h tracing/Metrics.h tracing/Origin.h tracing/ProgramCache.h tracing/Progress.h tracing/Session.h
-        tracing/Sharding.h tracing/World.h)
+        tracing/Sharding.h tracing/TracedModule.h tracing/World.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/cpp/${folder} COMPONENT development)
 endforeach()

@@ -23,19 +23,9 @@ import torch
 import torch.nn.functional as F
 
 from . import _generate_batch, _import_hooks, _sampling
+from ._size_classes import size_class
 
-_SMALLEST = 16
 _MODULE = "transformers.generation.utils"
-
-
-def size_class(length: int) -> int:
-    """The least of 16, 32, 48, 64, 96, 128, 192, … (powers of two and halfway to the next) that `length` fits into."""
-    size = _SMALLEST
-    while size < length:
-        if size > _SMALLEST and size * 3 // 2 >= length:
-            return size * 3 // 2
-        size *= 2
-    return size
 
 
 @dataclasses.dataclass

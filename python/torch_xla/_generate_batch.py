@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from ._size_classes import size_class
+
 _CONFIGURED = ("repetition_penalty", "min_length", "min_new_tokens", "no_repeat_ngram_size", "bad_words_ids", "typical_p", "min_p", "epsilon_cutoff",
                "eta_cutoff", "forced_bos_token_id", "forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "guidance_scale",
                "num_beams", "stop_strings", "max_time", "watermarking_config", "prompt_lookup_num_tokens", "top_h", "encoder_repetition_penalty",
@@ -25,7 +27,6 @@ def _refuse_what_is_missing(config: Any, batching: Any, others: dict[str, Any]) 
 
 def _generate_batch(model: Any, inputs: list[list[int]], generation_config: Any, batching: Any, max_new_tokens: int | None, timestamps: bool) -> dict[str, Any]:
     from transformers.generation.continuous_batching.requests import GenerationOutput, RequestStatus
-    from ._generate import size_class
     from .experimental.serving import Engine, Request
     config = generation_config if generation_config is not None else model.generation_config
     limit = max_new_tokens if max_new_tokens is not None else config.max_new_tokens

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch_xla
 import torch_xla.debug.metrics as met
-from torch_xla._generate import size_class
+from torch_xla._size_classes import size_class
 
 transformers = pytest.importorskip("transformers")
 

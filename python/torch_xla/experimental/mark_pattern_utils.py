@@ -6,7 +6,8 @@ import uuid
 from typing import Optional
 
 import torch
-import torch_xla
+
+from .. import _load
 
 
 @torch.library.custom_op("xla::mark_tensor", mutates_args=())
@@ -14,7 +15,7 @@ def _mark(x: torch.Tensor, name: str, pos: int, id: str, is_input: bool, attr: O
     if x.device.type != "xla":
         return x.clone()
     from .stablehlo_custom_call import stablehlo_custom_call
-    torch_xla._XLAC._count("XlaMarkTensor")
+    _load.sys.modules["torch_xla._XLAC"]._count("XlaMarkTensor")
     config = json.dumps({"name": name, "pos": pos, "id": id, "is_input": is_input, "attr": json.loads(attr or "{}")})
     return stablehlo_custom_call([x], "mark_tensor", [x.shape], [x.dtype], backend_config=config)
 

@@ -370,10 +370,9 @@ func.func @k(%a: tensor<$BxKxf32>, %b: tensor<$BxKxNx$T>, %bias: tensor<Nxf32>) 
                              {"xKx", std::string("x") + k + "x"}, {"xNx", std::string("x") + n + "x"}, {"<Nx", std::string("<") + n + "x"},
                              {"$T", type}});
   };
-  // Each matrix exceeds KernelTarget::nearBytes() of every level 1 cache up to 64 KB.
-  EXPECT_EQ(check(with("1", "425", "160", "f32"), Path::Contraction, 1e-4), "");
-  EXPECT_EQ(check(with("3", "256", "288", "f32"), Path::Contraction, 1e-4), "");
-  EXPECT_EQ(check(with("1", "835", "160", "bf16"), Path::Contraction, 1e-4), "");
+  EXPECT_EQ(check(with("1", "265", "160", "f32"), Path::Contraction, 1e-4), "");
+  EXPECT_EQ(check(with("3", "128", "288", "f32"), Path::Contraction, 1e-4), "");
+  EXPECT_EQ(check(with("1", "515", "160", "bf16"), Path::Contraction, 1e-4), "");
 }
 
 } // namespace

@@ -37,6 +37,12 @@ constexpr int64_t kRowsAtOnce = 4;
 /// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often. Unit: strips per thread.
 /// Source: commit 73c0369: gemm_1x4096x4096 1.21 to 1.16 ms on two threads with one strip each.
 constexpr int64_t kStripsPerThread = 1;
+/// Smaller matrices come from near caches, where this emitter gains nothing: for one row. The limit is no part of the machine model, because other
+/// emitters add in another order and results have the same bits for all sizes of caches. Unit: bytes of b. Source: judgement, not measured alone;
+/// commit 7dcb786 has the figures of the whole change.
+constexpr int64_t kMinBytesOfOneRow = 128 << 10;
+/// The same for several rows. Unit: bytes of b. Source: judgement, not measured alone; commit 7dcb786 has the figures of the whole change.
+constexpr int64_t kMinBytesOfRows = 2 << 20;
 /// Sums whose lanes are added up at the end have no fewer products. Unit: products per sum. Source: judgement, not measured alone; chosen in commit
 /// f7caa64.
 constexpr int64_t kMinK = 256;
@@ -155,14 +161,14 @@ LogicalResult FewRowsEmitter::match() {
   if (model.atomSizes[lane] % (vectors * lanes))
     vectors = 1;
   int64_t bytes = allK * model.atomSizes[lane] * numbers.elementType.getIntOrFloatBitWidth() / 8;
-  if (alongK && (allK < kMinK || allK % lanes || bytes < target.l2Bytes))
+  if (alongK && (allK < kMinK || allK % lanes || bytes < kMinBytesOfRows))
     return failure();
   // Sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
   rowGroups = llvm::divideCeil(rows, kRowsAtOnce);
   rowsAtOnce = llvm::divideCeil(rows, rowGroups);
   columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rowsAtOnce + 1), 1, lanes);
   kBlock = rowGroups == 1 ? allK : std::min(allK, target.l1Bytes / int64_t(sizeof(float)) / rows / lanes * lanes);
-  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < (rows == 1 ? target.nearBytes() : target.l2Bytes))
+  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < (rows == 1 ? kMinBytesOfOneRow : kMinBytesOfRows))
     return failure();
   return success();
 }
