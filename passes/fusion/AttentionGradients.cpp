@@ -3,11 +3,11 @@
 // Input:   %s = dot_general %q, %k ; … %p … ; %o = dot_general %p, %v ; … %g, the gradient of %o …
 //          %dp = dot_general %g, %v ; … %ds from %dp and %p … ; %dv, %dk = dot_general of %p and %g, of %ds and %q (over the rows) ;
 //          %dq = dot_general %ds, %k
-// Output:  %s, %dp, what lies between, and the products that follow as one cluster before the first user of its results: nothing with the
-//          shape of the scores exists in memory. What the forward pass needs of that, too (%s to %p), is copied: computing weights
-//          again for a tile of rows costs less than writing and reading all of them.
-// Leaves alone scores that are needed for something else (a gradient of their bias), a batch of few heads (a head is one thread's
-// work, because its rows are summed up in order), chains without an exponential.
+// Output:  %s, %dp, the operations between, and the products that depend on them as one cluster before the first user of its results: no value with
+//          the shape of the scores exists in memory. Operations that the forward pass needs, too (%s to %p), are cloned: computing weights again for
+//          a tile of rows costs less than storing and loading all of them.
+// Leaves alone scores with other uses (a gradient of their bias), a batch of few heads (a head is one thread's work, because its rows are summed in
+// order), chains without an exponential.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/AttentionPattern.h"
 
@@ -109,7 +109,7 @@ private:
 
   /// All that works on the scores, and the products of it; false if others need something that a copy does not give them.
   bool collect() {
-    // What leads to other products only: weights after dropout, in another type.
+    // Values that only lead to other products join, too: weights after dropout, or converted.
     for (bool changed = true; changed;) {
       changed = false;
       for (auto [op, bits] : SmallVector<std::pair<Operation *, unsigned>>(reached.begin(), reached.end()))
@@ -164,7 +164,7 @@ private:
            (left && isMember(left)) != (right && isMember(right));
   }
 
-  /// What operands from outside follow from, as far as it may follow from members.
+  /// Returns the operations outside on which operands depend, as far as they may depend on members.
   llvm::DenseSet<Operation *> ancestors(ArrayRef<DotGeneralOp> candidates, Operation *earliest) {
     llvm::DenseSet<Operation *> found;
     SmallVector<Operation *> list;
@@ -238,7 +238,7 @@ private:
       return std::nullopt;
     for (Operation *op : cluster->ops)
       op->moveBefore(place);
-    // What only the backward pass needed; users in the forward pass would keep its scores from disappearing.
+    // Operations that only the backward pass needs move; users in the forward pass would keep its scores alive.
     for (Operation *op : llvm::reverse(order))
       if (!members.contains(op) && isOpTriviallyDead(op)) {
         erased.insert(op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AttentionParts.cpp - What attention and its gradients have in common -===//
+//===- AttentionParts.cpp - Shared matching of attention and its gradients -----===//
 #include "passes/fusion/AttentionPattern.h"
 
 #include "passes/fusion/FusionPolicy.h"

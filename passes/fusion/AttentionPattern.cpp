@@ -2,9 +2,9 @@
 //===- AttentionPattern.cpp - Find softmax(q k^T) v in a block ------------===//
 // Input:   %s = dot_general %q, %k ; … scale, mask, maximum of each row, exponential, sum, division … ; %o = dot_general %p, %v
 // Output:  these operations as one cluster: the scores never exist in memory (lowering/cpu/emitters/attention/AttentionEmitter.cpp).
-//          What is done to q, k and v before (transposes, repeated heads, scales) joins, because all three are packed anyway.
-// Leaves alone scores that somebody else reads, few rows (reading the keys is all that counts), products of which the
-// second does not sum over the first one's columns, chains without an exponential.
+//          Operations on q, k and v (transposes, broadcasts over heads, scales) join, because all three are packed anyway.
+// Leaves alone scores with other users, few rows (which are bound by reading the keys), products of which the second does not contract the first
+// one's columns, chains without an exponential.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/AttentionPattern.h"
 
@@ -96,7 +96,7 @@ private:
     return visited[op] = depends;
   }
 
-  /// What lies between the products, with masks that nobody else or only others like it use.
+  /// Collects the operations between the products, with masks that only they or other attention uses.
   bool collect() {
     members.clear();
     hasRowResults = false;
@@ -275,8 +275,8 @@ private:
            width <= kMaxHeadElements;
   }
 
-  /// What is done to q, k and v before: transposes, repeated heads, scales are part of packing. The dimensions along which is packed
-  /// stay whole.
+  /// Adds transposes, broadcasts over heads and scales of q, k and v, which become part of packing. The dimensions along which they are packed stay
+  /// undivided.
   void absorbOperands() {
     bool keysLeft = isKeysLeft();
     auto first = scores.getDotDimensionNumbers(), second = last.getDotDimensionNumbers();
@@ -394,7 +394,7 @@ private:
 std::vector<Cluster> findAttention(Block &block, const KernelCheck &isAttention) {
   std::vector<Cluster> found;
   llvm::DenseSet<Operation *> taken;
-  // First: afterwards nobody but the forward passes needs their scores.
+  // This comes first: afterwards only the forward passes need their scores.
   findGradients(block, isAttention, found, taken);
   for (auto dot : llvm::make_early_inc_range(block.getOps<DotGeneralOp>())) {
     Matcher matcher(dot, taken);

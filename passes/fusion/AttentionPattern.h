@@ -13,10 +13,9 @@
 
 namespace millrace::fusion {
 
-/// The operations of each attention in the block that pays as one kernel and passes the check: a product, what turns its rows into weights,
-/// the product of those, and the transpose and conversion behind it; and backward passes, which compute the weights again. What uses
-/// a cluster's results comes after its root: operations of backward passes move for that. Masks that several of them share are cloned, so
-/// that each cluster has its own.
+/// Returns the operations of each attention in the block that pays as one kernel and passes the check: a product, the computation of weights from its
+/// rows, the product with those, and a following transpose and conversion; and backward passes, which compute the weights again. Users of a cluster's
+/// results come after its root: operations of backward passes move for that. Masks that several clusters share are cloned, so that each has its own.
 std::vector<Cluster> findAttention(mlir::Block &block, const KernelCheck &isAttention);
 
 namespace attention {

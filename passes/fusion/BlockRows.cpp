@@ -4,10 +4,10 @@
 //          %gh = dot_general %d, %w : tensor<2048x512xf32> ; %gw = dot_general %d, %h, contracting_dims = [0] x [0]
 // Output:  while (%i < 2048) { %hb = dynamic_slice %h, %i : tensor<256x512xf32> ; %lb = dot_general %hb, %w : tensor<256x128256xf32> ; ...
 //          %gh = dynamic_update_slice %gh, (dot_general %db, %w), %i ; %gw = add %gw, (dot_general %db, %hb) ; %i = add %i, 256 }
-//          A loss over a vocabulary never has its logits in memory, nor their gradient: each block of rows goes through forward and backward
-//          while it is there. Nothing is computed twice. What is added up over all rows is added up block by block, in at least f32.
-// Leaves alone values that somebody reads as a whole (a forward pass whose gradient is another program keeps its logits), rows that
-// depend on all others (a loss that scales its own gradient), batches (attention has kernels of its own), few rows, and what is small.
+//          The logits of a loss over a vocabulary, and their gradient, are never in memory as a whole: each block of rows goes through forward and
+//          backward pass at once. Nothing is computed twice. Sums over all rows are added block by block, in at least f32.
+// Leaves alone values that are read as a whole (a forward pass whose gradient is another program keeps its logits), rows that depend on all others (a
+// loss that scales its own gradient), batches (attention has its own kernels), few rows, and small values.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/Combiners.h"
 #include "passes/fusion/Passes.h"
@@ -116,7 +116,7 @@ private:
     return ConstantOp::create(b, start.getLoc(), cast<ElementsAttr>(DenseElementsAttr::get(type, b.getI64IntegerAttr(number))));
   }
 
-  /// What the rows of a block give, to be combined with what others gave.
+  /// Makes an operation on the rows of a block start from the neutral element, because its result is combined with those of other blocks.
   void beginFromNeutral(Operation *copy) {
     if (auto reduce = dyn_cast<ReduceOp>(copy)) {
       OpBuilder::InsertionGuard guard(b);
@@ -192,7 +192,7 @@ private:
     return filled(b, type, b.getZeroAttr(type.getElementType()));
   }
 
-  /// What the region reads stands before the seed.
+  /// Moves the region's operands in front of the seed.
   void bringOperands() {
     Block *block = region.seed->getBlock();
     llvm::SetVector<Operation *> needed;

@@ -70,7 +70,7 @@ std::optional<Taken> takenFor(Value value, func::CallOp product, SymbolTable &sy
   auto slice = reshape ? reshape.getOperand().getDefiningOp<DynamicSliceOp>() : DynamicSliceOp();
   if (!slice || !isa<BlockArgument>(slice.getOperand()))
     return std::nullopt;
-  // Whole rows: their parts are slices, too. Changed by nobody meanwhile.
+  // The slices are of whole rows, whose parts are slices, too, and the value is not updated in between.
   ArrayRef<int64_t> from = typeOf(slice.getOperand()).getShape(), part = typeOf(slice).getShape(), to = typeOf(reshape).getShape();
   bool isWhole = to.size() == 2 && from.size() > 2 && part.take_back(2) == to && from.back() == part.back();
   auto last = slice.getStartIndices().back().getDefiningOp<ConstantOp>();
@@ -176,7 +176,7 @@ void joinColumnParts(const ColumnParts &parts, unsigned weights, SymbolTable &sy
                            inner.getDenseI64ArrayAttr(strides));
   };
 
-  // What the product's kernel computes, of the columns from `begin`.
+  // partOf(begin) is the value of the product's kernel for the columns from `begin`.
   auto partOf = [&](int64_t begin) {
     IRMapping values;
     auto ofOperand = [&](Value value) {

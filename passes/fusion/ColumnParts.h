@@ -24,8 +24,8 @@ struct ColumnParts {
 /// weights that a loop does not change.
 std::optional<ColumnParts> findColumnParts(mlir::func::CallOp product, mlir::SymbolTable &symbols);
 
-/// Makes one kernel of both. The product's right factor, argument `weights`, lies in panels by now, whose width divides that of a part.
-/// `erased`: calls that are gone.
+/// Makes one kernel of both. The product's right operand, argument `weights`, is packed in panels whose width divides that of a part. `erased`: calls
+/// that were erased.
 void joinColumnParts(const ColumnParts &parts, unsigned weights, mlir::SymbolTable &symbols, llvm::SmallPtrSetImpl<mlir::Operation *> &erased);
 
 } // namespace millrace::fusion

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Combiners.h - What can be combined in parts --------------------------===//
+//===- Combiners.h - Recognize associative combiners -------------------------===//
 #pragma once
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/Operation.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ComposeConcatenations.cpp - Parts of a concatenation are parts of its operands -===//
 // Input:   %a = concatenate(slice(%x, 3:9), slice(%x, 0:3)), dim = 0 ; %b = concatenate(slice(%a, [5:8]), slice(%a, [0:5])), dim = 1
-// Output:  %b = concatenate(concatenate(slice(%x, ...), slice(%x, ...)), concatenate(...)): four parts of %x, no %a in between
-//          Rolls, mirrored borders and borders that repeat the last elements along several dimensions are written so, one dimension after the other.
-// Leaves alone a concatenation that somebody reads who is no concatenation, or of which many parts would be made.
+// Output:  %b = concatenate(concatenate(slice(%x, ...), slice(%x, ...)), concatenate(...)): four slices of %x, without %a
+//          Rolls, mirrored and replicated padding along several dimensions are written this way, one dimension after the other.
+// Leaves alone a concatenation with users other than concatenations, or one that would become many slices.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"

@@ -2,7 +2,7 @@
 //===- FusePoolGradients.cpp - Group gradients of padded max pooling ------===//
 // Input:   %p = pad %x with -inf ; %s = select_and_scatter %p, %g ; %0 = slice %s, the elements of %x
 // Output:  %0 = call @slice_1(%x, %g): the elements around %x are never stored
-// Leaves alone other paddings, other slices, and values that somebody else reads.
+// Leaves alone other paddings, other slices, and values with other users.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/Outline.h"
 #include "passes/fusion/Passes.h"

@@ -107,7 +107,7 @@ private:
     });
   }
 
-  /// The kernel of another reduction of the same elements in memory that runs before anybody needs this one's result: they are read once.
+  /// Returns the kernel of another reduction of the same elements in memory that runs before this one's result is needed: they are read once.
   int twinOf(Operation *op) {
     auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
     if (!reduce || reduce.getInputs().size() != 1 || !hasPlainNumbers(op))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FusionPolicy.cpp - What may and what should share a kernel ---------===//
+//===- FusionPolicy.cpp - Legality and profit of fusing an operation ------===//
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/MatrixUnitShapes.h"
 
@@ -29,8 +29,8 @@ constexpr int64_t kTinyElements = 256;
 /// More values of functions of dozens of operations (exponential, logarithm) are no part of a tiny kernel, whose loops have no vectors. Unit:
 /// function values. Source: commit 63937ce: CTC loss of 200 steps and 20 labels 0.165 to 0.0186 ms.
 constexpr int64_t kTinyFunctions = 16;
-/// What rows give is a kernel of its own from so many function values on: in a kernel with rows they are computed one by one. Unit: function values.
-/// Source: commit 68d786a, two threads: 800 numbers of f64 in log_plus_one 30 us one by one, 1.5 us as vectors.
+/// Functions of values per row are a kernel of their own from so many values on: in a kernel with rows they are computed one by one. Unit: function
+/// values. Source: commit 68d786a, two threads: 800 elements of f64 in log_plus_one 30 us one by one, 1.5 us as vectors.
 constexpr int64_t kMinFunctionsOfRows = 512;
 /// A sum of more elements leaves the tiny kernel, whose loops have no vectors. Unit: elements. Source: commit 29ba2d0: eight bodies 0.042 to 0.025
 /// ms.
@@ -116,8 +116,8 @@ bool isComplex(Operation *op) {
   return type && type.hasStaticShape() && isa<ComplexType>(type.getElementType());
 }
 
-/// A part of some value, perhaps turned around or with a little arithmetic, or a concatenation of such, for one reader: that reads it
-/// where it lies.
+/// Returns true for a slice, possibly reversed or with a little arithmetic, or a concatenation of slices, with a single user, which reads the operand
+/// in place.
 bool isPiece(Operation *op) {
   if (!op->hasOneUse() || !(hasPlainNumbers(op) || (isa<SliceOp, ConcatenateOp>(op) && isComplex(op))))
     return false;
@@ -138,7 +138,7 @@ bool isReshapedSlice(Operation *op) {
   return slice && slice->hasOneUse() && slice->getBlock() == op->getBlock() && hasPlainNumbers(slice);
 }
 
-/// What is computed of one tensor and of small ones, for one reader that puts it into another order: that one reads the tensor instead.
+/// Returns true for values computed from one tensor and small ones, whose single user transposes them: the user then reads the tensor.
 bool isOnTheWay(Operation *op, ArrayRef<int64_t> shape) {
   if (!op->hasOneUse() || !hasPlainNumbers(op) || op->getNumResults() != 1 || shapeOf(op->getResult(0)) != shape)
     return false;
@@ -404,7 +404,7 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   if (cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
-  // So is a part of a tensor read where it lies.
+  // Likewise a slice, which is read in place.
   if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
@@ -495,7 +495,7 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
     }
     return true;
   case OpRole::Alone:
-    // What reads the gathered elements reads the table instead: no copy of its rows is made.
+    // Users of the gathered elements read the table instead, so that its rows are not copied.
     // A slice is the same buffer at other addresses.
     if ((isa<GatherOp, SliceOp, DynamicSliceOp>(producer) || isReshapedSlice(producer)) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
       return true;

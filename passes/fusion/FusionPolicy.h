@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FusionPolicy.h - What may and what should share a kernel -----------===//
+//===- FusionPolicy.h - Legality and profit of fusing an operation --------===//
 //
 // The decisions of kernel fusion, apart from the graph algorithm (FusionPlan) and the mechanics (FuseKernels.cpp).
 // Everything here looks at one operation, or at one operation and the summary of a cluster.
@@ -15,7 +15,7 @@
 
 namespace millrace::fusion {
 
-/// How an operation takes part in fusion.
+/// The role of an operation in fusion.
 enum class OpRole {
   TopLevel,    ///< never inside a kernel: control flow, calls, collectives, custom calls, data constants, aliases
   Duplicated,  ///< cloned into each kernel that uses it: splat constants, iota, broadcasts of scalars
@@ -32,7 +32,7 @@ OpRole classify(mlir::Operation *op);
 /// operation costs less than the launch of a kernel, so that any mix of them shares one.
 bool isTiny(mlir::Operation *op);
 
-/// Where the elements of `op`, a static slice, begin in its operand, counted in elements, if they lie side by side there; else none.
+/// Returns the first element of the static slice `op` in its operand, if the slice is contiguous there; else none.
 std::optional<int64_t> wholeRange(mlir::Operation *op);
 
 /// True if the operation only renames bytes: the program builder gives its result the operand's buffer.
@@ -41,16 +41,16 @@ bool isAlias(mlir::Operation *op);
 /// Static shapes, and numbers that vectors hold.
 bool hasPlainNumbers(mlir::Operation *op);
 
-/// Erases `value`'s operation and what it alone needs, if nobody needs them.
+/// Erases the operation of `value`, and operands that only it uses, if the value is unused.
 void eraseUnused(mlir::Value value);
 
-/// What the policy needs to know of a growing cluster.
+/// The properties of a growing cluster that the policy reads.
 struct ClusterSummary {
   bool tiny = true;
   bool closed = false;             ///< an Alone root: takes no producers unless tiny
   mlir::Operation *contraction = nullptr;
   mlir::Operation *transpose = nullptr; ///< the root
-  bool joinsPieces = false;        ///< a concatenation: pieces of other values are read where they lie
+  bool joinsPieces = false;        ///< a concatenation, whose operands are read in place
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
   llvm::SmallVector<int64_t> domain; ///< iteration space; mlir::ShapedType::kDynamic for unknown sizes
   bool domainKnown = false;
@@ -65,8 +65,8 @@ struct ClusterSummary {
   void add(mlir::Operation *producer);
 };
 
-/// Whether `producer`, whose earliest consumer is in the cluster, should be computed there too. `isReadFromMemory`:
-/// one of its in-cluster users is the cluster's contraction, a slice, or a gather whose table it is. On refusal `why` says so in one phrase.
+/// Returns true if `producer`, whose earliest consumer is in the cluster, should be computed there. `isReadFromMemory`: one of its users in the
+/// cluster is the cluster's contraction, a slice, or a gather whose table it is. On refusal `why` is set to the reason, one phrase.
 bool shouldJoin(mlir::Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, llvm::StringRef &why);
 
 } // namespace millrace::fusion

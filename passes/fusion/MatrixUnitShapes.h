@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MatrixUnitShapes.h - What products a matrix unit takes -------------===//
-// One rule for those who make a product fit (passes/calls, passes/fusion) and for the emitter that uses the unit.
+//===- MatrixUnitShapes.h - Shapes that AMX supports ----------------------===//
+// One rule for passes that make a contraction fit (passes/calls, passes/fusion) and for the emitter that uses AMX.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace millrace::fusion {
 
 /// A cluster's operations as a kernel, and what of the block it reads and makes.
 struct OutlinedKernel {
-  mlir::func::FuncOp function; ///< belongs to nobody yet
+  mlir::func::FuncOp function; ///< not in a module yet
   llvm::SmallVector<mlir::Value> inputs, outputs;
 };
 

@@ -6,7 +6,8 @@
 //          every iteration.
 //          A kernel that reads equal parts of the product's columns becomes one with it (ColumnParts.cpp).
 // Leaves alone weights that change in the loop or that the kernel reads for something else, too; products of one row (bound by
-// memory, which rows of the weights suit as well) or of batches; columns that are no whole number of panels, and panels that no cache of a core holds.
+// memory, which rows of the weights suit as well) or of batches; columns that are no whole number of panels, and panels that no cache of a core
+// holds.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/ColumnParts.h"
 #include "passes/fusion/Passes.h"
@@ -114,7 +115,7 @@ private:
       parts.reset();
       width = panelWidth(product->rows, product->columns, typeOf(weights).getElementType());
     }
-    // One panel with k outermost lies as it should.
+    // A single panel with k outermost needs no packing.
     if (width == 0 || product->columns % width || (width == product->columns && product->summed == 0))
       return;
     if (typeOf(weights).getDimSize(product->summed) * width * typeOf(weights).getElementTypeBitWidth() / 8 > kMaxPanelBytes)

@@ -44,7 +44,7 @@ int64_t rowOfTile(Type lhs, Type rhs, Type result, const MatrixUnit &unit) {
   return isOf(lhs, 8) && isOf(result, 32) && unit.int8 ? matrixUnitTerms(8) : 0;
 }
 
-/// What a sum of `size` terms, one for each of rows x columns, lacks; 0 if nothing or too much.
+/// Returns the terms that a sum of `size` terms, one for each of rows x columns, lacks to a full row; 0 if none or too many.
 int64_t missingTerms(int64_t size, int64_t row, int64_t rows, int64_t columns, int64_t sums) {
   if (row == 0 || size % row == 0 || 2 * size < row || rows < kMatrixUnitRows || columns < kMatrixUnitRows || sums * size < kMinProducts)
     return 0;

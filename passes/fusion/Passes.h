@@ -21,7 +21,8 @@ llvm::SmallVector<std::pair<unsigned, unsigned>> inPlacePairs(mlir::func::FuncOp
 #define GEN_PASS_REGISTRATION
 #include "passes/fusion/Passes.h.inc"
 
-/// Whether code generation has an emitter for the function (stablehlo on tensors), which belongs to no module and stays as it is. Null: always.
+/// Returns true if code generation has an emitter for the function (stablehlo on tensors), which is in no module and is not changed. Null: always
+/// true.
 using KernelCheck = std::function<bool(mlir::func::FuncOp)>;
 
 /// The pass with a check for kernels of attention: without an emitter of their own they would be slow. Operations of those that do not pass

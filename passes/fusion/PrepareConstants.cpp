@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PrepareConstants.cpp - What constant arguments alone decide --------===//
+//===- PrepareConstants.cpp - Compute values of constant arguments once ---===//
 // Input:   func @main(%x, %w {millrace.constant}) { call @k(%x, %w) }   with @k(%x, %w : 512x256) { dot_general(%x, %w) ; ... }
 // Output:  func @main(%x, %w {millrace.constant}, %p) attributes {millrace.prepare = @prepare} { call @k(%x, %w, %p) }
 //          func private @prepare(%w) -> %p attributes {millrace.prepared_from = [1]} { call @panels(%w) }
@@ -66,7 +66,7 @@ public:
   }
 
   ~Preparation() {
-    if (results.empty()) // nobody owns it
+    if (results.empty()) // it is in no module
       function.erase();
   }
 
@@ -234,7 +234,7 @@ private:
     return false;
   }
 
-  /// What computes the same again and leaves nothing behind. Kernels that work in an operand's memory are marked later.
+  /// Returns true if the operation has no side effects and computes the same every time. Kernels that work in place are marked later.
   bool isRepeatable(Operation *op) {
     if (auto call = dyn_cast<func::CallOp>(op)) {
       auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
@@ -285,7 +285,7 @@ private:
     preparation.finish();
   }
 
-  /// What others read of a kernel of constants comes from the preparation.
+  /// Moves a kernel of constants to the preparation, whose results replace the kernel's.
   void move(func::CallOp call, const DenseMap<Value, int64_t> &constants, Preparation &preparation) {
     for (Value result : call.getResults()) {
       int64_t bytes = bytesOf(result.getType());

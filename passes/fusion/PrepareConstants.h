@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PrepareConstants.h - What constant arguments alone decide ----------===//
+//===- PrepareConstants.h - Compute values of constant arguments once -----===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -6,8 +6,8 @@
 //          Several vectors have one reduction with as many sums. Codes of four bits, stack(%bytes & 15, %bytes >> 4), are multiplied with every
 //          second term each, and not stacked.
 //          So weights are written that are kept in few bits: one scale (and zero point) for each group of terms.
-// Leaves alone more than a few vectors (for which the matrix is unpacked into panels), small matrices, factors with other readers, those that are read as they
-// are (numbers that are only widened: the product itself does that), and what is computed of more bytes than the factor has.
+// Leaves alone more than a few vectors (for which the matrix is unpacked into panels), small matrices, factors with other readers, those that are
+// read as they are (numbers that are only widened: the product itself does that), and what is computed of more bytes than the factor has.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
@@ -61,7 +61,7 @@ bool isSplat(Value value) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-/// What is read to compute `value` element by element, its own reader being the only one.
+/// The operands from which `value` is computed elementwise, with the value as their only user.
 struct Sources {
   int64_t bytes = 0;
   unsigned ops = 0;
@@ -111,7 +111,7 @@ bool Computed::match() {
   vectors = isLeft ? dot.getRhs() : dot.getLhs();
   ArrayRef<int64_t> summed = isLeft ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
   ArrayRef<int64_t> summedOfVectors = isLeft ? numbers.getRhsContractingDimensions() : numbers.getLhsContractingDimensions();
-  // Terms stand together, in one order in both factors.
+  // Terms are adjacent, in the same order in both operands.
   auto beginAt = [](ArrayRef<int64_t> dims, int64_t first) {
     for (auto [place, dim] : llvm::enumerate(dims))
       if (dim != first + int64_t(place))

@@ -2,9 +2,9 @@
 //===- RepeatCheapOperations.cpp - Compute again instead of writing and reading -===//
 // Input:   %d = subtract %x, %mean ; %v = reduce(%d * %d) ; %y = multiply %d, %scale
 // Output:  %d = subtract %x, %mean ; %v = reduce(%d * %d) ; %e = subtract %x, %mean ; %y = multiply %e, %scale
-//          A kernel that needs %d reads %x just as well, and the one before it has nothing to write.
-// Leaves alone what costs more than an addition or two, what has two large operands (twice the bytes to read), small values, values
-// that somebody reads from memory anyway.
+//          A kernel that needs %d reads %x as fast, and the previous kernel does not store %d.
+// Leaves alone operations that cost more than an addition or two, those with two large operands (twice the bytes to read), small values, values that
+// are stored anyway.
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowRegion.cpp - What can be computed a block of rows at a time ------===//
+//===- RowRegion.cpp - Find operations that work row by row ----------------===//
 #include "passes/fusion/RowRegion.h"
 
 #include "dialects/stablehlo/Elementwise.h"
@@ -209,7 +209,7 @@ private:
         region.ops.insert(op);
   }
 
-  /// What others read of the region.
+  /// Collects the values of the region that have users outside.
   bool collect(StringRef &why) {
     llvm::SmallPtrSet<Operation *, 16> &dependent = region.dependent;
     for (Operation *op : region.ops) {

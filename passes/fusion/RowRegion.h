@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowRegion.h - What can be computed a block of rows at a time --------===//
-// Around a contraction with a large result: the operations that read it or lead to others that are as large, each of which computes a row
-// from the same row of its operands, or adds up what rows give. Which dimensions correspond is the sharding rules' knowledge.
+//===- RowRegion.h - Find operations that work row by row ------------------===//
+// Around a contraction with a large result: its users, and operations that lead to values as large, each of which computes a row from the same row of
+// its operands, or combines rows. The sharding rules say which dimensions correspond.
 #pragma once
 
 #include "dialects/stablehlo/Ops.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SinkReshapes.cpp - Scale and shift of a normalization in its shape -===//
-// Input:   %n = multiply (subtract %g, mean), deviation : 4x8x6x841 ; %y = reshape %n : 4x48x29x29 ; %0 = multiply %y, broadcast(%scale : 48, dims = [1])
+// Input:   %n = multiply (subtract %g, mean), deviation : 4x8x6x841 ; %y = reshape %n : 4x48x29x29 ; %0 = multiply %y, broadcast(%scale : 48, dims =
+//          [1])
 // Output:  %0 = reshape (multiply %n, broadcast(reshape(%scale) : 8x6, dims = [1, 2])): one kernel of rows from the first sum to the last shift
 //          So group normalization is written: statistics of groups, then weights of channels. And variances whose divisor was not known to be
 //          a constant from the beginning: rsqrt(reshape(sum : 512) : 512x1) becomes reshape(rsqrt(sum)), broadcast from there.
@@ -151,7 +152,7 @@ public:
         move(&op);
     if (members.empty())
       return;
-    // What was moved, and vectors that were repeated for it, would be kernels without readers.
+    // The old operations, and broadcasts that were moved, would be kernels without users.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -214,7 +215,7 @@ private:
     return classify(op) == OpRole::Elementwise && isOfRows(value, typeOf(value).getShape());
   }
 
-  /// What has lost its dimensions of size one is repeated without them.
+  /// Broadcasts a value that has lost its unit dimensions without them.
   void repeatMoved(BroadcastInDimOp broadcast) {
     auto reshape = broadcast.getOperand().getDefiningOp<ReshapeOp>();
     if (!reshape || !members.contains(reshape.getOperand()))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitConcatenations.cpp - What is computed of joined values, part by part -===//
+//===- SplitConcatenations.cpp - Compute on concatenated values part by part -===//
 // Input:   %k = concatenate %a, %b, dim = 1 : 16x1x384, 16x196x384 ; %0 = add %k, broadcast(%e : 197x384)
 // Output:  one kernel: concatenate (add %a, broadcast(slice %e [0:1])), (add %b, broadcast(slice %e [1:197])): no %k in memory
-//          So a class token and positions are added to patches, and what dense blocks have collected is normalized.
-// Leaves alone joined values with several readers, parts of other values, parts that are made in their place (lowering/program/Parts.cpp), short and small ones, results
-// that are wider than what is joined.
+//          So a class token and positions are added to patches, and the collected features of dense blocks are normalized.
+// Leaves alone concatenations with several users, slices of other values, operands that are computed in place (lowering/program/Parts.cpp), short and
+// small ones, results that are wider than the concatenation.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Outline.h"
@@ -32,8 +32,8 @@ constexpr size_t kMaxJoinedParts = 8;
 /// More would be a kernel that takes long to compile. Unit: operations of all parts. Source: judgement, not measured alone; commit f452c80 has the
 /// figures of the whole change.
 constexpr size_t kMaxOpsOfAllParts = 48;
-/// Shorter pieces of a row are not worth loops of their own. Unit: elements that lie side by side. Source: judgement, not measured alone; commit
-/// f452c80 has the figures of the whole change.
+/// Shorter pieces of a row are not worth separate loops. Unit: contiguous elements. Source: judgement, not measured alone; commit f452c80 has the
+/// figures of the whole change.
 constexpr int64_t kMinPieceElements = 64;
 /// A smaller value stays in the nearest cache, where another pass over it costs little. Unit: elements. Source: judgement, not measured alone; commit
 /// f452c80 has the figures of the whole change.
@@ -56,7 +56,7 @@ public:
         (d < dim ? outer : inner) *= type.getDimSize(d);
     if (inner < kMinPieceElements)
       return false;
-    // Parts of other values are read where they lie by the concatenation's own kernel.
+    // The concatenation's own kernel reads slices of other values in place.
     auto isPart = [](Value value) { return isa_and_nonnull<SliceOp, ReverseOp, ConcatenateOp>(value.getDefiningOp()); };
     for (Value input : concat.getInputs()) {
       Operation *op = input.getDefiningOp();
@@ -160,7 +160,7 @@ private:
     return slice;
   }
 
-  /// What of another operand belongs to a part.
+  /// Returns the slice of another operand that corresponds to a part.
   Value cutOut(OpBuilder &b, Value value, int64_t offset, int64_t size, Cluster &cluster) const {
     DenseElementsAttr number;
     RankedTensorType part = partOf(typeOf(value), size);

@@ -5,9 +5,9 @@
 //          %s = reduce(%p init: %zero) applies add across dimensions = [0]
 //          Sums of many short rows: %s = reduce(%x init: %zero) applies add across dimensions = [0] : tensor<100000x3xf32> -> tensor<3xf32>
 //          the same for tensor<25x125x96xf32> -> tensor<25x96xf32>, and then for tensor<800x3xf32>: vectors are full, and threads share them
-//          A kernel's range is never cut inside of a sum, so that threads do not change results: one number is one thread's work. Where
-//          the parts begin depends on the shape alone. What lies in memory already, or is computed from that element by element, is cut
-//          evenly, by a reshape; of 1000003 numbers, which nothing divides, the last 3 are added to the start: %s = reduce(%p init: %rest).
+//          A kernel's range is never divided inside of a sum, so that threads do not change results: one result is one thread's work. The parts
+//          depend on the shape alone. Values in memory, or computed from those elementwise, are divided evenly, by a reshape; of 1000003 elements,
+//          which no number divides, the last 3 are added to the initial value: %s = reduce(%p init: %rest).
 //          The same for the inner product of two large vectors, whose products are added up so.
 //          Products of long and narrow matrices, as weights' gradients and Gram matrices are, in 4 to 16 parts of the sum:
 //          %p = dot_general(%x, %g, batching_dims = [0] x [0], contracting_dims = [1] x [1]) : (tensor<16x512x128xf32>, tensor<16x512x10xf32>)
@@ -40,8 +40,8 @@ namespace {
 constexpr int64_t kMinSplitElements = 65536;
 /// A few for each of several threads. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
 constexpr int64_t kMinParts = 16;
-/// The number of parts where no number divides all elements; the rest stands where the sum of the parts begins. Unit: parts. Source: judgement, not
-/// measured alone; commit 2797e38 has the figures of the whole change.
+/// The number of parts if no number divides all elements; the rest is added to the initial value of the sum of parts. Unit: parts. Source: judgement,
+/// not measured alone; commit 2797e38 has the figures of the whole change.
 constexpr int64_t kUnevenParts = 64;
 /// So few that their sum is no kernel of its own. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole
 /// change.
@@ -54,8 +54,8 @@ constexpr int64_t kMinPartElements = 256;
 /// With as many columns or more, threads share the columns and no parts are needed. Unit: columns. Source: judgement, not measured alone; chosen in
 /// commit f7caa64.
 constexpr int64_t kMaxSumColumns = 64;
-/// What computes the elements in no more operations may be computed in the parts' shape. Unit: operations. Source: judgement, not measured alone;
-/// chosen in commit f7caa64.
+/// Elements computed by at most so many operations may be computed in the shape of the parts. Unit: operations. Source: judgement, not measured
+/// alone; chosen in commit f7caa64.
 constexpr unsigned kMaxSharedOps = 8;
 
 /// Nothing that computes the elements could share the kernel of the sum.
@@ -64,7 +64,7 @@ bool isInMemory(Value value) {
   return !source || classify(source) == OpRole::TopLevel;
 }
 
-/// Whether `value` is in memory, or made of what is by at most `budget` operations that see one element at a time and serve nobody else.
+/// Returns true if `value` is in memory, or computed from such values by at most `budget` elementwise operations without other users.
 bool canReshape(Value value, unsigned &budget) {
   if (isInMemory(value) || isOneNumber(value))
     return true;
@@ -281,7 +281,7 @@ ReduceOp asSum(DotGeneralOp dot) {
   return reduce;
 }
 
-/// The dimensions that are added up stand together in order, before all others or behind them: where they begin; -1 where they do not.
+/// Returns the position of the reduced dimensions, if they are adjacent and in order, before or after all others; -1 if they are not.
 int64_t placeOfSum(RankedTensorType type, ArrayRef<int64_t> dims) {
   int64_t first = dims.empty() ? -1 : dims.front();
   for (auto [index, dim] : llvm::enumerate(dims))
@@ -314,7 +314,7 @@ int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool isUpri
   if (terms < 4 * widest || (widest > kMaxNarrowSide && (!isUpright || least == 1)))
     return 0;
   int64_t most = std::min(kMaxPartsOfProduct, terms / kMinTermsOfPart);
-  // What the parts write and their sum reads is little beside the factors.
+  // Storing and loading the partial results is cheap compared with reading the operands.
   most = std::min(most, terms * (rows + columns) / (8 * rows * columns));
   if (most < kMinPartsOfProduct || rows * columns > kMaxSplitResults || terms * rows * columns < kMinSplitProducts)
     return 0;

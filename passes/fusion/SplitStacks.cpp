@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitStacks.cpp - What is computed of stacked values, part by part ===//
+//===- SplitStacks.cpp - Compute on stacked values part by part --------------===//
 // Input:   %k = concatenate(reshape(%a), reshape(%b)), dim = 0 : 2x1000 ; %y = add %x, %k ; %0 = reshape(slice(%y, [0:1])) ; %1 = ...
-// Output:  %0 = add (reshape (slice %x, [0:1])), %a ; %1 = ... ; no %k, %y only where somebody reads it as a whole (concatenate(%0, %1))
-//          So are systems of differential equations written, rotations, colors: a stack of components that the next operations take
-//          apart again. Part by part all of them share kernels; a stack is memory between two.
-// Leaves alone stacks along inner dimensions (their parts do not lie side by side), those of which nobody reads a part, large ones that are
-// read as a whole too, small values (they share a kernel anyway), and more parts and operations than a kernel takes.
+// Output:  %0 = add (reshape (slice %x, [0:1])), %a ; %1 = ... ; no %k, %y only where it is read as a whole (concatenate(%0, %1))
+//          Systems of differential equations, rotations and colours are written this way: a stack of components that the next operations slice again.
+//          Part by part all of them share kernels; a stack between two kernels is stored.
+// Leaves alone stacks along inner dimensions (their parts are not contiguous), those without a user that reads a part, large ones that are read as a
+// whole, too, small values (they share a kernel anyway), and more parts and operations than a kernel takes.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
@@ -64,7 +64,7 @@ class Group {
 public:
   Group(ConcatenateOp first) : block(first->getBlock()), cut(cutOf(first)) {}
 
-  /// Parts of a value lie side by side in memory.
+  /// Returns true if the parts of the value are contiguous.
   static bool canStart(ConcatenateOp concat) {
     auto type = typeOf(concat);
     return hasPlainNumbers(concat) && concat.getInputs().size() >= 2 && concat.getInputs().size() <= kMaxStackedParts && type.getNumElements() > kMaxUnsplitElements &&
@@ -118,7 +118,7 @@ public:
     }
     for (Operation *op : members)
       replaceReaders(op->getResult(0));
-    // What was stacked, reshapes of it, which would count as readers, and parts that nobody reads. Other stacks have their turn later.
+    // The stack, its reshapes, which would count as users, and unused parts are erased. Other stacks follow later.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
       if (isOpTriviallyDead(&op) && (members.contains(&op) || !isa<ConcatenateOp>(op)))
         op.erase();
@@ -142,7 +142,7 @@ private:
            });
   }
 
-  /// The part that `user`, a slice of a member's result, is or lies in.
+  /// Returns the part that `user`, a slice of a member's result, is or is contained in.
   std::optional<size_t> partReadBy(Operation *user) const {
     auto slice = dyn_cast<SliceOp>(user);
     if (!slice)
@@ -233,7 +233,7 @@ private:
       }
       slice.erase();
     }
-    // Who reads the whole gets a stack of the parts, put together once.
+    // Users of the whole value get a concatenation of the parts, created once.
     if (isa<ConcatenateOp>(whole.getDefiningOp()) || llvm::all_of(whole.getUsers(), [&](Operation *user) { return members.contains(user); }))
       return;
     OpBuilder b(whole.getContext());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Contraction.cpp - Sums of products ---------------------------------===//
+//===- Contraction.cpp - Emit contractions --------------------------------===//
 // Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], each of batch, m, n, k any number of atoms in
 //          any order in memory; elementwise producers of a and b, elementwise consumers of c.
 // Output:  an iteration is one unit: a block of rows m and a group of panels of NR columns n. For each block of k: pack
@@ -7,10 +7,10 @@
 //          time accumulate MR x NR/lanes vectors over k in registers. After the last block of k the consumers are
 //          evaluated on the accumulators and the outputs are stored; before, partial sums wait in scratch.
 //          The last rows overlap (a row may be computed twice by one tile, with the same result); the last columns are masked.
-//          All that consumers read for a tile is read before the tile is stored, once: a result may have the memory of such an operand.
-// bf16 factors and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction
-// adds two products per lane (denormal factors count as 0).
-// The same packing, or quadruples of 8-bit integers, feeds the matrix unit of processors that have one (MatrixTile.cpp).
+//          All operands of consumers are read before the tile is stored, once: a result may share the memory of such an operand.
+// bf16 operands and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction adds two products per lane
+// (subnormal operands count as 0).
+// The same packing, or quadruples of 8-bit integers, is used for AMX (MatrixTile.cpp).
 // Leaves alone: what ContractionPlan refuses.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionEmitter.h"
@@ -36,21 +36,21 @@ Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value s
       .getResult(0);
 }
 
-/// Subnormal factors and sums count as zeros: a network that nobody trained may have nothing else, and would take a hundred times as long. What
-/// comes before and behind the products, short stretches of them, and all of f64 keep them; the products of bf16 never see them. The loops only
-/// multiply and add: factors that are read in place are not converted there. Depends on nothing that threads have a say in.
+/// Subnormal operands and sums are flushed to zero: an untrained network may have nothing else, and would take a hundred times as long. Computation
+/// before and after the products, short runs of products, and f64 keep them; products of bf16 never see them. The flushed loops only multiply and
+/// add: operands that are read in place are not converted there. The decision does not depend on threads.
 bool ContractionEmitter::flushes() const {
-  // A stretch of products with fewer keeps subnormal numbers: it takes less than some thousand cycles, which would notice the two switches of the
-  // control word. Unit: multiply-adds of vectors. Source: judgement, not measured alone; commit 4b6841b has the figures of the whole change.
+  // A shorter run of products keeps subnormals: in its few thousand cycles the two changes of the control word would count. Unit: multiply-adds of
+  // vectors. Source: judgement, not measured alone; commit 4b6841b has the figures of the whole change.
   constexpr int64_t kMinFlushedVectors = 9216;
-  // Those of a register tile, for the length of that stretch. Unit: vectors of sums. Source: judgement, not measured alone; commit 4b6841b has the
+  // The assumed register tile, for the length of that run. Unit: vectors of sums. Source: judgement, not measured alone; commit 4b6841b has the
   // figures of the whole change.
   constexpr int64_t kVectorsOfTile = 48;
-  // Those of a panel, for the length of that stretch. Unit: vectors. Source: judgement, not measured alone; commit 4b6841b has the figures of the
-  // whole change.
-  constexpr int64_t kVectorsOfPanel = 4;
-  // Rows between two switches where consumers follow. Unit: rows. Source: judgement, not measured alone; commit 4b6841b has the figures of the whole
+  // The assumed panel, for the length of that run. Unit: vectors. Source: judgement, not measured alone; commit 4b6841b has the figures of the whole
   // change.
+  constexpr int64_t kVectorsOfPanel = 4;
+  // Rows between two changes of the control word where consumers follow. Unit: rows. Source: judgement, not measured alone; commit 4b6841b has the
+  // figures of the whole change.
   constexpr int64_t kRowsOfStretch = 48;
   if (!target.avx512 || !accType.isF32() || group > 1)
     return false;
@@ -61,14 +61,14 @@ bool ContractionEmitter::flushes() const {
   return stretch * model.product(kAtoms) >= kMinFlushedVectors;
 }
 
-/// Tiles have no consumers.
+/// Returns true if the results are stored without consumers.
 bool ContractionEmitter::onlyStores() const {
   return !siblings.empty() || llvm::all_of(model.outputs, [&](const Output &output) {
     return output.value.kind == Operand::Intermediate && output.value.value == node->op->getResult(0);
   });
 }
 
-/// The scalar operations that consumers of the sums take per element.
+/// Returns the scalar operations per element of the consumers.
 double ContractionEmitter::consumerCost() const {
   double cost = 0;
   SmallVector<const Operand *> open;
@@ -82,7 +82,7 @@ double ContractionEmitter::consumerCost() const {
     const Node &consumer = model.nodeOf(operand);
     if (consumer.reduction || !seen.insert(&consumer).second)
       continue;
-    // What other buffers have for each row and column is computed with the sum; a function of rows or columns alone further out.
+    // Values of other buffers per row and column are computed with each sum; functions of rows or columns alone are computed once per row or column.
     if ((consumer.depends & kInsideTask) || ((consumer.depends & mAtoms) && (consumer.depends & nAtoms)))
       cost += consumer.cost;
     for (const Operand &input : consumer.inputs)
@@ -93,7 +93,7 @@ double ContractionEmitter::consumerCost() const {
   return cost;
 }
 
-/// An evaluator for columns of vector number `v` of the panel.
+/// Returns an evaluator for the columns of vector number `v` of the panel.
 PointEvaluator ContractionEmitter::columnPoint(PointEvaluator &panel, Value columnBegin, int64_t v) {
   PointEvaluator column = panel;
   column.enter(panel.block());
@@ -104,7 +104,7 @@ PointEvaluator ContractionEmitter::columnPoint(PointEvaluator &panel, Value colu
   return column;
 }
 
-/// The outputs where the sums of products are `ofSums`.
+/// Returns the outputs for the sums `ofSums`.
 SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, ArrayRef<Value> ofSums) {
   point.bind(node->op->getResult(0), finishSum(point, products, ofSums.front()));
   for (auto [other, sum] : llvm::zip(siblings, ofSums.drop_front()))
@@ -115,7 +115,7 @@ SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, ArrayRef
   return values;
 }
 
-/// Consumers and stores of one register tile whose first row is `row`.
+/// Emits consumers and stores of one register tile whose first row is `row`.
 void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints,
                                     Value columnBegin, ArrayRef<Value> sums) {
   if (finished) {
@@ -138,14 +138,14 @@ void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArr
       pending.push_back({point, values});
     }
   }
-  // A row that a tile has twice is stored twice: all reads of a tile come before its stores.
+  // A row that is in a tile twice is stored twice: all reads of a tile come before its stores.
   for (Pending &entry : pending)
     for (auto [output, value] : llvm::zip(model.outputs, entry.values))
       entry.point.store(output.store, value);
 }
 
-/// The same as a loop over the rows, with the sums in memory: consumers of many operations in code for each of them, MR x NV
-/// times, take most of the time of compilation and leave no registers.
+/// Emits the same as a loop over the rows, with the sums in memory: unrolled MR x NV times, consumers of many operations take most of the time to
+/// compile and leave no registers.
 void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value row, Value columnBegin, ArrayRef<Value> sums) {
   int64_t lanes = tile.lanes;
   for (auto [i, sum] : llvm::enumerate(sums)) {
@@ -153,7 +153,7 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
     int64_t place = static_cast<int64_t>(i) / vectors * tile.nr() + static_cast<int64_t>(i) % vectors * lanes;
     vector::StoreOp::create(builder, panel.loc(), sum, finished, ValueRange{panel.constant(place)});
   }
-  // Each row once: the last tile may have fewer.
+  // The last tile may have fewer rows, each of which is computed once.
   Value count = panel.constant(mr);
   if (overlaps()) {
     OpBuilder builder = panel.builder();
@@ -163,7 +163,7 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
   finishRows(panel, row, panel.constant(0), count, columnBegin);
 }
 
-/// Consumers and stores of the rows from `row` + `begin` to `row` + `end`, the sums of which stand in memory from `row` on.
+/// Emits consumers and stores of the rows from `row` + `begin` to `row` + `end`, whose sums are in memory from `row` on.
 void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value begin, Value end, Value columnBegin) {
   int64_t lanes = tile.lanes;
   SmallVector<PointEvaluator, 4> points;
@@ -196,7 +196,7 @@ void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value begi
     point.leave();
 }
 
-/// finishTile() without masks for the panels that need none: a masked store takes ten times as long where there are no mask registers.
+/// Emits finishTile() without masks for panels that need none: without mask registers, a masked store takes ten times as long.
 void ContractionEmitter::finishPanel(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints, Value columnBegin,
                                      ArrayRef<Value> sums) {
   int64_t columns = model.atomSizes[nLane];
@@ -218,7 +218,7 @@ void ContractionEmitter::finishPanel(PointEvaluator &panel, Value row, MutableAr
   }
 }
 
-/// The points of a tile's rows, and where each row is in a and among the partial sums.
+/// Binds a tile's rows, and returns where each row is in a and among the partial sums.
 void ContractionEmitter::bindRows(PointEvaluator &panel, int64_t mr, Value row, AtomSet inBlock, TileRows &made) {
   const LinearExpr &inPlace = a.operand->access.address;
   for (int64_t r = 0; r < mr; ++r) {
@@ -258,7 +258,7 @@ void ContractionEmitter::bindRows(PointEvaluator &panel, int64_t mr, Value row, 
   }
 }
 
-/// `mr` rows of one panel over the k of one block.
+/// Emits `mr` rows of one panel over the k of one block.
 void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value isFirst, Value isLast) {
   int64_t lanes = tile.lanes;
   AtomSet inBlock = atomBit(kInner);
@@ -290,7 +290,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     sums.assign(branch.getResults().begin(), branch.getResults().end());
   }
 
-  // The masks of columns that are read in place.
+  // These are the masks of columns that are read in place.
   SmallVector<Value> masks(vectors), counts(vectors);
   if (!b.packed)
     for (int64_t v = 0; v < vectors; ++v)
@@ -299,7 +299,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   PointEvaluator at = panel;
   at.enter(panel.block());
   auto pairType = VectorType::get({group * lanes}, packType);
-  // One k, `later` after the index of the loop.
+  // Adds the products of one k, `later` after the index of the loop.
   auto addProducts =
       [&](PointEvaluator &point, Value packedIndex, int64_t later, SmallVector<Value> current) -> SmallVector<Value> {
         SmallVector<Value> columns;
@@ -326,7 +326,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
           Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
           OpBuilder inner = point.builder();
           if (group > 1) {
-            // Two neighbours of k as one number in all lanes.
+            // Two neighbouring bf16 are broadcast as one 32-bit element.
             Value two = vector::LoadOp::create(inner, point.loc(), VectorType::get({2}, packType), memory, ValueRange{from});
             Value one = vector::BitCastOp::create(inner, point.loc(), VectorType::get({1}, inner.getI32Type()), two);
             Value number = vector::ExtractOp::create(inner, point.loc(), one, int64_t(0));
@@ -347,7 +347,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
         }
         return current;
       };
-  // Panels that come from memory: while a tile is multiplied, one vector of each k of the next panel, which lies behind this one.
+  // Panels that come from memory are prefetched: while a tile is multiplied, one vector of each k of the next panel.
   Value nextPanel;
   if (prefetchesPanels()) {
     builder = panel.builder();
@@ -355,7 +355,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     Value vector = arith::RemUIOp::create(builder, panel.loc(), number, panel.constant(tile.nv));
     nextPanel = panel.addConstant(panel.add(packedBase, panel.mulConstant(vector, lanes * group)), panelElements());
   }
-  // Of two k, memory is asked for what is packed next: more often it would not keep up, and the products would wait.
+  // Every other k prefetches what is packed next: more often, memory would not keep up and the products would wait.
   int64_t step = tile.ahead ? 2 : group;
   auto addStep = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) {
     if (tile.ahead)
@@ -406,7 +406,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   inside.leave();
 }
 
-/// All sums of the chunk's rows in a panel, one after another, and then what follows from them.
+/// Emits all contractions of the chunk's rows in a panel, one after another, and then their consumers.
 void ContractionEmitter::emitSiblings(PointEvaluator &panel, llvm::function_ref<void()> emitAllTiles, Value chunkEnd) {
   Sibling own{node, products, a, b, kAtoms, kInner};
   auto use = [&](const Sibling &which) {
@@ -455,21 +455,21 @@ void ContractionEmitter::bindBlock(PointEvaluator &at, Value block) {
   }
 }
 
-/// Memory for the packed rows of a chunk, and how they lie there.
+/// Takes scratch for the packed rows of a chunk, and sets their strides.
 void ContractionEmitter::takePackedRows(Scratch &scratch) {
   int64_t lanes = tile.lanes;
   if (a.lane == kInner) {
     aRowStride = llvm::alignTo(packedK, lanes) + lanes;
     aKStride = 1;
     if (matrixUnit) {
-      // Whole cache lines, an odd number of them.
+      // The stride is an odd number of whole cache lines.
       int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
       aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
     }
     packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
   } else {
     aRowStride = 1;
-    // An odd number of cache lines: one k of a tile after the other lies in sets of its own.
+    // With an odd number of cache lines, consecutive k of a tile are in different cache sets.
     int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
     aKStride = llvm::alignTo(tile.chunkRows, line);
     if (aKStride / line % 2 == 0 && packedK > 1)
@@ -478,7 +478,7 @@ void ContractionEmitter::takePackedRows(Scratch &scratch) {
   }
 }
 
-/// The rows from `begin` to `end` of a panel, `mr` at a time.
+/// Emits the rows from `begin` to `end` of a panel, `mr` at a time.
 void ContractionEmitter::emitTiles(PointEvaluator &at, const PanelTiles &of, Value begin, Value end, int64_t mr, int64_t tilesBefore) {
   if (flushesRows())
     flushSubnormals(at, floatControl);
@@ -503,7 +503,7 @@ void ContractionEmitter::emitTiles(PointEvaluator &at, const PanelTiles &of, Val
     finishLast(at, begin, end, of.isLast);
 }
 
-/// All tiles of the chunk's rows in a panel.
+/// Emits all tiles of the chunk's rows in a panel.
 void ContractionEmitter::emitPanelTiles(PointEvaluator &at, const PanelTiles &of) {
   auto emitAllTiles = [&] {
     if (neededRows && tailRows() < tile.mr) {
@@ -605,7 +605,7 @@ bool ContractionEmitter::emit() {
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
   else if (tile.parts > 1)
     partials = scratch.take(accType, tile.chunkRows * tile.nr());
-  // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
+  // Consumers with expensive functions read the sums from memory; for cheaper ones registers are faster (2 % of ResNet-50).
   if (!siblings.empty())
     finished = scratch.take(accType, sums() * sumElements());
   else if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
@@ -688,7 +688,7 @@ bool ContractionEmitter::emit() {
     OpBuilder builder = at.builder();
     Value rowsHere = arith::SubIOp::create(builder, at.loc(), rowEnd, rowBegin);
     tilesOfPanel = arith::CeilDivUIOp::create(builder, at.loc(), rowsHere, at.constant(tile.mr));
-    // Nothing was multiplied yet.
+    // The first panels are packed before the first multiplication.
     PointEvaluator first = at;
     if (isFirst) {
       auto branch = scf::IfOp::create(builder, at.loc(), isFirst, /*withElseRegion=*/false);
@@ -700,7 +700,7 @@ bool ContractionEmitter::emit() {
     first.leave();
   }
   if (!inChunks && tile.packedPanels > 1) {
-    // The last ones are packed together with some that came before.
+    // The last panels are packed together with some earlier ones.
     scf::ForOp some = openLoop(at, firstPanel, panelEnd, tile.packedPanels);
     at.enterLoop(some);
     packedBegin = firstPacked = some.getInductionVar();
@@ -748,7 +748,7 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
     out->rows = {productRows(), tile.blockRows, 1};
   out->scratchBytesPerTask = scratchBytes;
   double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
-  // Large factors of few products come no faster than from the far cache.
+  // Large operands of short sums come from the last-level cache at best.
   double bytes = model.totalBytes() / out->rangeEnd;
   out->nanosPerIteration = std::max(products / (productsPerCycle() * target.gigahertz * 0.9), bytes / target.farBytesPerNanosecond);
   return out;

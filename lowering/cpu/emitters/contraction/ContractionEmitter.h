@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ContractionEmitter.h - Writes the code of a sum of products --------===//
+//===- ContractionEmitter.h - State of the contraction emitter ------------===//
 #pragma once
 
 #include "lowering/cpu/emitters/contraction/ContractionPlan.h"
@@ -7,21 +7,21 @@
 
 namespace millrace::lowering {
 
-/// Packing is in ContractionPacking.cpp, tiles of the matrix unit in MatrixTile.cpp, those of vectors and what follows them in Contraction.cpp.
+/// Packing is in ContractionPacking.cpp, AMX tiles in MatrixTile.cpp, register tiles of vectors and their consumers in Contraction.cpp.
 class ContractionEmitter : private ContractionPlan {
 public:
   using ContractionPlan::ContractionPlan;
   mlir::FailureOr<EmittedKernel> run();
 
 private:
-  /// Writes what one k (or `step` of them) does to the carried values: where it stands among the packed ones, and its index.
+  /// Emits the effect of one k (or `step` of them) on the carried values, given its position among the packed ones and its index.
   using KBody = llvm::function_ref<mlir::SmallVector<mlir::Value>(PointEvaluator &, mlir::Value packedIndex, mlir::Value k,
                                                                   mlir::SmallVector<mlir::Value>)>;
 
   bool emit();
   void takePackedRows(Scratch &scratch);
-  /// A panel whose tiles are written: it, the first one that is packed with it, its number of tiles (if panels are packed ahead), the end of the
-  /// chunk's rows, and whether the block of k is the first or last (null: there is one).
+  /// The panel whose tiles are emitted: its index, the first panel that is packed with it, its number of tiles (if panels are packed ahead), the end
+  /// of the chunk's rows, and whether the block of k is the first or last (null: it is the only one).
   struct PanelTiles {
     mlir::Value panel, packedBegin, tilesOfPanel, chunkEnd, isFirst, isLast;
   };
@@ -49,12 +49,12 @@ private:
   struct TileRows {
     mlir::SmallVector<PointEvaluator, 8> points;
     mlir::SmallVector<mlir::Value> bases, partialBases; ///< in a, and among the partial sums
-    /// Of an address only what the constant offsets do not say: rows that follow each other share a register.
+    /// The constant offsets of the addresses: consecutive rows share an address register.
     mlir::SmallVector<int64_t> offsets;
   };
   void bindRows(PointEvaluator &panel, int64_t mr, mlir::Value row, AtomSet inBlock, TileRows &made);
   void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
-  /// The last tile begins earlier than it would: rows are computed twice.
+  /// Returns true if the last tile begins earlier than a multiple of its rows, so that rows are computed twice.
   bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
   void emitMatrixTile(PointEvaluator &panel, mlir::Value begin, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
   int64_t finishedPerStep() const;
@@ -63,7 +63,7 @@ private:
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
   bool flushes() const;
   bool onlyStores() const;
-  /// All tiles of a panel together, where nothing else is computed between them: what is packed ahead is copied.
+  /// Returns true if subnormals are flushed for all tiles of a panel at once: no consumer computes between them, and panels packed ahead are copied.
   bool flushesRows() const { return floatControl && siblings.empty() && onlyStores(); }
   // Consumers and stores.
   double consumerCost() const;
@@ -79,23 +79,23 @@ private:
 
   mlir::func::FuncOp shell;
   mlir::Value packedA, packedB, partials;
-  mlir::Value floatControl; ///< for FloatControl.h, if the products count subnormal numbers as zeros
+  mlir::Value floatControl; ///< for FloatControl.h, if subnormals are flushed in the products
   mlir::Value finished; ///< the sums of a tile, if consumers take them row by row; with siblings those of a chunk and a panel, one after another
   int64_t sumElements() const { return tile.chunkRows * tile.nr(); }
-  int64_t sibling = 0; ///< the one that is written now; 0: `node`
+  int64_t sibling = 0; ///< the one that is emitted now; 0: `node`
   int64_t panelElements() const { return packedK * tile.nr(); }
   int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
   mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there
-  int64_t vectors = 1; ///< of the panels for which code is written now
-  bool panelIsWhole = false; ///< what is written now is for panels whose columns all exist
+  int64_t vectors = 1; ///< of the panels for which code is emitted now
+  bool panelIsWhole = false; ///< the code that is emitted now is for panels all of whose columns exist
   mlir::Value columnBegin, panelInGroup, packedBase; ///< of the panel; where it is in packedB
   mlir::Value packedBuffer; ///< where the panels are in packedB that are multiplied
   mlir::Value kBlock;
   void bindBlock(PointEvaluator &at, mlir::Value block);
   void enterPart(PointEvaluator &at, mlir::Value &isFirst, mlir::Value &isLast);
-  /// The panels that are packed next.
+  /// The panels that are packed next, while others are multiplied.
   struct {
-    mlir::Value buffer, columnBegin, address; ///< where they go, their first column, and that of their first k
+    mlir::Value buffer, columnBegin, address; ///< their destination, first column, and the address of their first k
     mlir::Value length, step, nextAddress;    ///< how many k they have, how many are packed before each tile, and where the next ones begin
   } ahead;
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block

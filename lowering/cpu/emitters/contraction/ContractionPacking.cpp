@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ContractionPacking.cpp - Factors of a block to scratch -------------===//
-// a as rows of k, or where rows are contiguous as rows for each k; b as [k][NR], by shuffles where k is contiguous.
+//===- ContractionPacking.cpp - Pack the operands of a block --------------===//
+// a is packed as rows of k, or as rows for each k where rows are contiguous; b as [k][NR], by shuffles where k is contiguous.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionEmitter.h"
 
@@ -17,16 +17,16 @@ using namespace mlir;
 
 namespace millrace::lowering {
 namespace {
-/// Rows ahead of the one that is packed: the next ones lie on other pages, which the processor fetches late on its own. Unit: rows of b. Source:
-/// judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+/// Rows that are prefetched ahead of the one that is packed: they are on other pages, for which the hardware prefetcher is late. Unit: rows of b.
+/// Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
 constexpr int64_t kRowsAhead = 8;
-/// The same for a, of which pieces of rows are packed: at least so many rows. Unit: rows of a. Source: judgement, not measured alone; commit 73c0369
-/// has the figures of the whole change.
+/// The same for a, of which pieces of rows are packed: at least so many rows ahead. Unit: rows of a. Source: judgement, not measured alone; commit
+/// 73c0369 has the figures of the whole change.
 constexpr int64_t kRowsOfAAhead = 2;
 /// And at least so many cache lines. Unit: cache lines of a. Source: commit 73c0369: gemm_1024 bf16 2.60 to 2.11 ms with other changes, one thread.
 constexpr int64_t kLinesOfAAhead = 64;
 
-/// The elements of `low`, then those of `high`.
+/// Returns the elements of `low` followed by those of `high`.
 Value joinVectors(OpBuilder &builder, Location loc, Value low, Value high) {
   SmallVector<int64_t> order(2 * cast<VectorType>(low.getType()).getNumElements());
   std::iota(order.begin(), order.end(), 0);
@@ -34,7 +34,7 @@ Value joinVectors(OpBuilder &builder, Location loc, Value low, Value high) {
 }
 } // namespace
 
-/// The factor as it is packed; lanes that do not exist are 0.
+/// Returns the element of the operand in its packed type; lanes that do not exist are 0.
 Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
   if (group == 1)
     return at.splat(factorAt(at, products, side));
@@ -47,7 +47,7 @@ Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
   return value;
 }
 
-/// One loop over the packed k of the current block, for what needs no index of its own.
+/// Emits one loop over the packed k of the current block, for code that needs no index of k.
 SmallVector<Value> ContractionEmitter::forEachPacked(
     PointEvaluator &at, int64_t step, SmallVector<Value> carried, KBody body) {
   Value end = at.constant(packedK);
@@ -62,7 +62,7 @@ SmallVector<Value> ContractionEmitter::forEachPacked(
   return SmallVector<Value>(loop.getResults());
 }
 
-/// Loops over the k of the current block in steps of the innermost atom. `packedIndex` counts them from 0.
+/// Emits loops over the k of the current block in steps of the innermost atom. `packedIndex` counts them from 0.
 SmallVector<Value> ContractionEmitter::forEachK(PointEvaluator &at, int64_t step, SmallVector<Value> carried, KBody body) {
   std::function<SmallVector<Value>(PointEvaluator &, size_t, Value, SmallVector<Value>)> nest =
       [&](PointEvaluator &point, size_t depth, Value base, SmallVector<Value> values) -> SmallVector<Value> {
@@ -102,7 +102,7 @@ SmallVector<Value> ContractionEmitter::forEachK(PointEvaluator &at, int64_t step
   return nest(at, 0, at.constant(0), carried);
 }
 
-/// a[rows of the chunk, k of the block] to scratch.
+/// Packs a[rows of the chunk, k of the block] to scratch.
 void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end) {
   bool alongRows = a.lane != kInner;
   int64_t lanes = tile.lanes;
@@ -128,7 +128,7 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
     }
     at.setLanes(a.lane, mask, count);
   }
-  // From an element of this row to that of a later one.
+  // `ahead` is the distance from an element of this row to that of a later row.
   Value ahead;
   if (!alongRows && a.operand->kind == Operand::Buffer && a.operand->access.guards.empty() && mOrder.size() == 1)
     if (int64_t stride = a.operand->access.address.coefficient(mOrder.back()); stride >= 256) {
@@ -138,7 +138,7 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
       Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows() - 1), row);
       ahead = at.mulConstant(arith::MinUIOp::create(builder, at.loc(), left, at.constant(rowsAhead)), stride);
     }
-  // The matrix unit has whole cache lines of k.
+  // AMX tiles have whole cache lines of k.
   int64_t pieces = matrixUnit && !alongRows ? group : 1;
   forEachK(at, alongRows ? 1 : pieces * lanes, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
@@ -174,10 +174,10 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
   at.leave();
 }
 
-/// The same where all rows of one k follow each other in memory: they are read in this order.
+/// Does the same where all rows of one k are contiguous: they are read in this order.
 void ContractionEmitter::packRowsOfEachK(PointEvaluator &block, Value begin, Value end) {
   int64_t lanes = tile.lanes;
-  // Blocks and chunks begin at multiples of the tile's rows, not of the lanes: the last vector of the last one may end behind the last row.
+  // Blocks and chunks begin at multiples of the tile's rows, not of the lanes: the last vector of the last one may reach past the last row.
   bool lastRowsNeedMask = rows() % lanes || (tile.mBlocks > 1 && tile.blockRows % lanes) ||
                           (tile.chunkRows < tile.blockRows && tile.chunkRows % lanes);
   PointEvaluator at = block;
@@ -204,7 +204,7 @@ void ContractionEmitter::packRowsOfEachK(PointEvaluator &block, Value begin, Val
   });
 }
 
-/// Mask of vector number `vector` of the panel; null if all its columns are known to exist.
+/// Returns the mask of vector number `vector` of the panel; null if all its columns are known to exist.
 Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count) {
   if (!columnsMasked() || panelIsWhole)
     return {};
@@ -216,7 +216,7 @@ Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int6
   return vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{count});
 }
 
-/// Begins a panel: its columns, its place in the group and in scratch, where `firstPacked` comes first.
+/// Enters a panel: sets its columns, its index in the group and its place in scratch, which starts with `firstPacked`.
 void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value firstPanel, Value firstPacked) {
   columnBegin = at.constant(0);
   if (panelAtom < 0)
@@ -234,7 +234,8 @@ void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value first
   packedBase = tile.packedPanels > 1 ? at.add(packedBuffer, at.mulConstant(inPacked, panelElements())) : at.constant(0);
 }
 
-/// The panels in [begin, end) to scratch, some at a time: wide pieces of b's rows. `firstPacked` is the first one in scratch.
+/// Packs the panels in [begin, end) to scratch, several at a time, so that wide pieces of b's rows are read. `firstPacked` is the first one in
+/// scratch.
 void ContractionEmitter::packManyPanels(PointEvaluator &block, Value begin, Value end, int64_t most, Value firstPanel, Value firstPacked) {
   int64_t count = std::min(most, panelsAtOnce());
   PointEvaluator at = block;
@@ -242,7 +243,7 @@ void ContractionEmitter::packManyPanels(PointEvaluator &block, Value begin, Valu
   at.enterLoop(loop);
   Value panel = loop.getInductionVar();
   if (most % count || tile.panels % tile.groupPanels) {
-    // The last ones overlap those before.
+    // The last panels overlap those before.
     OpBuilder builder = at.builder();
     panel = arith::MinUIOp::create(builder, at.loc(), panel, arith::SubIOp::create(builder, at.loc(), end, at.constant(count)));
   }
@@ -254,8 +255,8 @@ void ContractionEmitter::packManyPanels(PointEvaluator &block, Value begin, Valu
   at.leave();
 }
 
-/// While the panels from `packedBegin` to `packedEnd` are multiplied: which ones are next, after the last ones the first ones for the next block
-/// of k. Two buffers are used in turns.
+/// Chooses the panels that are packed while those from `packedBegin` to `packedEnd` are multiplied: the next ones, and after the last ones the first
+/// ones of the next block of k. Two buffers alternate.
 void ContractionEmitter::choosePanelsAhead(PointEvaluator &at, Value packedBegin, Value packedEnd, Value firstPanel, Value panelEnd,
                                            Value tilesOfPanel) {
   OpBuilder builder = at.builder();
@@ -307,7 +308,7 @@ void ContractionEmitter::choosePanelsAhead(PointEvaluator &at, Value packedBegin
   ahead.step = arith::CeilDivUIOp::create(builder, loc, ahead.length, tiles);
 }
 
-/// What is to be packed before tile number `number` of those that multiply with the same packed panels.
+/// Emits the packing that precedes tile number `number` of those that multiply with the same packed panels.
 void ContractionEmitter::packAhead(PointEvaluator &at, Value number) {
   int64_t lanes = tile.lanes, vectors = tile.packedPanels * tile.nv;
   SmallVector<Value> masks(vectors), counts(vectors);
@@ -335,8 +336,8 @@ void ContractionEmitter::packAhead(PointEvaluator &at, Value number) {
   at.leave();
 }
 
-/// Asks for a cache line of what is packed before the next tiles, after every other k. A few instructions: what the adders for them are shared
-/// with are the products. Lines and rows that nobody packs, even beyond the end of b, do no harm.
+/// Prefetches, at every other k, a cache line of what is packed before the next tiles. It takes few instructions, because the products need the
+/// address units, too. Prefetches of lines and rows that are not packed, even past the end of b, are harmless.
 void ContractionEmitter::prefetchAhead(PointEvaluator &at, Value packedIndex) {
   auto lines = static_cast<int64_t>(llvm::PowerOf2Ceil(tile.packedPanels * tile.nv));
   Location loc = at.loc();
@@ -350,7 +351,7 @@ void ContractionEmitter::prefetchAhead(PointEvaluator &at, Value packedIndex) {
                              /*isDataCache=*/true);
 }
 
-/// b[k of the block, columns of `count` panels] to scratch as [k][NR] each.
+/// Packs b[k of the block, columns of `count` panels] to scratch as [k][NR] each.
 void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, int64_t count) {
   if (b.lane != nLane) {
     packColumns(panel, columnBegin);
@@ -394,7 +395,7 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
                  one.setLanes(nLane, masks[v], counts[v]);
                  return packedFactor(one, b);
                };
-               // Element i of row r to place i * group + r: halves of the rows in turns, of these halves in turns.
+               // Element i of row r is stored at i * group + r: the halves of the rows are interleaved, then the halves of these.
                SmallVector<Value> neighbours;
                for (int64_t ahead = 0; ahead < group; ++ahead)
                  neighbours.push_back(read(ahead));
@@ -413,7 +414,7 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
            });
 }
 
-/// The same where b is contiguous along k: vectors of k for `lanes` columns, transposed in registers.
+/// Does the same where b is contiguous along k: vectors of k for `lanes` columns are transposed in registers.
 void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
   int64_t lanes = tile.lanes;
   PointEvaluator at = panel;
@@ -445,7 +446,7 @@ void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
                  index = arith::MinUIOp::create(builder, one.loc(), index,
                                                 one.constant(model.atomSizes[nLane] - 1));
                }
-               // Neighbours as one number of 32 bits.
+               // Neighbouring k are one 32-bit element.
                SmallVector<Value> parts;
                for (int64_t part = 0; part < group; ++part) {
                  PointEvaluator piece = point;
@@ -482,8 +483,8 @@ void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
            });
 }
 
-/// The same where columns are runs of the block's k in an order of their own: vectors of `lanes` columns' k are transposed in registers, and
-/// each k goes where the rows of a have it.
+/// Does the same where columns are runs of the block's k in their own order: vectors of k of `lanes` columns are transposed in registers, and each k
+/// is stored where the rows of a have it.
 void ContractionEmitter::packRuns(PointEvaluator &panel, Value columnBegin) {
   int64_t lanes = tile.lanes;
   PointEvaluator at = panel;

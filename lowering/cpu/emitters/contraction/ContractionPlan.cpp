@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ContractionPlan.cpp - How a sum of products is cut -----------------===//
+//===- ContractionPlan.cpp - Plan blocks, panels and register tiles -------===//
 // Input:   the model of a kernel.
 // Output:  its rows, columns and sums, the register tile, blocks and units (ContractionPlan.h).
-// Leaves alone: kernels with another reduction, one row (bandwidth-bound: the row emitter's dot products are right),
+// Leaves alone: kernels with another reduction, one row (bound by memory: the row emitter's dot products are as fast),
 //          outputs without contiguous m or n.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionPlan.h"
@@ -18,8 +18,8 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// So many register tiles of rows read b in place. Unit: register tiles of rows. Source: judgement, not measured alone; commit 00707ed has the
-/// figures of the whole change.
+/// B is left unpacked when M spans at most this many register tiles. Unit: register tiles of rows. Source: judgement, not measured alone; commit
+/// 00707ed has the figures of the whole change.
 static constexpr int64_t kUnpackedTiles = 2;
 
 LogicalResult ContractionPlan::match() {
@@ -59,7 +59,7 @@ bool ContractionPlan::readsComputed(const Operand &operand) const {
          llvm::any_of(source.captured, [&](const auto &captured) { return readsComputed(captured.second); });
 }
 
-/// All sums have the same rows as factors, in one buffer, and what they are multiplied with lies in another, at other places for each.
+/// Matches several contractions with the same rows, in one buffer, and columns in another buffer, at other addresses for each.
 LogicalResult ContractionPlan::matchSiblings() {
   if (siblings.empty())
     return success();
@@ -112,7 +112,7 @@ double ContractionPlan::bytesOf(const Operand &operand, int atom, bool unit) con
   return bytes;
 }
 
-/// The atom along which most of what the operand reads is contiguous.
+/// Returns the atom along which most of what the operand reads is contiguous.
 int ContractionPlan::contiguousAtom(const Operand &operand, AtomSet candidates) const {
   int best = -1;
   double most = 0;
@@ -124,21 +124,21 @@ int ContractionPlan::contiguousAtom(const Operand &operand, AtomSet candidates) 
   return best;
 }
 
-/// Can be read in place by the register tile.
+/// Returns true if the register tile can read the operand in place.
 bool ContractionPlan::plainBuffer(const Side &side) const {
   if (side.operand->kind != Operand::Buffer || !side.operand->access.guards.empty())
     return false;
   return group > 1 || (!side.converts && side.operand->elementType == accType);
 }
 
-/// Lies in memory as packing would leave it.
+/// Returns true if the operand is in memory as packing would store it.
 bool ContractionPlan::isPanel(const Side &side) const {
   const LinearExpr &address = side.operand->access.address;
   return kMiddle.empty() && kInner >= 0 && model.atomSizes[nLane] == tile.nr() && address.coefficient(nLane) == 1 &&
          address.coefficient(kInner) == tile.nr();
 }
 
-/// One k after the other of a block is a constant distance further in memory, as among packed ones.
+/// Returns true if consecutive k of a block are a constant distance apart in memory, as among packed ones.
 bool ContractionPlan::isFlat(const Side &side) const {
   if (!plainBuffer(side) || kInner < 0 || !isDense())
     return false;
@@ -152,16 +152,16 @@ bool ContractionPlan::isFlat(const Side &side) const {
   return true;
 }
 
-/// Whole rows of b in steps of two k, in the order in which they are packed.
+/// Returns true if whole rows of b can be packed two k at a time, in the order in which they are read.
 bool ContractionPlan::canPackAhead() const {
   return target.avx512 && !matrixUnit && group == 1 && !hasOpenRows() && b.packed && b.lane == nLane && !runs && panelAtom < 0 && isFlat(b) &&
          model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
 }
 
-/// Packing takes a fifth to half of the time of some dozen rows if nothing else happens meanwhile, most of it waiting for memory.
+/// Packing takes a fifth to half of the time of some dozen rows if nothing overlaps with it, most of it waiting for memory.
 bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
-  // With fewer, the next panels are not packed while those before are multiplied: there is too little to hide it behind. Unit: register tiles of
-  // rows. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
+  // With fewer tiles, panels are not packed ahead: there is too little computation to hide it. Unit: register tiles of rows. Source: judgement, not
+  // measured alone; commit 216f03c has the figures of the whole change.
   constexpr int64_t kMinTilesAhead = 4;
   // The same for short sums. Unit: k. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
   constexpr int64_t kMinKAhead = 64;
@@ -171,7 +171,7 @@ bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
          (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
 }
 
-/// A bf16 as f32, or an 8-bit integer as one of 32 bits.
+/// Returns true for bf16 that is converted to f32, or an 8-bit integer converted to 32 bits.
 bool ContractionPlan::isWidened(const Side &side) const {
   Operation *extend = side.element.getDefiningOp();
   if (!extend || extend->getNumOperands() != 1 || !isa<BlockArgument>(extend->getOperand(0)))
@@ -181,7 +181,7 @@ bool ContractionPlan::isWidened(const Side &side) const {
          (isa<arith::ExtSIOp, arith::ExtUIOp>(extend) && type.isInteger(8) && accType.isInteger(32));
 }
 
-/// The atom of k that is contiguous in a, else in b.
+/// Chooses the atom of k that is contiguous in a, else in b.
 void ContractionPlan::chooseInnermost() {
   int contiguous = contiguousAtom(*a.operand, kAtoms);
   if (contiguous < 0)
@@ -193,7 +193,7 @@ void ContractionPlan::chooseInnermost() {
     kInner = order.back();
 }
 
-/// Instructions that multiply narrow factors without widening them.
+/// Chooses instructions that multiply narrow operands without widening them.
 void ContractionPlan::chooseInstructions() {
   if (kInner < 0 || !isWidened(a) || !isWidened(b) || a.operand->elementType != b.operand->elementType)
     return;
@@ -254,34 +254,33 @@ LogicalResult ContractionPlan::classify() {
   return success();
 }
 
-/// Tiles of `rows` rows that have one row less, so that no row is computed twice: worth code of its own if it saves a twentieth.
+/// Returns how many tiles of `rows` rows have one row less, so that no row is computed twice: this pays if it saves a twentieth.
 static int64_t shortTilesOf(int64_t rows, int64_t mr) {
-  // Products of more rows have no tiles with one row less. Unit: rows. Source: commit 473d7f0, one thread: 16, 32 or 49 rows take 1.08 to 1.17 times
-  // less time, 128 gained nothing.
+  // Contractions of more rows have no tiles with one row less. Unit: rows. Source: commit 473d7f0, one thread: 16, 32 or 49 rows take 1.08 to 1.17
+  // times less time, 128 gained nothing.
   constexpr int64_t kMaxShortTileRows = 160;
-  // Short tiles are worth code of their own if they save a twentieth of the rows. Unit: rows for each that is saved. Source: judgement, not measured
-  // alone; commit 473d7f0 has the figures of the whole change.
+  // Short tiles get their own code if they save a twentieth of the rows. Unit: rows for each that is saved. Source: judgement, not measured alone;
+  // commit 473d7f0 has the figures of the whole change.
   constexpr int64_t kShortTileShare = 20;
   int64_t missing = llvm::divideCeil(rows, mr) * mr - rows;
   return mr > 2 && rows <= kMaxShortTileRows && missing * kShortTileShare >= rows ? missing : 0;
 }
 
-/// Vectors that have columns in the last of the panels, whose others have none: worth code of its own if it saves a twentieth.
+/// Returns the vectors of the last panel that have columns: its own code pays if it saves a twentieth.
 static int64_t lastVectorsOf(int64_t columns, int64_t lanes, int64_t nv) {
-  // The last panel is worth code of its own if it saves a twentieth of the vectors. Unit: vectors for each that is saved. Source: judgement, not
-  // measured alone; commit 00707ed has the figures of the whole change.
+  // The last panel gets its own code if it saves a twentieth of the vectors. Unit: vectors for each that is saved. Source: judgement, not measured
+  // alone; commit 00707ed has the figures of the whole change.
   constexpr int64_t kLastPanelShare = 20;
   int64_t panels = llvm::divideCeil(columns, nv * lanes), vectors = llvm::divideCeil(columns, lanes), missing = panels * nv - vectors;
   return panels > 1 && missing * kLastPanelShare >= vectors ? nv - missing : nv;
 }
 
 RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads, bool cutsLast) {
-  // Up to so many rows the latency of a multiply-add is not counted: they wait for the right factor, which passes once. Unit: rows. Source: commit
-  // fceec99: gemm_8x4096x1024 3.1 to 1.75 ms.
+  // With at most so many rows the latency of a multiply-add does not count: they wait for b, which is read once. Unit: rows. Source: commit fceec99:
+  // gemm_8x4096x1024 3.1 to 1.75 ms.
   constexpr int64_t kMaxStreamedRows = 12;
-  // Half cycles per k, twice: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
-  // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
-  // equals wins.
+  // Half cycles per k, twice: two multiply-adds, two loads, at least the latency of one multiply-add and what hides it: nothing where few rows wait
+  // for b, which is read once. There a panel of three vectors would be one and a half cache lines. The first of equally good tiles wins.
   int64_t latency = rows > kMaxStreamedRows ? 9 : 8;
   SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3, 4};
   RegisterTile best{1, 1, INT64_MAX};
@@ -290,10 +289,10 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
     if (registers == 32)
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
     int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
-    // Few panels are best as many as threads share evenly: half of the weight, because one thread may have to do. Unit: panels. Source: judgement,
-    // not measured alone; commit 03ca61f has the figures of the whole change.
+    // A few panels are best as many as threads can share evenly, counted half, because one thread may have to do all. Unit: panels. Source:
+    // judgement, not measured alone; commit 03ca61f has the figures of the whole change.
     constexpr int64_t kMaxSharedPanels = 16;
-    // The same: with more rows, threads share these. Unit: rows. Source: judgement, not measured alone; commit 03ca61f has the figures of the whole
+    // With more rows, threads share the rows instead. Unit: rows. Source: judgement, not measured alone; commit 03ca61f has the figures of the whole
     // change.
     constexpr int64_t kMaxSharedRows = 160;
     int64_t panels = llvm::divideCeil(columns, nv * lanes), shared = panels;
@@ -305,7 +304,7 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
     int64_t shortTiles = wide ? 0 : shortTilesOf(rows, mr);
     auto cyclesOf = [&](int64_t ofRows, int64_t vectors) { return std::max({ofRows * vectors, ofRows + vectors, latency}) + (wide ? 2 : 0); };
     int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr, nv) + (shortTiles ? shortTiles * cyclesOf(mr - 1, nv) : 0)) * (panels + shared);
-    // A panel of fewer vectors is done sooner, which gains nothing where another thread has a whole one meanwhile.
+    // A panel of fewer vectors finishes sooner, which gains nothing if another thread has a whole one at that time.
     if (int64_t last = lastVectorsOf(columns, lanes, nv); cutsLast && last < nv && tiles > kUnpackedTiles)
       cycles -= tiles * (cyclesOf(mr, nv) - cyclesOf(mr, last)) * (sharesPanels && threads > 1 ? 1 : 2);
     if (cycles < best.cycles)
@@ -319,7 +318,7 @@ int64_t choosePanelWidth(int64_t rows, int64_t columns, Type element, const Kern
   for (int64_t nv = 1; nv <= 5; ++nv) {
     if (columns % (nv * lanes))
       continue;
-    // As the plan will see it: the columns of one panel.
+    // The tile is the one of the plan for the columns of one panel.
     RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters, target.threads, /*cutsLast=*/false);
     int64_t cycles = tile.cycles * (columns / (nv * lanes));
     if (tile.nv != nv || cycles >= least)
@@ -335,7 +334,7 @@ void ContractionPlan::chooseTile() {
   int64_t columns = model.atomSizes[nLane];
   int registers = target.vectorRegisters;
   if (matrixUnit) {
-    // Four registers of sums: each of two and two of factors is used twice.
+    // There are four registers of sums: each of the two registers of a and of b is used twice.
     tile.mr = rows() > kMatrixRows ? 2 * kMatrixRows : kMatrixRows;
     tile.nv = columns > tile.lanes ? 2 : 1;
   } else {
@@ -343,8 +342,8 @@ void ContractionPlan::chooseTile() {
     tile.mr = best.mr;
     tile.nv = best.nv;
   }
-  // More rows than there are registers for their addresses: pieces of one run of rows, which share one, are better. Unit: rows of a register tile.
-  // Source: arithmetic: 16 general registers, half of them for addresses.
+  // With more rows than registers for their addresses, tiles within one run of rows, which share a register, are better. Unit: rows of a register
+  // tile. Source: arithmetic: 16 general registers, half of them for addresses.
   constexpr int64_t kMaxRowAddresses = 8;
   if (tile.mr > kMaxRowAddresses && !mOrder.empty() && !matrixUnit) {
     int64_t run = model.atomSizes[mOrder.back()], mr = tile.mr;
@@ -353,7 +352,7 @@ void ContractionPlan::chooseTile() {
     if (mr >= kMaxRowAddresses - 1)
       tile.mr = mr;
   }
-  // Of an open number of rows none is computed twice.
+  // With an open number of rows no row is computed twice.
   if (hasOpenRows() && !matrixUnit)
     while (rows() % tile.mr)
       --tile.mr;
@@ -364,15 +363,15 @@ void ContractionPlan::chooseTile() {
     tile.nv = std::max(tile.nv, std::min<int64_t>(widest, llvm::divideCeil(vectors, 2 * target.threads)));
   }
   tile.panels = llvm::divideCeil(columns, tile.nr());
-  // What has one panel for each index of another atom: these are the panels, and rows are packed once for all of them.
+  // If there is one panel for each index of another atom, these are the panels, and rows are packed once for all of them.
   if (tile.panels == 1 && !nOuter.empty()) {
     panelAtom = nOuter.pop_back_val();
     tile.panels = model.atomSizes[panelAtom];
   }
 }
 
-/// The weights of a convolution as PyTorch keeps them: for each column all k contiguous, input channels outermost, whereas rows of a have
-/// channels innermost. `order`: the k atoms but for kInner.
+/// Matches the weights of a convolution in PyTorch's order: for each column all k contiguous, input channels outermost, whereas rows of a have
+/// channels innermost. `order`: the k atoms except kInner.
 bool ContractionPlan::chooseRuns(SmallVector<int> order) {
   const LinearExpr &address = b.operand->access.address;
   if (kInner < 0 || order.empty() || group > 1 || !plainBuffer(b) || address.coefficient(nLane) == 1)
@@ -395,7 +394,7 @@ bool ContractionPlan::chooseRuns(SmallVector<int> order) {
     return false;
   tile.kc = tile.kStride = kc;
   tile.kChunks = chunks;
-  // Neighbours in a run are packed this far apart: not all in one set of the cache.
+  // Neighbours in a run are packed so far apart that they are not all in one cache set.
   while (tile.kStride * tile.nr() * accType.getIntOrFloatBitWidth() / 8 % 1024 == 0)
     ++tile.kStride;
   kMiddle = order;
@@ -405,18 +404,18 @@ bool ContractionPlan::chooseRuns(SmallVector<int> order) {
 }
 
 void ContractionPlan::chooseBlocks() {
-  // The matrix unit puts the sums of one panel aside between parts of k, which are no longer. Unit: k of a part. Source: judgement, not measured
-  // alone; commit f54b4fe has the figures of the whole change.
+  // AMX stores the sums of one panel between parts of k, which are no longer than this. Unit: k of a part. Source: judgement, not measured alone;
+  // commit f54b4fe has the figures of the whole change.
   constexpr int64_t kMaxPartK = 640;
-  // What the parts are cut to about. Unit: k of a part. Source: commit f54b4fe, xla-run --repeat=300: gemm_1024 bf16 1.96 to 1.81 ms, one thread.
+  // Parts are about so long. Unit: k of a part. Source: commit f54b4fe, xla-run --repeat=300: gemm_1024 bf16 1.96 to 1.81 ms, one thread.
   constexpr int64_t kWantedPartK = 512;
-  // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal chunks.
+  // Blocks of k have the atoms that are contiguous in a innermost; up to about 2000 in total, the innermost atom in equal chunks.
   SmallVector<int> order = outermostFirst(model, kAtoms);
   llvm::erase(order, kInner);
   if (kInner >= 0) {
     int64_t size = model.atomSizes[kInner];
-    // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
-    // The matrix unit would wait for them, and takes parts of a block.
+    // Blocks are longer than suits the level 1 cache: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
+    // AMX would wait for level 2, and takes parts of a block.
     // Several sums have no place for partial ones.
     int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 : order.empty() ? 2048 : kMaxPartK;
     int64_t wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedPartK;
@@ -438,7 +437,7 @@ void ContractionPlan::chooseBlocks() {
     packedK *= model.atomSizes[order.back()];
     kMiddle.insert(kMiddle.begin(), order.pop_back_val());
   }
-  // Of the next atom equal parts, if they make the block much longer: partial sums and packing are paid per block.
+  // The next atom is divided evenly, if that makes the block much longer: partial sums and packing are paid per block.
   if (!order.empty() && tile.kChunks == 1 && packedK <= mostPacked / 4) {
     int64_t size = model.atomSizes[order.back()];
     tile.splitLength = std::max<int64_t>(1, std::min(size, mostPacked / packedK));
@@ -454,33 +453,33 @@ void ContractionPlan::chooseBlocks() {
   }
   kOuter = order;
 
-  // What is read in place.
+  // Here the operands that are read in place are chosen.
   int64_t tiles = llvm::divideCeil(rows(), tile.mr);
   a.packed = !plainBuffer(a) ||
              (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (group > 1 || rows() > 16));
-  // Few rows that follow each other in memory, and few columns, are read in place: packing would cost as much as the products. Unit: rows. Source:
-  // judgement, not measured alone; commit fe9d123 has the figures of the whole change.
+  // Few contiguous rows, and few columns, are read in place: packing would cost as much as the products. Unit: rows. Source: judgement, not measured
+  // alone; commit fe9d123 has the figures of the whole change.
   constexpr int64_t kMaxRowsInPlace = 64;
   // The same for columns. Unit: panels. Source: judgement, not measured alone; commit fe9d123 has the figures of the whole change.
   constexpr int64_t kMaxPanelsInPlace = 2;
   if (a.packed && plainBuffer(a) && group == 1 && mOrder.size() == 1 && rows() <= kMaxRowsInPlace && tile.panels <= kMaxPanelsInPlace &&
       panelAtom < 0)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) != 1;
-  // The matrix unit reads rows that are equally far apart, all of a tile, and a line of each at once.
+  // AMX loads rows that are equally far apart, all of a tile, and a line of each at once.
   if (matrixUnit && !a.packed)
     a.packed = rows() % tile.mr != 0 || !isStraight(tile.mr) ||
                a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % (target.crowdedBytes() / 2) == 0;
-  // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it, unless a set has room for all
-  // rows of a tile and more (gemm_1024: 12.4 -> 11.7 ms).
+  // Rows that are a multiple of half a page apart share few cache sets: a copy pays if many panels reuse it, unless a set has room for all rows of a
+  // tile and more (gemm_1024: 12.4 -> 11.7 ms).
   if (!a.packed && target.l1Ways < 12 && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % target.crowdedBytes() == 0;
-  // So do the short pieces of rows that a group of channels has.
+  // So do the short pieces of rows of one group of channels.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % (target.crowdedBytes() / 2) == 0;
   b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > kUnpackedTiles && !isPanel(b));
   a.lane = kInner;
   if (a.packed && !mOrder.empty() && group == 1) {
-    // Rows along lanes only if no vector crosses from one m atom to the next.
+    // Rows are along lanes only if no vector crosses from one m atom to the next.
     int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
     if (along >= 0 && along != kInner && model.atomSizes[along] % tile.lanes == 0) {
       llvm::erase(mOrder, along);
@@ -500,7 +499,7 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   if (!b.packed || !plainBuffer(b) || !siblings.empty() || batch || !nOuter.empty() || tile.kStride % group || tile.kc % group)
     return std::nullopt;
   const Access &access = b.operand->access;
-  // The operand as its atoms follow each other in memory.
+  // `atoms` are the operand's atoms in memory order.
   SmallVector<int> atoms = members(kAtoms | nAtoms);
   llvm::stable_sort(atoms, [&](int x, int y) { return access.address.coefficient(x) > access.address.coefficient(y); });
   int64_t stride = 1;
@@ -521,7 +520,7 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
     sizes.push_back(1); // where find() says that it is
   layout.steps.push_back({Kind::Reshape, sizes});
 
-  // k from the outermost one to the innermost one, then columns; whole chunks of k, and whole panels.
+  // k comes first, from the outermost to the innermost atom, then columns; only whole chunks of k and whole panels are packed in advance.
   bool isSplit = tile.splits > 1;
   auto add = [&](int atom, int64_t size) {
     order.push_back(placeOf(atom));
@@ -548,7 +547,7 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   layout.steps.push_back({Kind::Pad, zeros});
   layout.steps.push_back({Kind::Reshape, cut});
 
-  // Blocks of k, panels, the k of a block, columns.
+  // The order is blocks of k, panels, the k of a block, columns.
   auto outer = static_cast<int64_t>(kOuter.size()), rank = static_cast<int64_t>(cut.size()), chunk = rank - 4, column = rank - 1;
   SmallVector<int64_t> byBlock;
   for (int64_t dim = 0; dim < outer + (isSplit ? 1 : 0); ++dim)
@@ -563,7 +562,7 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   gap[rank - 2] = tile.kStride - tile.kc;
   layout.steps.push_back({Kind::Pad, gap});
   if (group > 1) {
-    // Neighbours of k side by side.
+    // Neighbouring k are interleaved.
     shape = {tile.panels * kBlocks() * packedK / group, group, tile.nr()};
     layout.steps.push_back({Kind::Reshape, shape});
     layout.steps.push_back({Kind::Transpose, {0, 2, 1}});
@@ -576,7 +575,7 @@ bool ContractionPlan::prefetchesPanels() const {
   return hasPanels() && !matrixUnit && model.bufferElements[panelsBuffer] * packType.getIntOrFloatBitWidth() / 8 >= nearBytes() / 2;
 }
 
-/// Panels that came with the kernel are those of this plan, or nobody looks at them.
+/// Finds the panels that are an argument of the kernel; they are used only if their layout is that of this plan.
 void ContractionPlan::findPanels() {
   auto panels = kernel->getAttrOfType<DictionaryAttr>(kPanelsAttr);
   std::optional<fusion::PanelLayout> layout = panels ? panelLayout() : std::nullopt;
@@ -587,7 +586,7 @@ void ContractionPlan::findPanels() {
     panelsBuffer = int(buffer);
 }
 
-/// Of all cuts into blocks of rows and groups of panels the one that is done first.
+/// Chooses, of all divisions into blocks of rows and groups of panels, the one that finishes first.
 void ContractionPlan::chooseUnits() {
   // Chunks of rows, each in the level 2 cache, that share the packed panels of a group; their partial sums wait together. Unit: chunks of rows.
   // Source: judgement, not measured alone; commit dbbe840 has the figures of the whole change.
@@ -597,7 +596,7 @@ void ContractionPlan::chooseUnits() {
   // The windows of a convolution share elements.
   if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= nearBytes() * 11 / 20)
     limit = std::max(limit, rows());
-  // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
+  // With rows along lanes over several m atoms, blocks begin where no vector crosses from one atom to the next.
   int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
   auto cutRows = [&](int64_t blocks) {
     tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), blocks), align);
@@ -607,8 +606,8 @@ void ContractionPlan::chooseUnits() {
     tile.groupPanels = llvm::divideCeil(tile.panels, groups);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   };
-  // For the comparison of cuts into units; the memory beyond the caches nearby is read. Unit: cycles per vector of a that is packed. Source:
-  // judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+  // Cost for the comparison of divisions into units; the operand comes from beyond the near caches. Unit: cycles per vector of a that is packed.
+  // Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
   constexpr double kPackedRowCycles = 8;
   // The same for b. Unit: cycles per vector of b that is packed. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole
   // change.
@@ -616,27 +615,28 @@ void ContractionPlan::chooseUnits() {
   // The same where it is packed while other panels are multiplied. Unit: cycles per vector of b that is packed. Source: judgement, not measured
   // alone; commit 216f03c has the figures of the whole change.
   constexpr double kPackedAheadCycles = 5;
-  // What a unit costs by itself: the hand-over to a thread. Unit: cycles per unit. Source: judgement, not measured alone; commit 1d8c63d has the
-  // figures of the whole change.
+  // The fixed cost of a unit: the hand-over to a thread. Unit: cycles per unit. Source: judgement, not measured alone; commit 1d8c63d has the figures
+  // of the whole change.
   constexpr double kUnitCycles = 1000;
-  // How late the last thread is. Unit: part of a unit. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole change.
+  // How much later the last thread finishes. Unit: part of a unit. Source: judgement, not measured alone; commit 1d8c63d has the figures of the whole
+  // change.
   constexpr double kLate = 0.05;
-  // Cuts into more are not compared: a bound of the time to compile. Unit: groups of panels. Source: judgement, not measured alone; commit 1d8c63d
-  // has the figures of the whole change.
+  // Divisions into more groups are not compared: a bound of the time to compile. Unit: groups of panels. Source: judgement, not measured alone;
+  // commit 1d8c63d has the figures of the whole change.
   constexpr int64_t kMaxGroups = 32;
-  // Cuts into more are not compared: a bound of the time to compile. Unit: blocks of rows more than the fewest. Source: judgement, not measured
-  // alone; commit 1d8c63d has the figures of the whole change.
+  // Divisions into more blocks are not compared: a bound of the time to compile. Unit: blocks of rows more than the fewest. Source: judgement, not
+  // measured alone; commit 1d8c63d has the figures of the whole change.
   constexpr int64_t kMaxMoreBlocks = 16;
-  // Sums of no more products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels. Unit:
-  // products per sum. Source: commit 5313dea, two threads: gemm_1000x10x1000 f32 0.30 to 0.09 ms, 4096x16x256 0.29 to 0.10.
+  // With at most so many products per sum, storing takes longer than computing: whole rows are stored one after another, as prefetchers like, instead
+  // of panels. Unit: products per sum. Source: commit 5313dea, two threads: gemm_1000x10x1000 f32 0.30 to 0.09 ms, 4096x16x256 0.29 to 0.10.
   constexpr int64_t kMaxProductsOfRows = 48;
-  // The same for a result that the near cache has no room for by far. Unit: products per sum. Source: commit 6f0da05, xla-run --repeat=100, one
-  // thread: 768x128x3072 3.70 to 3.29 ms, 768x256x3072 6.03 to 5.70.
+  // The same limit for a result that exceeds the near cache by far. Unit: products per sum. Source: commit 6f0da05, xla-run --repeat=100, one thread:
+  // 768x128x3072 3.70 to 3.29 ms, 768x256x3072 6.03 to 5.70.
   constexpr int64_t kMaxProductsOfLargeResult = 256;
-  // With fewer, results are written panel by panel. Unit: register tiles of rows. Source: judgement, not measured alone; commit 6f0da05 has the
+  // With fewer tiles, results are stored panel by panel. Unit: register tiles of rows. Source: judgement, not measured alone; commit 6f0da05 has the
   // figures of the whole change.
   constexpr int64_t kMinTilesOfRows = 16;
-  // Of an open number of rows: fewer of the product are no block of their own if threads can share its columns, because each block packs b anew.
+  // With an open number of rows, fewer rows of the contraction form no block if threads can share its columns, because each block packs b again.
   // Unit: rows of the product. Source: arithmetic: packing b costs a twentieth of the products of so many rows.
   constexpr int64_t kOpenBlockRows = 512;
   int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
@@ -654,7 +654,7 @@ void ContractionPlan::chooseUnits() {
   int64_t most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
   int64_t fewestGroups = 1;
   if (hasOpenRows()) {
-    // Blocks that may be empty are no work for threads: these share the groups of panels, unless a row of the program alone is a block.
+    // Blocks that may be empty are no work for threads, which share the groups of panels, unless each row of the program is a block.
     if (productRows() >= kOpenBlockRows || tile.panels < target.threads) {
       int64_t ofBlock = std::min(std::max(productRows(), kOpenBlockRows), std::max(limit, align));
       least = most = std::max<int64_t>(least, llvm::divideCeil(rows(), llvm::alignTo(ofBlock, align)));
@@ -664,14 +664,14 @@ void ContractionPlan::chooseUnits() {
     }
   }
   int64_t bestBlocks = least, bestGroups = std::max(wholeGroups, fewestGroups);
-  // Pieces of rows that are packed ahead: long enough for memory, and few enough for two of them to stay in the level 2 cache. Unit: vectors of a
-  // row. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
+  // The length of the rows' pieces that are packed ahead: long enough for memory, and short enough for two of them to stay in the level 2 cache.
+  // Unit: vectors of a row. Source: judgement, not measured alone; commit 216f03c has the figures of the whole change.
   constexpr int64_t kVectorsAhead = 6;
   int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
   bool canBeAhead = canPackAhead() && !wholeRows && !hasPanels();
   auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
-  // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near, in
-  // half of it where not all of them do.
+  // AMX finishes panels before the last-level cache delivers the next ones: panels that several chunks of rows use stay in the near cache, in half of
+  // it if not all of them do.
   int64_t nearGroups = 1;
   if (matrixUnit && b.packed && tile.panels * panelBytes > nearBytes())
     nearGroups = llvm::divideCeil(tile.panels, std::max<int64_t>(1, nearBytes() / 2 / panelBytes));
@@ -703,7 +703,7 @@ void ContractionPlan::chooseUnits() {
   }
   cutRows(bestBlocks);
   cutPanels(bestGroups);
-  // Partial sums of the group stay in the far cache.
+  // Partial sums of the group stay in the last-level cache.
   if (kBlocks() > 1) {
     tile.groupPanels = std::clamp<int64_t>(4 * nearBytes() / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
@@ -728,8 +728,8 @@ void ContractionPlan::chooseUnits() {
 }
 
 int64_t ContractionPlan::tailRows() const {
-  // Fewer sums wait for each other: two multiply-adds a cycle, each of which takes four. Unit: vectors of a register tile. Source: arithmetic, six of
-  // the eight, for which a tile of eight rows has a divisor.
+  // With fewer vectors, sums wait for each other: two multiply-adds start per cycle, each with a latency of four. Unit: vectors of a register tile.
+  // Source: arithmetic: six of the eight, for which a tile of eight rows has a divisor.
   constexpr int64_t kMinTailVectors = 6;
   if (matrixUnit)
     return tile.mr;

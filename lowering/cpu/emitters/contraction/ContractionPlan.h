@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ContractionPlan.h - How a sum of products is cut -------------------===//
-// Which indices are rows, columns and sums, which factors are packed, and how large blocks and register tiles are: plain data,
-// decided before any code is written.
+//===- ContractionPlan.h - Plan blocks, panels and register tiles ---------===//
+// Which indices are rows, columns and contracted, which operands are packed, and how large blocks and register tiles are: plain data, decided before
+// any code is emitted.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -13,70 +13,70 @@
 
 namespace millrace::lowering {
 
-/// One factor of the products.
+/// One operand of the contraction.
 struct Side : Factor {
   bool packed = true;
   int lane = -1; ///< atom along which it is contiguous
 };
 
-/// Sizes of the loops.
+/// The sizes of the loops.
 struct Tiling {
   int64_t lanes = 1;
   int64_t mr = 1, nv = 1; ///< rows and vectors of the register tile
   int64_t shortTiles = 0; ///< of mr - 1 rows, after all others; without them the last tile begins earlier
   int64_t kc = 1;         ///< of the innermost k atom, per block
-  int64_t kStride = 1;    ///< kc and a gap: from one index of the next k atom to the next among packed factors
+  int64_t kStride = 1;    ///< distance between consecutive indices of the next k atom in packed operands: kc and padding
   int64_t kChunks = 1;
-  int64_t parts = 1;      ///< of a block's k, between which the matrix unit puts aside the sums of one panel
+  int64_t parts = 1;      ///< of a block's k, between which AMX stores the sums of one panel
   int64_t splits = 1, splitLength = 1; ///< parts of the outermost k atom that is packed
   int64_t blockRows = 1, mBlocks = 1;
-  int64_t chunkRows = 1;  ///< of a block, that stay in the level 2 cache while the panels of a group pass
+  int64_t chunkRows = 1;  ///< rows of a block that stay in the level 2 cache while they are multiplied with the panels of a group
   int64_t packedPanels = 1; ///< of a group, that scratch holds: all of them if there are several chunks, else those that are packed side by side
   int64_t groupPanels = 1, groups = 1, panels = 1;
-  bool ahead = false; ///< while packedPanels are multiplied, the next ones come and are packed, a few rows of b before each tile
+  bool ahead = false; ///< the next panels are packed while packedPanels are multiplied, a few rows of b before each tile
   int64_t nr() const { return lanes * nv; }
 };
 
-/// Rows and vectors of a register tile, and four times the cycles that products of `rows` x `columns` take per k. `cutsLast`: the last panel has
-/// code of its own where that is worth it.
+/// The rows and vectors of a register tile, and four times the cycles that a contraction of `rows` x `columns` takes per k. `cutsLast`: the last
+/// panel has its own code where that pays.
 struct RegisterTile {
   int64_t mr, nv, cycles;
 };
 RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads, bool cutsLast);
 
-/// Columns of the panels in which the plan for `rows` x `columns` reads a factor without packing it; 0 if they do not divide `columns`.
+/// Returns the width of the panels that the plan for `rows` x `columns` reads without packing; 0 if they do not divide `columns`.
 int64_t choosePanelWidth(int64_t rows, int64_t columns, mlir::Type element, const KernelTarget &target);
 
 struct ContractionPlan {
   ContractionPlan(mlir::func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
       : kernel(kernel), model(model), target(target) {}
-  /// Decides everything; on failure `why` tells what the emitter cannot treat.
+  /// Makes the plan; on failure `why` names what the emitter does not support.
   mlir::LogicalResult make();
 
   int64_t rows() const { return model.product(mAtoms); }
-  /// How many rows there are is known at run time only: rows() is the most.
+  /// Returns true if the number of rows is known at run time only: rows() is the largest number.
   bool hasOpenRows() const { return model.rowAtom >= 0 && (mAtoms & atomBit(model.rowAtom)); }
-  /// Rows of the product for each row of the program.
+  /// Returns the rows of the contraction for each row of the program.
   int64_t productRows() const { return rows() / model.atomSizes[model.rowAtom] * model.rowIndices; }
-  /// Rows of the register tiles behind the last whole one: a divisor of its rows.
+  /// Returns the rows of the register tiles after the last whole one: a divisor of the rows of a register tile.
   int64_t tailRows() const;
-  /// Iterations begin with rows, and with nothing else.
+  /// Returns true if the parallel range is blocks of rows only.
   bool rowsAreRange() const { return model.product(outerAtoms()) * tile.groups == 1; }
-  /// What an iteration has one index of, beside blocks of rows and groups of panels.
+  /// Returns the atoms of which a unit has one index, besides blocks of rows and groups of panels.
   AtomSet outerAtoms() const { return batch | (nAtoms & ~atomBit(nLane) & ~atomBit(panelAtom)); }
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
-  /// Whether the last panel may have code of its own. Without mask registers finishPanel() cuts code in two already.
+  /// Returns true if the last panel may have its own code. Without mask registers finishPanel() has two versions of the code already.
   bool cutsLast() const { return target.avx512 && !matrixUnit && siblings.empty(); }
-  /// Vectors of the last panel that have columns, if it is worth code of its own, else all of them.
+  /// Returns the vectors of the last panel that have columns, if it has its own code, else all of them.
   int64_t lastVectors() const;
-  /// Blocks of k: partial sums wait between them.
+  /// Returns the number of blocks of k, between which partial sums are stored.
   int64_t kBlocks() const;
   double productsPerCycle() const;
-  /// How all panels of b lie one after the other as they are packed, block of k by block of k; nothing where b is not packed, or is not all of a buffer.
+  /// Returns the layout of all packed panels of b, block of k by block of k; nothing if b is not packed, or is not all of a buffer.
   std::optional<fusion::PanelLayout> panelLayout() const;
-  /// All panels together are more than the near cache has from the execution before, and several tiles of rows pass each.
+  /// Returns true if all panels together exceed the nearest cache, and several tiles of rows read each.
   bool prefetchesPanels() const;
-  /// Panels come with the kernel (kPanelsAttr): nothing is packed.
+  /// Returns true if packed panels are an argument of the kernel (kPanelsAttr): nothing is packed.
   bool hasPanels() const { return panelsBuffer >= 0; }
 
   mlir::func::FuncOp kernel;
@@ -84,7 +84,7 @@ struct ContractionPlan {
   const KernelTarget &target;
   std::string why;
 
-  /// One of several sums over the same rows and other columns of a factor (the gates of a recurrent network): `node` and what it says of it.
+  /// One of several contractions with the same rows and other columns of an operand (the gates of a recurrent network): `node` and its properties.
   struct Sibling {
     const Node *node = nullptr;
     SumOfProducts products;
@@ -104,37 +104,37 @@ struct ContractionPlan {
   int panelAtom = -1; ///< if not negative, its indices are the panels, and nLane's are the columns of one
   mlir::Type accType;
   Tiling tile;
-  /// Neighbours of k that one instruction multiplies and adds up in a lane: two of bf16, four of 8-bit integers.
+  /// Neighbouring k that one instruction multiplies and adds in a lane: two of bf16, four of 8-bit integers.
   int64_t group = 1;
   bool matrixUnit = false; ///< AMX: a register tile is 16 x 16 sums in each of its registers
   mlir::Type packType; ///< of the packed factors
   int64_t packedK = 0; ///< of a block
-  /// b is contiguous along all of k, though in another order than a: kInner outermost, then kMiddle, `window` elements together.
+  /// True if b is contiguous along all of k, in another order than a: kInner outermost, then kMiddle, `window` elements together.
   bool runs = false;
   int64_t window = 1;
-  /// Every tile of `mr` rows is a piece of one run of the innermost row index.
+  /// Returns true if every tile of `mr` rows is within one run of the innermost row index.
   bool isStraight(int64_t mr) const {
     if (mOrder.size() == 1)
       return tile.shortTiles > 0 || rows() % tile.mr == 0;
     return !mOrder.empty() && tile.shortTiles == 0 && rows() % mr == 0 && model.atomSizes[mOrder.back()] % mr == 0;
   }
-  /// Register tiles that the rows of a block are cut into.
+  /// Returns the number of register tiles for the rows of a block.
   int64_t rowTiles() const { return llvm::divideCeil(tile.blockRows, tile.mr); }
-  /// k that one multiplication of the matrix unit takes.
+  /// Returns the number of k that one AMX multiplication takes.
   int64_t matrixDepth() const { return kMatrixRows * group; }
-  /// k of a part, the last one may have less.
+  /// Returns the number of k of a part; the last one may have fewer.
   int64_t partK() const { return llvm::alignTo(llvm::divideCeil(packedK, tile.parts), matrixDepth()); }
-  /// Packed factors have no gaps: k of a block can be counted instead of nested.
+  /// Returns true if packed operands have no gaps, so that one loop counts the k of a block.
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
 
 protected:
-  /// Fact: rows of a register of the matrix unit, each a vector.
+  /// Fact: rows of an AMX tile register, each a vector.
   static constexpr int64_t kMatrixRows = fusion::kMatrixUnitRows;
-  /// Panels that are packed side by side, where b has rows that several of them are pieces of: all groups have enough of them. 1 where not.
+  /// Returns the number of panels that are packed together, where several panels are pieces of b's rows; 1 where they are not.
   int64_t panelsAtOnce() const {
     if (b.lane != nLane || runs || panelAtom >= 0 || tile.groupPanels < 2)
       return 1;
-    // Narrow factors that several chunks of rows pass: as many bytes of a row.
+    // A narrow operand that several chunks of rows use: the panels hold as many bytes of a row.
     int64_t last = tile.panels % tile.groupPanels;
     for (int64_t count : {8, 4})
       if ((count == 4 || (matrixUnit && tile.chunkRows < tile.blockRows)) && (last == 0 || last >= count))
@@ -150,7 +150,7 @@ protected:
     return matrixUnit ? target.l2Bytes : std::min(target.l2Bytes, kMaxVectorBlockBytes);
   }
 
-  /// `node` and its siblings.
+  /// Returns the number of sums: `node` and its siblings.
   int64_t sums() const { return 1 + static_cast<int64_t>(siblings.size()); }
 
 private:

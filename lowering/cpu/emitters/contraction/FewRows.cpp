@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FewRows.cpp - Few rows times a matrix -------------------------------===//
+//===- FewRows.cpp - Emit contractions of few rows with a matrix -----------===//
 // Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], one to sixteen m, b a buffer that is contiguous along n
 //          or, like a, along k; elementwise consumers of c.
-// Output:  an iteration is a strip of columns. Its sums stand in scratch; some rows of b at a time are added to all of them: long
-//          contiguous pieces of few rows, as prefetchers like them. (Prefetches in the code only cost time.)
+// Output:  an iteration is a strip of columns. Its sums are in scratch; some rows of b at a time are added to all of them: long contiguous pieces of
+//          few rows, as prefetchers like. (Software prefetches only cost time.)
 //          Where b is contiguous along k, some columns at a time are multiplied with all rows of a, lanes along k. So are the weights of a
-//          convolution that are contiguous along all k (input channels, then the window) where few elements of the result share them: a comes
-//          to scratch in their order once per strip, and what is much larger, the weights, is neither packed nor transposed.
-//          What consumers read for a vector is read before that is stored, once: a result may have the memory of such an operand.
-// Leaves alone: columns that are no whole number of steps, several k in another order; b that fits into the caches nearby (column
-//          sums and register tiles do).
+//          convolution that are contiguous along all k (input channels, then the window) where few elements of the result share them: a is copied to
+//          scratch in their order once per strip, and the much larger weights are neither packed nor transposed.
+//          All operands of consumers for a vector are read before it is stored, once: a result may share the memory of such an operand.
+// Leaves alone: columns that are no whole number of steps, several k in another order; b that fits into the near caches (column
+//          sums and register tiles are as fast).
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/FewRows.h"
 
@@ -25,17 +25,17 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Rows of b at a time: as many streams as keep memory busy. Factors of a that find no register come from the stack. Unit: rows of b. Source:
+/// Rows of b at a time: as many streams as use the memory's bandwidth. Elements of a that find no register are on the stack. Unit: rows of b. Source:
 /// judgement, not measured alone; commit 7dcb786 has the figures of the whole change.
 constexpr int64_t kRowsOfB = 8;
-/// Products of more rows are packed. Unit: rows of a. Source: commit ffd4955, one thread, 2048x2048 transposed: 16 rows 1.56 to 1.21 ms, 8 rows 1.14
-/// to 0.76.
+/// Contractions of more rows are packed. Unit: rows of a. Source: commit ffd4955, one thread, 2048x2048 transposed: 16 rows 1.56 to 1.21 ms, 8 rows
+/// 1.14 to 0.76.
 constexpr int64_t kMaxRows = 16;
-/// Where b comes by column: rows whose sums are in registers at a time. Unit: rows of a. Source: judgement, not measured alone; commit ffd4955 has
+/// Where b is read by columns: rows whose sums are in registers at a time. Unit: rows of a. Source: judgement, not measured alone; commit ffd4955 has
 /// the figures of the whole change.
 constexpr int64_t kRowsAtOnce = 4;
-/// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often. Unit: strips per thread.
-/// Source: commit 73c0369: gemm_1x4096x4096 1.21 to 1.16 ms on two threads with one strip each.
+/// Strips are as wide as several threads allow: b is read in memory order, and prefetchers restart less often. Unit: strips per thread. Source:
+/// commit 73c0369: gemm_1x4096x4096 1.21 to 1.16 ms on two threads with one strip each.
 constexpr int64_t kStripsPerThread = 1;
 /// Smaller matrices come from near caches, where this emitter gains nothing: for one row. The limit is no part of the machine model, because other
 /// emitters add in another order and results have the same bits for all sizes of caches. Unit: bytes of b. Source: judgement, not measured alone;
@@ -43,8 +43,8 @@ constexpr int64_t kStripsPerThread = 1;
 constexpr int64_t kMinBytesOfOneRow = 128 << 10;
 /// The same for several rows. Unit: bytes of b. Source: judgement, not measured alone; commit 7dcb786 has the figures of the whole change.
 constexpr int64_t kMinBytesOfRows = 2 << 20;
-/// Sums whose lanes are added up at the end have no fewer products. Unit: products per sum. Source: judgement, not measured alone; chosen in commit
-/// f7caa64.
+/// Shorter sums do not have lanes along k, which are added up at the end. Unit: products per sum. Source: judgement, not measured alone; chosen in
+/// commit f7caa64.
 constexpr int64_t kMinK = 256;
 
 class FewRowsEmitter {
@@ -74,15 +74,15 @@ private:
   Factor a, b;
   int lane = -1, k = -1;
   AtomSet batch = 0;
-  bool alongK = false; ///< lanes
-  // If so:
-  int64_t columnsAtOnce = 1, rowsAtOnce = 1, rowGroups = 1; ///< the last group may begin earlier
-  int64_t kBlock = 1;                                       ///< while which rows take turns
-  SmallVector<int> kOrder;                                  ///< as they follow each other in b, the innermost last
-  bool copies = false;                                      ///< a to scratch
+  bool alongK = false; ///< lanes are along k
+  // If alongK:
+  int64_t columnsAtOnce = 1, rowsAtOnce = 1, rowGroups = 1; ///< the last group may overlap the one before
+  int64_t kBlock = 1;                                       ///< of which all groups of rows are computed in turn
+  SmallVector<int> kOrder;                                  ///< in the order of b, the innermost last
+  bool copies = false;                                      ///< a is copied to scratch
   Value copied, partials;
   SmallVector<int> mOrder;
-  int64_t rows = 1, allK = 1, vectors = 2; ///< of one row's sums at a time
+  int64_t rows = 1, allK = 1, vectors = 2; ///< vectors of one row's sums at a time
   int64_t lanes = 1, strip = 1, strips = 1;
   func::FuncOp shell;
   Value sums; ///< of the strip
@@ -90,7 +90,7 @@ private:
   int64_t scratchBytes = 0;
 };
 
-/// What is read for the factor, where it is converted element by element on the way.
+/// Returns the memory that the operand reads, where it is only converted elementwise.
 const Operand &FewRowsEmitter::memoryOf(const Factor &factor) const {
   const Operand *operand = factor.operand;
   while (operand->kind == Operand::Intermediate) {
@@ -153,7 +153,7 @@ LogicalResult FewRowsEmitter::match() {
   if (alongK ? !isContiguous(b, k) || !isFlat(b) || memoryOf(a).kind != Operand::Buffer || !memoryOf(a).access.guards.empty() : kOrder.size() != 1)
     return failure();
   copies = alongK && !isFlat(a);
-  // What is copied is far less than what is read.
+  // The copy is far smaller than what is read.
   if (copies && (a.converts || &memoryOf(a) != a.operand || rows * 8 > model.atomSizes[lane]))
     return failure();
   vectors = rows > 4 || alongK ? 1 : 2;
@@ -163,7 +163,7 @@ LogicalResult FewRowsEmitter::match() {
   int64_t bytes = allK * model.atomSizes[lane] * numbers.elementType.getIntOrFloatBitWidth() / 8;
   if (alongK && (allK < kMinK || allK % lanes || bytes < kMinBytesOfRows))
     return failure();
-  // Sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
+  // Registers hold sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
   rowGroups = llvm::divideCeil(rows, kRowsAtOnce);
   rowsAtOnce = llvm::divideCeil(rows, rowGroups);
   columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rowsAtOnce + 1), 1, lanes);
@@ -181,12 +181,12 @@ void FewRowsEmitter::chooseStrips() {
   strips = llvm::divideCeil(columns, strip);
 }
 
-/// sums += a[k] * b[k] for k in [begin, end), `ofB` of them at a time.
+/// Emits sums += a[k] * b[k] for k in [begin, end), `ofB` of them at a time.
 void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t ofB) {
   scf::ForOp loop = openLoop(at, begin, end, ofB);
   at.enterLoop(loop);
   SmallVector<PointEvaluator> points;
-  SmallVector<Value> factors; // of one row of b for all rows of a, and so on
+  SmallVector<Value> factors; // elements of a: those of one row of b for all rows of a, then of the next row
   for (int64_t i = 0; i < ofB; ++i) {
     PointEvaluator point = at;
     point.enter(at.block());
@@ -234,7 +234,7 @@ void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t
   at.leave();
 }
 
-/// sums = a * b, rows of b after one another.
+/// Emits sums = a * b, rows of b one after another.
 void FewRowsEmitter::addAllRows(PointEvaluator &at) {
   OpBuilder builder = at.builder();
   Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(VectorType::get({lanes}, products.accType))));
@@ -249,7 +249,7 @@ void FewRowsEmitter::addAllRows(PointEvaluator &at) {
     addRows(at, at.constant(whole), at.constant(model.atomSizes[k]), 1);
 }
 
-/// One k after the other of b is the next element.
+/// Returns true if consecutive k of the operand are contiguous.
 bool FewRowsEmitter::isFlat(const Factor &factor) const {
   int64_t distance = 1;
   for (int atom : llvm::reverse(kOrder)) {
@@ -260,19 +260,19 @@ bool FewRowsEmitter::isFlat(const Factor &factor) const {
   return true;
 }
 
-/// Enters the k number `index` of flat factors.
+/// Binds the k number `index` of contiguous operands.
 void FewRowsEmitter::bindK(PointEvaluator &at, Value index) {
   for (int atom : kOrder)
     at.bindIndex(atom, atom == k ? index : at.constant(0));
 }
 
-/// All rows of a in the order of b's k.
+/// Copies all rows of a in the order of b's k.
 void FewRowsEmitter::copyRows(PointEvaluator &at) {
   scf::ForOp loop = openLoop(at, at.constant(0), at.constant(rows), 1);
   at.enterLoop(loop);
   bindLinear(at, loop.getInductionVar(), mOrder);
   Value to = at.mulConstant(loop.getInductionVar(), allK);
-  // Neighbours of a innermost.
+  // Contiguous elements of a are innermost.
   SmallVector<int> order = kOrder;
   const LinearExpr &address = memoryOf(a).access.address;
   llvm::stable_sort(order, [&](int x, int y) { return address.coefficient(x) > address.coefficient(y); });
@@ -289,7 +289,7 @@ void FewRowsEmitter::copyRows(PointEvaluator &at) {
     at.leave();
 }
 
-/// current += a * b of `columnsAtOnce` columns from `column` and `rowsAtOnce` rows from `firstRow`, k in [begin, end).
+/// Returns current + a * b of `columnsAtOnce` columns from `column` and `rowsAtOnce` rows from `firstRow`, k in [begin, end).
 SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column, Value begin, Value end, Value firstRow,
                                                 SmallVector<Value> current) {
   scf::ForOp along = openLoop(at, begin, end, lanes, current);
@@ -327,11 +327,11 @@ SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column
   return SmallVector<Value>(along.getResults());
 }
 
-/// sums = a * b, `columnsAtOnce` of b at a time; rows in groups, which take turns block by block of k.
+/// Emits sums = a * b, `columnsAtOnce` of b at a time; groups of rows alternate, block by block of k.
 void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
   scf::ForOp loop = openLoop(at, stripBegin, stripEnd, columnsAtOnce);
   at.enterLoop(loop);
-  // The last ones overlap those before.
+  // The last columns overlap those before.
   OpBuilder builder = at.builder();
   Value latest = arith::SubIOp::create(builder, at.loc(), stripEnd, at.constant(columnsAtOnce));
   Value first = arith::MinUIOp::create(builder, at.loc(), loop.getInductionVar(), latest);
@@ -360,7 +360,7 @@ void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
     at.leave();
     return;
   }
-  // A loop over the groups: written one after the other, LLVM would keep the sums of all of them in registers that it does not have.
+  // The groups are a loop: unrolled, LLVM would keep the sums of all of them in registers that do not exist.
   auto forEachGroup = [&](llvm::function_ref<void(Value firstRow, Value place)> act) {
     scf::ForOp groups = openLoop(at, at.constant(0), at.constant(rowGroups), 1);
     at.enterLoop(groups);
@@ -398,7 +398,7 @@ void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
   at.leave();
 }
 
-/// Consumers and stores.
+/// Emits consumers and stores.
 void FewRowsEmitter::finish(PointEvaluator &at) {
   scf::ForOp loop = openLoop(at, stripBegin, stripEnd, lanes);
   at.enterLoop(loop);

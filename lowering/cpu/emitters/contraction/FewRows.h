@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FewRows.h - Few rows times a matrix ---------------------------------===//
+//===- FewRows.h - Emit contractions of few rows with a matrix -------------===//
 #pragma once
 
 #include "lowering/cpu/emitters/Emitter.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::lowering {
 
-/// One to sixteen rows times a matrix with contiguous rows, bound by memory: streams through the matrix. Fails without a remark at everything else.
+/// Emits a contraction of one to sixteen rows with a matrix of contiguous rows, which is bound by memory. Refuses all others without a remark.
 mlir::FailureOr<EmittedKernel> emitFewRows(mlir::func::FuncOp fn, const KernelModel &model, const KernelTarget &target);
 
 } // namespace millrace::lowering

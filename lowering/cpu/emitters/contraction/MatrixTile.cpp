@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MatrixTile.cpp - Register tiles in the matrix unit -----------------===//
-// AMX: sums of 16 x 16 stand in each of up to four registers of 16 rows of 64 bytes; one instruction adds the products of 16 rows of a and
-// 16 columns of b over 32 (bf16) or 64 (8 bits) k. Rows of a lie in scratch or are read in place; b is packed as [k/group][NR][group]. The
-// sums go to memory, from where consumers take them row by row. Registers have names here, and no values: LLVM keeps the order.
-// Denormal bf16 count as 0, as in the pair products of vectors.
+//===- MatrixTile.cpp - Emit AMX tiles ------------------------------------===//
+// Up to four AMX registers of 16 rows of 64 bytes hold 16 x 16 sums each; one instruction adds the products of 16 rows of a and 16 columns of b over
+// 32 (bf16) or 64 (8 bits) k. Rows of a are in scratch or are read in place; b is packed as [k/group][NR][group]. The sums are stored to memory, from
+// where consumers read them row by row. Registers are operands by number, not values: LLVM keeps the order of the instructions.
+// Subnormal bf16 count as 0, as in the pair products of vectors.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionEmitter.h"
 #include "lowering/cpu/emitters/contraction/MatrixUnit.h"
@@ -19,7 +19,7 @@ bool isSigned(const Side &side) { return isa<arith::ExtSIOp>(side.element.getDef
 
 } // namespace
 
-/// Loops over the k of the current part.
+/// Emits loops over the k of the current part.
 void ContractionEmitter::forEachOfPart(PointEvaluator &at, KBody body) {
   OpBuilder builder = at.builder();
   Value length = arith::SubIOp::create(builder, at.loc(), kEnd, kBegin);
@@ -32,11 +32,11 @@ void ContractionEmitter::forEachOfPart(PointEvaluator &at, KBody body) {
   at.leave();
 }
 
-/// Rows whose consumers are computed in each step of the tile after theirs: the matrix unit multiplies meanwhile. 0: steps are too few, or not
-/// all alike, and consumers come after their own tile.
+/// Returns the rows whose consumers are computed in each step of the next tile, overlapping with AMX. 0 if steps are too few, or not all alike, so
+/// that consumers follow their own tile.
 int64_t ContractionEmitter::finishedPerStep() const {
-  // Rows of the tile before whose consumers are computed in each step of the next one: more would take longer than the matrix unit multiplies. Unit:
-  // rows. Source: judgement, not measured alone; commit 38823e0 has the figures of the whole change.
+  // Rows of the previous tile whose consumers are computed in each step of the next one: more would take longer than AMX multiplies. Unit: rows.
+  // Source: judgement, not measured alone; commit 38823e0 has the figures of the whole change.
   constexpr int64_t kMaxRowsPerStep = 4;
   if (tile.parts == 1 || kBlocks() > 1)
     return 0;
@@ -44,7 +44,7 @@ int64_t ContractionEmitter::finishedPerStep() const {
   return perStep <= kMaxRowsPerStep ? perStep : 0;
 }
 
-/// Consumers of the last tile of the rows from `begin` to `end`.
+/// Emits the consumers of the last tile of the rows from `begin` to `end`.
 void ContractionEmitter::finishLast(PointEvaluator &panel, Value begin, Value end, Value isLast) {
   OpBuilder builder = panel.builder();
   Location loc = panel.loc();
@@ -61,7 +61,7 @@ void ContractionEmitter::finishLast(PointEvaluator &panel, Value begin, Value en
   inside.leave();
 }
 
-/// The `mr` rows from `row` of one panel over the k of one part of a block. `begin`: of the rows that have tiles one after another.
+/// Emits the `mr` rows from `row` of one panel over the k of one part of a block. `begin` is the first of the rows whose tiles are consecutive.
 void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Value row, Value isFirst, Value isLast) {
   int64_t rowTiles = tile.mr / kMatrixRows;
   auto sumRegister = [&](int64_t r, int64_t v) { return r * tile.nv + v; };
@@ -87,7 +87,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
     rowBase = at.addConstant(at.terms(inPlace, ~inBlock), inPlace.offset);
   Value rowsOfA = a.packed ? packedA : at.buffer(a.operand->access.buffer);
 
-  // Sums of the blocks before.
+  // `partialBase` addresses the sums of earlier blocks.
   Value partialBase;
   auto clear = [&](PointEvaluator &point) {
     forEachSum([&](int64_t number, int64_t) {
@@ -115,8 +115,8 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
     clear(at);
   }
 
-  // The panel is read again for every tile of rows. Where both together exceed the level 1 cache, it stays only if the rows pass it by
-  // (1930 GF/s instead of 1490).
+  // The panel is read again for every tile of rows. If both together exceed the level 1 cache, it stays there only if the rows bypass it (1930 GF/s
+  // instead of 1490).
   bool isTooMuch = (tile.mr + tile.nr()) * partK() * packType.getIntOrFloatBitWidth() / 8 > target.l1Bytes;
   auto addProducts = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
     Value kOffset = a.packed ? packedIndex : point.terms(inPlace, inBlock);
@@ -133,7 +133,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
     }
     return {};
   };
-  // The tile before was finished in the same part: its consumers take turns with these products.
+  // The previous tile is finished in the same part: its consumers are interleaved with these products.
   int64_t perStep = finishedPerStep();
   auto addAndFinish = [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value> none) -> SmallVector<Value> {
     addProducts(point, packedIndex, k, none);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MatrixUnit.cpp - The instructions of the matrix unit ---------------===//
+//===- MatrixUnit.cpp - Emit AMX instructions ------------------------------===//
 #include "lowering/cpu/emitters/contraction/MatrixUnit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace millrace::lowering::matrix {
 namespace {
 
-/// Fact: tile registers of the matrix unit (AMX).
+/// Fact: tile registers of AMX.
 constexpr int kRegisters = 8;
 
 void callUnit(OpBuilder &builder, Location loc, StringRef name, ValueRange operands) {
@@ -23,7 +23,7 @@ Value registerName(OpBuilder &builder, Location loc, int64_t number) {
   return LLVM::ConstantOp::create(builder, loc, builder.getI8Type(), builder.getI8IntegerAttr(int8_t(number)));
 }
 
-/// The address of element `index` of a flat buffer.
+/// Returns the address of element `index` of a flat buffer.
 Value pointerTo(PointEvaluator &at, Value memory, Value index) {
   int64_t bytes = cast<MemRefType>(memory.getType()).getElementTypeBitWidth() / 8;
   Value offset = at.mulConstant(index, bytes);
@@ -38,7 +38,7 @@ Value pointerTo(PointEvaluator &at, Value memory, Value index) {
 
 void configure(PointEvaluator &at, Value memory) {
   SmallVector<int8_t> bytes(kRowBytes);
-  bytes[0] = 1; // the only format there is
+  bytes[0] = 1; // palette 1, the only one
   for (int number = 0; number < kRegisters; ++number) {
     bytes[16 + 2 * number] = kRowBytes;
     bytes[48 + number] = kRows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MatrixUnit.h - The instructions of the matrix unit -----------------===//
-// AMX: eight registers of 16 rows of 64 bytes. They have names here, and no values: LLVM keeps the order.
+//===- MatrixUnit.h - Emit AMX instructions -------------------------------===//
+// AMX has eight tile registers of 16 rows of 64 bytes. They are operands by number, not values: LLVM keeps the order of the instructions.
 #pragma once
 
 #include "lowering/cpu/emitters/model/PointEvaluator.h"
@@ -10,25 +10,26 @@
 
 namespace millrace::lowering::matrix {
 
-/// Fact: rows of a register.
+/// Fact: rows of a tile register.
 constexpr int64_t kRows = fusion::kMatrixUnitRows;
-/// Fact: bytes of a row of a register.
+/// Fact: bytes of a row of a tile register.
 constexpr int64_t kRowBytes = fusion::kMatrixUnitRowBits / 8;
 
-/// All registers whole. Once per call of the kernel; `memory`: kRowBytes bytes for the format.
+/// Configures all registers with their full size, once per call of the kernel; `memory`: kRowBytes bytes for the configuration.
 void configure(PointEvaluator &at, mlir::Value memory);
 
-/// At the end of `shell`: threads that sleep with its registers in use would have them saved.
+/// Releases the registers at the end of `shell`: the system would save them for sleeping threads.
 void release(mlir::func::FuncOp shell);
 
 enum class Move { Load, LoadOnce, Store };
 
-/// Register `number` from or to 16 rows, `stride` elements apart, the first at element `index`. What is loaded once leaves the level 1 cache to others.
+/// Loads or stores register `number`: 16 rows, `stride` elements apart, the first at element `index`. Operands that are loaded once bypass the level
+/// 1 cache.
 void move(PointEvaluator &at, Move move, int64_t number, mlir::Value memory, mlir::Value index, int64_t stride);
 
 void clear(PointEvaluator &at, int64_t number);
 
-/// Register `sums` += `rows` * `columns` by one of its instructions, "tdpbf16ps" and the like.
+/// Adds the product of registers `rows` and `columns` to register `sums` by an AMX instruction, "tdpbf16ps" and the like.
 void multiply(PointEvaluator &at, llvm::StringRef instruction, int64_t sums, int64_t rows, int64_t columns);
 
 } // namespace millrace::lowering::matrix
