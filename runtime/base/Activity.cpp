@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Activity.cpp - What takes this process long --------------------------===//
+//===- Activity.cpp - What this process is busy with ------------------------===//
 #include "runtime/base/Activity.h"
 
 #include <mutex>

@@ -65,7 +65,7 @@ void Background::add(Job job) {
 void Background::addLater(Job job, std::chrono::milliseconds delay) {
   {
     std::lock_guard lock(mutex);
-    if (!isRunning) // else somebody has registered it: a job that comes back every now and then would do so for ever
+    if (!isRunning) // else it is registered again: a periodic job would run for ever
       stopAtExit();
     if (startThread()) {
       later.emplace(Clock::now() + delay, std::move(job));

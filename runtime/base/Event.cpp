@@ -99,7 +99,7 @@ void EventSource::set(Event::State &state, Status status) {
 
 namespace {
 
-/// Whoever waits for all works for those that are missing; what else stands in their queues may wait for the one who waits here.
+/// A thread that waits for several events does the work of those that are missing; other work in their queues may wait for this thread.
 struct Workers : Event::Worker {
   std::vector<Event> events;
   bool workOnce() override {

@@ -74,7 +74,7 @@ static int writeAll(int fd, std::string_view bytes) {
 }
 
 Status writeFileAtomically(const std::string &path, std::string_view bytes) {
-  // A device or a pipe is written to. A file in its place would be the end of /dev/null for everybody, if this user may do it.
+  // A device or a pipe is written to: replacing /dev/null by a file would break it for all users, if this user may do that.
   struct stat info;
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
     Descriptor there{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};

@@ -142,7 +142,7 @@ private:
   const bool isKept;
 };
 
-/// Who sleeps: a bit and a word to wait on for each worker.
+/// The sleeping workers: a bit, and a word to wait on for each worker.
 struct ThreadPool::Parking {
   struct alignas(64) Bed {
     std::atomic<int> isCalled{0};
@@ -303,8 +303,8 @@ void ThreadPool::wakeFor(Job &job) {
 
 void ThreadPool::work(unsigned worker) {
   while (!stopping.load(std::memory_order_relaxed)) {
-    // Before the search: a job that comes after it counts as new. One that has no pieces left, but whose caller still works on
-    // its last, must not end the spinning: the next kernel of the program would find everybody asleep.
+    // This comes before the search: a later job counts as new. A job that has no pieces left, but whose caller still works on its last one, must not
+    // end the spinning: the next kernel of the program would find all workers asleep.
     unsigned seen = openedJobs.load(std::memory_order_acquire);
     if (!workOnce() && !awaitJob(seen))
       park(worker);

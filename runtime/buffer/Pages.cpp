@@ -29,7 +29,7 @@ uint64_t pageBytes() {
 
 uint64_t wholePages(uint64_t bytes) { return roundUp(bytes, bytes < 2 * hugePage ? pageBytes() : hugePage); }
 
-/// With a page that nobody writes: what a vector reads behind the last element is there, as it is behind blocks of the C library.
+/// Adds a page that is never written: vectors may read past the last element, as in blocks of the C library.
 static uint64_t mappedBytes(uint64_t bytes) { return wholePages(bytes) + pageBytes(); }
 
 void *mapPages(uint64_t bytes) {

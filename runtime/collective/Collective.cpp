@@ -223,7 +223,7 @@ private:
     return internalError("unknown collective");
   }
 
-  /// Memory of one use of the compiled reduction: it takes whole blocks of its own; what lies past the elements is zero.
+  /// Memory of one use of the compiled reduction, in whole blocks; elements past the end are zero.
   struct ReducerMemory {
     std::vector<Line> lhs, rhs, out, scratch;
   };
@@ -329,8 +329,8 @@ private:
     return reduceRange(i, all, begins, first(p + 1) - first(p), targets);
   }
 
-  /// The root gets the reduced value, the others zeros. The root reads all before anybody's memory is written: others
-  /// write only their own results, which alias nobody's argument but their own, hence the copy below.
+  /// The root gets the reduced value, the others zeros. The root reads all operands before any result is written: the others write only their own
+  /// results, which may alias their own arguments only, hence the copy below.
   Status collectiveReduce(size_t i, const Contributions &all) const {
     const TensorView &result = call.results[i];
     if (position != size_t(root)) {

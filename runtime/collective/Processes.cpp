@@ -50,7 +50,7 @@ Connected &connectedOnes() {
   return *ones;
 }
 
-/// What comes before a part of a result.
+/// The header of a part of a result.
 struct PartHead {
   std::vector<uint32_t> clique;
   uint64_t launch = 0;
@@ -181,7 +181,7 @@ public:
   }
 
 private:
-  /// Who is lost needs to know nothing.
+  /// Sends to all processes that are not lost.
   void tellAll(Kind kind, const std::string &head) {
     for (uint32_t process : key.first)
       if (process != self())
@@ -279,7 +279,7 @@ static std::string differenceOf(const std::string &ofOne, const std::string &ofO
   return " (the one has " + std::to_string(one.size()) + " arguments and the other " + std::to_string(other.size()) + ")";
 }
 
-/// "; what differs is a number: 0.1 in the one, 0.2 in the other"; "" if nobody can say. `own`: of this process, which knows the names.
+/// Returns "; what differs is a number: 0.1 in the one, 0.2 in the other"; "" if it is unknown. `own`: of this process, which knows the names.
 static std::string differenceOf(const Processes::Agreement &one, const Processes::Agreement &other, const Processes::Agreement *own) {
   if (!own || !own->difference || one.parts.size() != own->parts.size() || other.parts.size() != own->parts.size())
     return "";
@@ -289,7 +289,7 @@ static std::string differenceOf(const Processes::Agreement &one, const Processes
   return "";
 }
 
-/// Whether all who have told their program launch the same one.
+/// Returns whether all processes that have announced their program launch the same one.
 Status Processes::compare(const Open &launch) const {
   const auto &[firstRank, first] = *launch.programs.begin();
   const auto found = launch.programs.find(rank());
@@ -339,7 +339,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
     launch.early.clear();
     launch.context = context; // what comes from now on is handed over by the mesh's thread
   }
-  // What a process that is lost had launched instead comes first. One that has done its part of this launch may have left since.
+  // The program that a lost process had launched instead is reported first. A process that has done its part of this launch may have left since.
   if (status.ok())
     MILLRACE_TRY(mesh->firstLoss(late).second);
   auto hasDoneIts = [&](uint32_t process, const Status &why) {
@@ -358,7 +358,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
         status = sent;
   if (!status.ok())
     context->fail(status);
-  // Who was lost meanwhile: lost() may have come before the context was there.
+  // A process may have been lost before the context existed: lost() was then called without it.
   if (auto [process, loss] = mesh->firstLoss(clique); !loss.ok())
     context->remoteLost(process, loss);
   return context;
@@ -422,7 +422,7 @@ void Processes::receive(uint32_t from, Message message) {
   key.second = reader.number<uint64_t>();
   bool isOurs = std::binary_search(key.first.begin(), key.first.end(), rank()) && std::binary_search(key.first.begin(), key.first.end(), from);
   if (!reader.ok() || !isOurs)
-    return; // of no launch that this process takes part in
+    return; // of a launch without this process
   const bool isWait = message.kind == Idle && key.second == replicasNumber && tellWait;
   std::shared_ptr<RunContext> context;
   Status status;

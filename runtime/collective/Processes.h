@@ -24,26 +24,26 @@ public:
   /// Connects when it is first needed: a process that runs nothing with others does not wait for them.
   static std::shared_ptr<Processes> later(uint32_t rank, uint32_t size, Connect connect);
 
-  /// Waits until all are connected; the same outcome at every call. What follows needs it.
+  /// Waits until all are connected; returns the same status at every call. The functions below need it.
   Status connect();
   bool isConnected() const { return connected.load(std::memory_order_acquire); }
-  /// Says goodbye to the others, if they are connected; `failure` is told as the reason. Whoever made it has to call this: the last reference
-  /// may go away on the mesh's own thread.
+  /// Leaves the other processes, if connected, with `failure` as the reason. The creator has to call this: the last reference may be dropped on the
+  /// mesh's own thread.
   void stop(const std::string &failure = "");
 
   uint32_t rank() const { return ownRank; }
   uint32_t size() const { return numProcesses; }
   const transport::Mesh &links() const { return *mesh; }
 
-  /// What all processes that launch a program together have in common.
+  /// The description of a launch that must be equal in all processes.
   struct Agreement {
     uint64_t ofProgram = 0; ///< equal for the same program
-    uint64_t ofLaunch = 0;  ///< equal for the same launch of it; 0 where nobody says
+    uint64_t ofLaunch = 0;  ///< equal for the same launch of it; 0 if unknown
     std::string program;    ///< how messages name the program
     std::string launch;     ///< how they name what ofLaunch stands for
     std::string advice;     ///< what they say at last where programs differ; of this process alone
     std::string arguments;  ///< types of the first ones, for messages; one per line
-    std::vector<uint64_t> parts; ///< what ofLaunch is made of, if anybody says; for messages
+    std::vector<uint64_t> parts; ///< the values from which ofLaunch is computed, if known; for messages
     /// How messages name a part that is one value here and another there; of this process alone.
     std::function<std::string(size_t part, uint64_t one, uint64_t other)> difference;
   };
@@ -58,7 +58,7 @@ public:
   /// How many programs of all processes `rank` has launched, as far as this process knows.
   uint64_t launchesOf(uint32_t rank);
 
-  /// Whether others have launched a program that this process takes part in and has not launched.
+  /// Returns whether other processes have launched a program with this process, which has not launched it.
   bool isLate();
 
   /// Messages that have nothing to do with an execution. There is one listener. Its functions are called by the mesh's thread, or one that
@@ -103,7 +103,7 @@ private:
   std::unique_ptr<transport::Mesh> mesh; ///< constant once it is connected
   std::mutex mutex;
   bool hasLeft = false;                           ///< guarded by mutex
-  std::shared_ptr<RunContext> ofReplicas;         ///< guarded by mutex; null until somebody asks
+  std::shared_ptr<RunContext> ofReplicas;         ///< guarded by mutex; null until the first request
   std::map<std::vector<uint32_t>, uint64_t> next; ///< number of the next launch; guarded by mutex
   std::map<Key, Open> open;                       ///< guarded by mutex
   TaskThread tasks;

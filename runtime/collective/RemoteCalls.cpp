@@ -63,7 +63,7 @@ EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, cons
   const bool isGathered = part.count && call.step.kind == Kind::AllGather; // operands come as parts
   bool read = isRead(call.step, own, positions) && !isGathered;
   int64_t split = splitDimension(call.step);
-  // What does not divide is an error, which the devices report themselves.
+  // Sizes that do not divide are an error, which the devices report themselves.
   bool inParts = split >= 0 && std::all_of(call.arguments.begin(), call.arguments.end(), [&](const TensorView &argument) {
     return size_t(split) < argument.dims.size() && argument.dims[size_t(split)] % int64_t(size) == 0;
   });

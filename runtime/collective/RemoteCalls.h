@@ -8,20 +8,20 @@
 
 namespace millrace::runtime {
 
-/// A call as another process is told of it: a description, and the bytes of the arguments, which stay where they are.
+/// A call as it is sent to another process: a description, and the bytes of the arguments, which are not copied.
 struct EncodedCall {
   std::string head;
   std::vector<iovec> payload;
   bool isWhole = false; ///< it is the payload for every process that reads any
-  std::vector<std::unique_ptr<char[]>> packed; ///< parts of arguments that do not lie side by side
+  std::vector<std::unique_ptr<char[]>> packed; ///< parts of arguments that are not contiguous
 };
 
-/// What a process has to know of the call of the device at position `own` of a group of `size`, if its devices are at `positions`: those
-/// parts of the arguments that one of these reads. `part`: the process among those of the group if it works out a part, see isParted().
+/// Encodes the call of the device at position `own` of a group of `size` for a process whose devices are at `positions`: the parts of the arguments
+/// that these devices read. `part`: the index of the process among those of the group if it computes a part, see isParted().
 EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions, ProcessPart part = {});
 
-/// The call of a device of another process, without results. Its arguments point into `payload`, which it keeps; arguments that nobody here
-/// reads have no memory. `size` is that of its group. DataLoss if the bytes do not fit together.
+/// Decodes the call of a device of another process, without results. Its arguments point into `payload`, which it keeps; arguments that are not read
+/// here have no memory. `size` is that of its group. DataLoss if the bytes are inconsistent.
 StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, size_t size, std::shared_ptr<char> payload,
                                                            uint64_t payloadBytes);
 

@@ -197,8 +197,8 @@ std::string RunContext::differentRoots() const {
   return "";
 }
 
-// Every member waits or is gone: nobody is left who could end a wait. In several processes each sees its own members only. But if each was
-// idle when it said so, and had received all that each other one had sent by then, then nothing is under way that could wake any of them.
+// Every member waits or has left, so none is left that could end a wait. With several processes each sees its own members only; but if each was idle
+// when it said so, and had received all that each other one had sent by then, then no message is under way that could wake a member.
 void RunContext::checkDeadlock() {
   if (!aborted.ok() || waitingCount == 0 || !isIdle())
     return;
@@ -295,7 +295,7 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
     }
     tellIdle(lock);
     if (remote)
-      checkDeadlock(); // what came while it was unlocked has woken nobody
+      checkDeadlock(); // a message that came while it was unlocked has woken no thread
     if (remote && !isTold && Clock::now() - start >= seconds(toldSeconds) && waiting[member].active) {
       isTold = true;
       std::fprintf(stderr, "millrace: for %g s %s\n", toldSeconds, describe(member).c_str());
@@ -330,7 +330,7 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::join(uint32_t member,
       for (uint32_t process : processes)
         ++counts.sentTo[process];
     }
-    // Before anybody here can read the contribution: if this fails, there is no meeting to leave.
+    // This comes before the contribution can be read here: if it fails, there is no rendezvous to leave.
     if (Status status = remote->arrive(member, members, operation, contribution); !status.ok()) {
       // A process that ends because of another one is not the first cause.
       fail(status);
@@ -409,8 +409,8 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   Group &group = groups[members];
   group.next.resize(members.size());
   size_t index = size_t(group.next[position] - group.first);
-  // What ended the others' next operation is no reason to fail one for which they have done their part. (Of several members here some may have
-  // returned with the error, and what they contributed is gone.)
+  // An error of the others' next operation is no reason to fail one for which they have done their part. (Of several members here some may have
+  // returned with the error, and their contributions are gone.)
   const bool isLast = !held && index < group.open.size() && group.open[index]->arrived + 1 == members.size() && group.open[index]->left == 1;
   if (!aborted.ok() && !isLast)
     return aborted;
@@ -470,7 +470,7 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   return Status();
 }
 
-/// Has another thread do the work of a meeting to which all have come and that nobody here completes yet.
+/// Lets another thread do the work of a complete rendezvous that no member here completes yet.
 void RunContext::workLater(const std::shared_ptr<Meeting> &meeting) {
   remote->callLater([weak = weak_from_this(), meeting] {
     std::shared_ptr<RunContext> context = weak.lock();
@@ -483,7 +483,7 @@ void RunContext::workLater(const std::shared_ptr<Meeting> &meeting) {
   });
 }
 
-/// Does the shares that nobody has begun, from the position `first` on, and tells the other processes this one's part once it is done.
+/// Does the shares that are not started, from position `first` on, and sends the other processes this one's part once it is done.
 void RunContext::doShares(Meeting &meeting, const Work &work, size_t first) {
   const size_t size = meeting.members.size();
   size_t done = 0, last = 0;
@@ -538,7 +538,7 @@ Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work)
   lock.unlock();
   doShares(meeting, meeting.parted ? meeting.parted->share : work, own);
   lock.lock();
-  // Who has begun a share never blocks in it, but for telling it.
+  // A thread that has started a share never blocks in it, except to send it.
   changed.wait(lock, [&] { return meeting.left == 0 && meeting.isTold; });
   if (meeting.isBroken) {
     changed.wait(lock, [&] { return !aborted.ok(); }); // who left says why

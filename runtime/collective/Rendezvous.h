@@ -29,7 +29,7 @@
 
 namespace millrace::runtime {
 
-/// What a member is doing, for comparison and messages.
+/// The operation of a member, for comparison and messages.
 struct OperationId {
   const void *step = nullptr; ///< equal for all members of this process that execute the same step
   std::string_view name;      ///< "all_reduce"
@@ -47,10 +47,10 @@ public:
   /// The same for processes of one host.
   virtual const std::string &hostOf(uint32_t process) const = 0;
   virtual std::string describe(uint32_t process) const = 0;
-  /// What takes it long, "" for nothing.
+  /// Returns what keeps the process busy, "" for nothing.
   virtual std::string activityOf(uint32_t process) const = 0;
-  /// Each of these tells the other processes that have to know: those of the group, of the target, or all of the context. What is read
-  /// was read when the call returns.
+  /// Each of these sends to the processes that need it: those of the group, of the target, or all of the context. The memory has been read when the
+  /// call returns.
   virtual Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) = 0;
   virtual Status send(uint32_t source, uint32_t target, int64_t channel, const std::string &bytes) = 0;
   /// `cause`: of the error that ended the context, ok if none did.
@@ -69,7 +69,7 @@ public:
 /// The one of the processes of another host, in the order of ranks, that `origin` tells its part. Each gets those of some.
 inline uint32_t firstToTell(uint32_t origin, const std::vector<uint32_t> &ofHost) { return ofHost[origin % ofHost.size()]; }
 
-/// What a process knows when all its members of a context wait or have finished. Together these tell a deadlock from messages under way.
+/// The state of a process all of whose members of a context wait or have finished. Together these distinguish a deadlock from messages under way.
 struct IdleState {
   std::vector<uint64_t> sentTo, receivedFrom;             ///< per process of the job: messages of this context
   std::vector<std::pair<uint32_t, std::string>> waiting; ///< members, and what each waits for
@@ -79,8 +79,8 @@ struct IdleState {
 class RunContext : public std::enable_shared_from_this<RunContext> {
 public:
   static constexpr double defaultTimeout = 300;
-  /// Who has waited for another process for that long says so on standard error: a rank that is merely slow is no error before the timeout. As
-  /// long as a process that is gone may take to be noticed (MeshOptions); no matter of the machine.
+  /// A thread that has waited for another process for so long reports it on standard error: a rank that is merely slow is no error before the
+  /// timeout. As long as it may take to notice that a process is gone (MeshOptions); not a property of the machine.
   static constexpr double toldSeconds = 5;
 
   RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds = defaultTimeout,
@@ -130,8 +130,8 @@ public:
   /// Takes the oldest bytes that `source` sent to `member` on this channel.
   StatusOr<std::string> receive(uint32_t member, uint32_t source, int64_t channel, const OperationId &operation);
 
-  /// Instead of the context's: of waits of these members, in whatever order a meeting has them, in operations that carry this group's name ("" for none),
-  /// and of waits for what is sent on channels whose upper half is `channels`.
+  /// Instead of the context's: of waits of these members, in whatever order a meeting has them, in operations that carry this group's name ("" for
+  /// none), and of waits for what is sent on channels whose upper half is `channels`.
   void setTimeout(std::vector<uint32_t> members, const std::string &group, uint32_t channels, double seconds);
 
   /// `member` will not come again. An error ends the waits of all others at once.

@@ -20,7 +20,7 @@ struct Extension {
   Extension *next;
 };
 
-/// What every structure starts with.
+/// The first members of every structure.
 struct Header {
   size_t size;
   Extension *extensions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Api.cpp - The functions that FFI handlers may call ------------------===//
-// What belongs to an accelerator (streams, device memory) answers with an error, as it does on any CPU.
+// Functions for accelerators (streams, device memory) return an error, as on any CPU.
 #include "runtime/ffi/Handler.h"
 #include "runtime/ffi/Objects.h"
 #include "runtime/ffi/TaskThreads.h"

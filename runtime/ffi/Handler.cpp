@@ -120,7 +120,7 @@ Status runUntyped(void *function, const CustomCall &call) {
   for (const TensorView &view : call.results)
     out.push_back(view.data);
   void *target = out.size() == 1 ? out[0] : out.data();
-  // What a status looks like is known to its library alone: zeros mean success, and a failure changes them.
+  // Only its library knows the layout of a status: zeros mean success, and a failure changes them.
   alignas(16) std::array<uint8_t, 128> status = {};
   switch (step.apiVersion) {
   case 0:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Objects.h - What the opaque pointers of the FFI interface are -------===//
+//===- Objects.h - Objects behind the opaque pointers of the FFI -----------===//
 #pragma once
 #include "runtime/base/DType.h"
 #include "runtime/base/Status.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- TaskThreads.h - Threads that run the tasks of foreign handlers ------===//
-// Apart from the pool for kernels: a foreign task may block, and there it would stop everybody.
+// These threads are not those of the pool for kernels: a foreign task may block, which would stop all kernels.
 #pragma once
 #include <condition_variable>
 #include <deque>

@@ -151,7 +151,8 @@ struct Group {
     }
   }
 
-  /// The same for any odd radix up to the largest one, by pairs of conjugated roots; of `unit` neighbouring points there may be one number of them all.
+  /// The same for any odd radix up to the largest one, by pairs of conjugated roots; of `unit` neighbouring points there may be one number of them
+  /// all.
   static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit, int64_t radix, const T *own) {
     Number sums[largestRadix / 2 + 1], differences[largestRadix / 2 + 1];
     int64_t half = radix / 2;
@@ -389,7 +390,7 @@ struct Group {
     }
   }
 
-  /// Points of rows that lie side by side in a vector.
+  /// Points of rows that are adjacent in a vector.
   static constexpr int64_t block = lanes / 2;
 
   static bool hasOwnButterfly(int64_t radix) { return radix <= 5 || radix == 8; }
@@ -569,7 +570,7 @@ struct Group {
     }
   }
 
-  /// What the passes begin with, from the tensor.
+  /// Loads the operands of the first pass from the tensor.
   void fetch(const LinePlan<T> &plan, Place &from, Place &spare) const {
     using Ends = typename Lines<T>::Ends;
     int64_t n = plan.n;

@@ -53,8 +53,8 @@ struct Lines {
   bool swapIn = false, swapOut = false; ///< real and imaginary parts exchanged: an inverse transform does both
   T scale = 1;
   bool mayOverwrite = false; ///< a group may write lines of the one before once more: input and output are apart, one thread does all
-  /// Neighbouring lines lie side by side, enough of them for a group: none then goes over the end of such neighbours, the last one takes
-  /// some that the one before has, too.
+  /// Returns true if neighbouring lines are contiguous, enough of them for a group: no group then crosses the end of such lines; the last one
+  /// overlaps the one before.
   bool areColumns(int64_t lanes) const { return inInner == 2 && outInner == 2 && inner >= lanes; }
   int64_t groups(int64_t lanes) const {
     return areColumns(lanes) ? lines / inner * ((inner + lanes - 1) / lanes) : (lines + lanes - 1) / lanes;

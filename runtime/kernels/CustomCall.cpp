@@ -23,7 +23,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::map<std::string, CustomCallFactory, std::less<>> handlers;
-  std::set<std::string, std::less<>> own; ///< that nobody replaced
+  std::set<std::string, std::less<>> own; ///< that were not replaced
   Registry() {
     for (auto &[target, handler] : checkCustomCalls())
       handlers.emplace(target, always(handler));

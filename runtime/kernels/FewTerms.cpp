@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FewTerms.cpp - Products with matrices of zeros, mostly ---------------===//
-// One result is a row (what lies behind the dimension that is summed up), a sum of a few rows of x. Before the first row of a
-// matrix of x is computed, a thread looks whether all of the matrix is finite; if not, zeros count, too.
-// Rows shorter than a vector (channels of an image, nothing behind the last dimension): sixteen matrices side by side in the lanes of vectors,
-// transposed on their way in and back on their way out.
+// A result row (the elements of the dimensions after the contracted one) is a sum of a few rows of x. Before the first row of a matrix of x is
+// computed, a thread checks whether all of the matrix is finite; if not, zero weights count, too.
+// Rows shorter than a vector (channels of an image, no dimension after the contracted one): sixteen matrices in the lanes of vectors, which are
+// transposed when they are loaded and stored.
 #include "runtime/kernels/FewTerms.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/kernels/WideVectors.h"
@@ -239,7 +239,7 @@ void sumAll(const T *x, int64_t size, int64_t depth, const int32_t *positions, c
 /// A thread looks at so many before the next thread may. Unit: elements. Source: judgement, not measured alone; commit 1f908c9 has the figures of the
 /// whole change.
 constexpr int64_t kElementsLookedAt = 8192;
-/// Fact: states of a matrix: nobody has looked yet,.
+/// Fact: state of a matrix that was not checked yet.
 constexpr uint8_t kUnknown = 0;
 /// Fact: all numbers are finite,.
 constexpr uint8_t kFinite = 1;

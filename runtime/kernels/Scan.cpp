@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Scan.cpp - Running sums, products, minima and maxima -----------------===//
-// What limits a scan is the latency of its operation: several lines run side by side, and sums and products are formed in vectors, whose
-// lanes are combined in log steps before the running result is. A long line becomes a table of blocks: their
-// totals are scanned, and then the blocks are lines that begin with the total of all before.
+// A scan is limited by the latency of its operation: several lines run interleaved, and sums and products are formed in vectors, whose lanes are
+// combined in log steps before they are combined with the running result. A long line is divided into blocks: their totals are scanned, and then the
+// blocks are lines that start with the total of all earlier blocks.
 #include "runtime/kernels/Scan.h"
 #include "runtime/base/ThreadPool.h"
 
@@ -45,7 +45,7 @@ template <typename T>
 struct Multiply {
   T operator()(T a, T b) const { return T(Wrapping<T>(a) * Wrapping<T>(b)); }
 };
-/// The less or the greater of two numbers that are no NaN; -0 is less than 0. What it gives for a NaN is a NaN, but with other bits.
+/// The minimum or maximum of two values that are not NaN; -0 is less than 0. For a NaN the result is a NaN with other bits.
 template <typename T, bool isMaximum>
 struct ExtremeNumber {
   T operator()(T a, T b) const {
@@ -178,7 +178,7 @@ void scanLine(const T *from, T *to, T before, int64_t n, int64_t step) {
     to[i * step] = T(sum = U(combine(sum, U(from[i * step]))));
 }
 
-/// Where four elements from the i-th on lie; the other way round if `step` is -1.
+/// The address of four elements from the i-th on; in reverse order if `step` is -1.
 template <typename T>
 T *at(T *line, int64_t i, int64_t step) {
   return step > 0 ? line + i : line - i - 3;
@@ -267,7 +267,7 @@ int32_t scanLines(void *context, int64_t begin, int64_t end) {
   return 0;
 }
 
-/// Pieces [begin, end) of kColumnsOfPiece neighbouring lines, `stride` of which lie side by side.
+/// Pieces [begin, end) of kColumnsOfPiece neighbouring lines, `stride` of which are interleaved.
 template <typename T, typename Op>
 int32_t scanColumns(void *context, int64_t begin, int64_t end) {
   auto &w = *static_cast<const Work<T> *>(context);

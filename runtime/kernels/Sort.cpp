@@ -221,7 +221,7 @@ private:
   std::unique_ptr<uint32_t[]> counts; ///< [parts][buckets]
 };
 
-/// What a thread sorts in. Most of it stays with the thread: fresh pages cost as much as sorting does.
+/// A thread's scratch memory for sorting. Most of it is kept by the thread: touching new pages costs as much as sorting.
 class KeyMemory {
 public:
   template <typename T>

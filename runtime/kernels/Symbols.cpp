@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Symbols.cpp - What kernels may call ---------------------------------===//
+//===- Symbols.cpp - Symbols that kernels may use --------------------------===//
 #include "runtime/kernels/Symbols.h"
 
 #include <bit>
@@ -105,7 +105,7 @@ const std::vector<RuntimeSymbol> &runtimeSymbols() {
       COMPLEX(sin), COMPLEX(cos), COMPLEX(tan), COMPLEX(tanh), COMPLEX(logistic), COMPLEX(pow), COMPLEX(div),
       COMPLEX(atan2),
       OURS(alloc), OURS(free),
-      // What buffer lowerings call for memory.
+      // Buffer lowerings allocate memory with these.
       {"malloc", address(::malloc)}, {"free", address(::free)}, {"aligned_alloc", address(::aligned_alloc)},
   };
 #undef UNARY

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Symbols.h - What kernels may call -----------------------------------===//
+//===- Symbols.h - Symbols that kernels may use ----------------------------===//
 // Machine code of programs is linked against this list and nothing else of the process:
 //   memcpy memmove memset, the C library's math functions in float and double,
 //   compiler support (half and bfloat conversions, 128-bit division, powi),

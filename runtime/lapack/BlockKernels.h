@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- BlockKernels.h - Triangular systems and factorizations in vectors ---===//
-// One tile does all that counts: c -= a b for a few rows of c, a few vectors wide, the factors of a broadcast from wherever they lie; then,
-// where the rows are unknowns of a triangular system, what they owe each other.
+// One tile does all the work that counts: c -= a b for a few rows of c, a few vectors wide, with the elements of a broadcast from memory; then, if
+// the rows are unknowns of a triangular system, the substitution among them.
 // Included by one file per vector width, compiled for the processors that have it: as runtime/fft/LineKernels.h, all of it is a template of
 // the number of lanes, and nothing of the standard library with code in it is used.
 #pragma once
@@ -165,7 +165,7 @@ struct BlockKernels {
     }
   }
 
-  /// A square in scratch memory, rows of whole vectors; what lies behind a row's end is 0.
+  /// The row length of a square in scratch memory, in whole vectors; elements after a row's end are 0.
   static MILLRACE_INLINE int64_t rowLength(int64_t n) { return rowLengthOf<T>(n, lanes); }
 
   /// a = u^T u, row by row, a matrix per lane; those beyond the last one are the last one.
@@ -272,7 +272,7 @@ struct BlockKernels {
 
   static MILLRACE_INLINE V sizes(V x) { return __builtin_elementwise_abs(x); }
 
-  /// The first of numbers [begin, end) of the largest magnitude. `numbers` is aligned; what lies before and behind in its vectors may be read.
+  /// The first of `numbers` [begin, end) of the largest magnitude. `numbers` is aligned; other elements of its vectors may be read.
   static int64_t largest(const T *numbers, int64_t begin, int64_t end) {
     V most = V(T(-1)), place;
     for (int lane = 0; lane < lanes; ++lane)
@@ -311,7 +311,7 @@ struct BlockKernels {
       transpose<distance / 2>(rows);
   }
 
-  /// One vector of columns, from row `first` on: column by column in a place of their own, where each lies side by side.
+  /// One vector of columns, from row `first` on: column by column in scratch, where each is contiguous.
   static void panel(Lu &lu, int64_t first) {
     int64_t rows = lu.m - first, padded = (rows + lanes - 1) / lanes * lanes, vectors = (lu.n + lanes - 1) / lanes;
     int64_t width = lu.n - first < lanes ? lu.n - first : lanes;

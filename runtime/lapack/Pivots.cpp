@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Pivots.cpp - Row exchanges, and factorizations of indefinite matrices ===//
-// What PyTorch's linear algebra needs beyond JAX's: the permutation that the exchanges of an LU factorization amount to,
-// and Bunch-Kaufman factorizations with their solvers.
+// Functions that PyTorch's linear algebra needs beyond JAX's: the permutation of an LU factorization's exchanges, and Bunch-Kaufman factorizations
+// with their solvers.
 #include "runtime/lapack/Families.h"
 #include "runtime/lapack/Matrices.h"
 

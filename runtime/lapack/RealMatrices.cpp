@@ -17,8 +17,8 @@ namespace {
 /// of 8x8 0.025 to 0.0064 on one thread, 256 of 16x16 0.206 to 0.047 on two.
 constexpr int64_t kMaxLaneOrder = 16;
 
-/// What forMatrices counts with, operations of the library on small matrices, for one matrix (or strip) here: they are cheaper, but none
-/// costs nothing.
+/// The cost of one matrix (or strip) in the units of forMatrices, which are operations of the library on small matrices: ours are cheaper, but have a
+/// fixed cost.
 double costOf(double flops) { return flops / 8 + 80; }
 
 template <typename T>

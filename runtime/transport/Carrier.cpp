@@ -8,7 +8,7 @@
 namespace millrace::runtime::transport {
 namespace {
 
-/// The folder that this code was loaded from, with a slash; "" if nobody knows.
+/// Returns the folder from which this code was loaded, with a slash; "" if unknown.
 std::string ownFolder() {
   Dl_info info;
   if (!::dladdr(reinterpret_cast<const void *>(&ownFolder), &info) || !info.dli_fname)

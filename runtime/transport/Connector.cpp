@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Connector.cpp - How processes find and connect to each other --------===//
 // Each process listens, and puts into the store what others need to connect: its addresses, who it is, and a secret of its own. It connects to
-// those of lower rank and takes the connections of those of higher rank. Both ends show that they know the secret of the other: nobody without access to the
-// store gets in, or passes for a process of the job. Where the job has a secret (MILLRACE_SECRET), nobody without that one does either, whatever the
-// store tells: what a process puts there bears a proof of it, and connections show what only who knows it can make of the secrets in the store.
-// Listening ends when all are there.
+// those of lower rank and takes the connections of those of higher rank. Both ends show that they know the secret of the other: nobody without access
+// to the store gets in, or passes for a process of the job. Where the job has a secret (MILLRACE_SECRET), nobody without that one does either,
+// whatever the store tells: what a process puts there bears a proof of it, and connections show what only who knows it can make of the secrets in the
+// store. Listening ends when all are there.
 #include "runtime/base/Hash.h"
 #include "runtime/transport/Mesh.h"
 #include "runtime/transport/Wire.h"
@@ -37,12 +37,12 @@ constexpr double helloSeconds = 10;
 constexpr size_t maxCallers = 256;
 /// Between two looks into the store for processes that will not come.
 constexpr double lookSeconds = 1;
-/// Who has waited for others that long says so on standard error.
+/// A thread that has waited for others for so long reports it on standard error.
 constexpr double toldSeconds = 5;
 
 using Secret = std::array<char, secretBytes>;
 
-/// What a connection is for: Lanes + i for the i-th lane.
+/// The purpose of a connection: Lanes + i is the i-th lane.
 enum Channel : uint32_t { Data, Control, Lanes };
 
 struct Hello {
@@ -54,7 +54,7 @@ struct Welcome {
   uint32_t magic, version;
   Secret secretOfCaller;
 };
-/// For which each end shows that it knows the secrets: nobody can answer with what it has been told.
+/// The roles for which each end proves that it knows the secrets: a proof that was received cannot be sent back.
 constexpr std::string_view asCaller = "caller", asListener = "listener";
 constexpr uint32_t helloMagic = 0x4d524831, welcomeMagic = 0x4d525731;
 
@@ -79,7 +79,7 @@ Secret secretFrom(std::string_view bytes) {
   return secret;
 }
 
-/// Where a process leaves secretMark(): unlike what stands under keyOf(), that stays when the process has left.
+/// The key under which a process leaves secretMark(): unlike the value of keyOf(), it stays when the process has left.
 std::string secretKeyOf(uint32_t rank) { return "millrace/secret/" + std::to_string(rank); }
 
 /// The proof that who puts `bytes` into the store as process `rank` has the job's secret; "" where the job has none.
@@ -104,14 +104,14 @@ std::string hostName() {
   return name;
 }
 
-/// What a process puts into the store.
+/// The value that a process puts into the store.
 struct Card {
   std::string bootId, host, unixName, address, secret, note;
   uint32_t pid = 0;
   uint16_t port = 0;
   std::string bytes, signature; ///< what the fields above were read from; and signatureOf() it
 
-  /// What process `rank` of the job with this secret puts into the store.
+  /// Encodes the value that process `rank` of the job with this secret puts into the store.
   std::string encode(std::string_view jobSecret, uint32_t rank) const {
     Writer writer;
     writer.number(protocolVersion);
@@ -187,7 +187,7 @@ private:
     return store.put(keyOf(mesh.rank()), own.encode(mesh.settings.secret, mesh.rank())).withContext(cannotJoin);
   }
 
-  /// What who knows the secret of a card, and the job's, shows for a purpose. The secrets themselves are never sent.
+  /// Returns the proof, for a purpose, of knowing the secret of a card and the job's. The secrets themselves are never sent.
   Secret shown(std::string_view purpose, const std::string &secretOfCard) const {
     return secretFrom(hmacSha256(hmacSha256(mesh.settings.secret, secretOfCard), purpose));
   }
@@ -204,7 +204,7 @@ private:
                                              ": it has to be the same in all processes of a job");
   }
 
-  /// What a text of the store, under keyOf(rank), says of a process of this job.
+  /// Decodes the store's value under keyOf(rank) for a process of this job.
   StatusOr<Card> cardFrom(uint32_t rank, const std::string &text) {
     if (text == leftMark) {
       if (std::optional<std::string> mark = store.tryGet(secretKeyOf(rank))) // it may have left because its secret is another one
@@ -230,7 +230,7 @@ private:
     return failedPrecondition("process " + std::to_string(rank) + " of " + std::to_string(mesh.size()) + " has ended without joining the others");
   }
 
-  /// What the process of `rank` put into the store; waits for it.
+  /// Returns the card that the process of `rank` put into the store; waits for it.
   StatusOr<Card> cardOf(uint32_t rank) {
     StatusOr<std::string> text = store.get(keyOf(rank), secondsLeft());
     if (!text)
@@ -447,7 +447,7 @@ private:
       lanes.resize(hello.lanes);
     else if (hello.lanes != lanes.size())
       return true;
-    // It knows our secret from the store, where its own stands, too.
+    // The process knows our secret from the store, where its own is, too.
     StatusOr<Card> card = cardOf(hello.from);
     if (!card || !isEqual(hello.secretOfCaller, shown(asCaller, card->secret)))
       return true;

@@ -16,7 +16,7 @@ namespace millrace::runtime::transport {
 /// A mapped file with its counter.
 class SharedMapping {
 public:
-  /// Maps all of `file`, which nobody can shrink. InvalidArgument for any other file.
+  /// Maps all of `file`, which must be sealed against shrinking. InvalidArgument for any other file.
   static StatusOr<std::shared_ptr<SharedMapping>> open(const Socket &file);
   ~SharedMapping();
   SharedMapping(const SharedMapping &) = delete;
