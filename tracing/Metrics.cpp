@@ -3,26 +3,21 @@
 #include "tracing/Metrics.h"
 
 #include "runtime/base/Environment.h"
-#include "runtime/profile/Recorder.h"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace millrace::tracing {
 
-/// Times of this thread that end now. Those of executions end on another thread, and the runtime records them itself.
-static void recordTime(const std::string &name, double nanoseconds) {
+/// Returns true for times that a recording shows where they are sampled: not for executions, which end on another thread.
+static bool isTimeOfThread(std::string_view name) {
+  return (name.ends_with("Time") && name.find("Execute") == name.npos) || name == "LazyTracing" || name == "DeviceLockWait";
+}
+
+Timed::Timed(const char *name) : name(name), start(std::chrono::steady_clock::now()) {
   using namespace runtime::profile;
-  if (!isOn()) [[likely]]
-    return;
-  const bool isTime = (name.ends_with("Time") && name.find("Execute") == std::string::npos) || name == "LazyTracing" || name == "DeviceLockWait";
-  if (!isTime)
-    return;
-  Record record;
-  record.kind = Kind::Tracing;
-  record.what = intern(name);
-  record.end = ticks();
-  record.start = record.end - ticksOf(nanoseconds);
-  append(record);
+  if (isOn() && isTimeOfThread(name)) [[unlikely]]
+    record.emplace(Kind::Tracing, name);
 }
 
 Metrics &Metrics::get() {
@@ -47,7 +42,6 @@ static size_t samplesKept() {
 void Metrics::sample(const std::string &name, double value) {
   const size_t kept = samplesKept();
   double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  recordTime(name, value);
   std::lock_guard lock(mutex);
   Samples &samples = values[name];
   if (samples.recent.size() < kept)

@@ -2,11 +2,14 @@
 //===- Metrics.h - Named counters and samples ------------------------------===//
 // The names are those that users of PyTorch/XLA look for: CompileTime, ExecuteTime, CachedCompile, UncachedCompile, ...
 #pragma once
+#include "runtime/profile/Recorder.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,16 +49,18 @@ private:
   std::map<std::string, Samples> values;
 };
 
-/// Samples the time from construction to destruction.
+/// Samples the time from construction to destruction. A recording shows it on the thread that ran it, unless it is an execution, which ends on another
+/// thread and which the runtime records itself.
 class Timed {
 public:
-  explicit Timed(const char *name) : name(name), start(std::chrono::steady_clock::now()) {}
+  explicit Timed(const char *name);
   ~Timed() {
     Metrics::get().sample(name, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
   }
   Timed(const Timed &) = delete;
 
 private:
+  std::optional<runtime::profile::Scope> record; ///< its own two readings of the recorder's clock: what is timed inside nests in it exactly
   const char *name;
   std::chrono::steady_clock::time_point start;
 };

@@ -266,14 +266,6 @@ bool endRegion() {
   return true;
 }
 
-uint64_t ticksOf(double nanoseconds) {
-  // Since the process asked first; until a millisecond has passed, nothing is that long.
-  static const auto begin = std::pair(ticks(), std::chrono::steady_clock::now());
-  double passedTicks = double(ticks() - begin.first);
-  double passedNs = double(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin.second).count());
-  return passedNs < 1e6 ? 0 : uint64_t(nanoseconds * passedTicks / passedNs);
-}
-
 void nameAllocator(const void *allocator, uint32_t device) {
   Registry &registry = Registry::get();
   std::lock_guard lock(registry.mutex);
@@ -309,7 +301,6 @@ Session::Anchor Session::Anchor::now() {
 }
 
 Session::Session(uint64_t maxBytes) : begin(Anchor::now()) {
-  ticksOf(0); // its clock begins
   Registry &registry = Registry::get();
   std::lock_guard lock(registry.mutex);
   generation = registry.generation;

@@ -74,9 +74,6 @@ inline uint64_t ticks() {
 #endif
 }
 
-/// Roughly that many ticks: for what was measured with another clock.
-uint64_t ticksOf(double nanoseconds);
-
 /// The lowest bit: whether somebody records. The others: how often recording has begun.
 extern std::atomic<uint64_t> state;
 inline bool isOn() { return state.load(std::memory_order_relaxed) & 1; }
