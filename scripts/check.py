@@ -17,6 +17,9 @@
 --wheels: the parts e2e, conformance, jax and torch test what scripts/wheels writes into dist/ (release, self-contained) instead of the build
 tree; so does --long.
 
+Tests of pytest that fail run once more alone; up to three of a part that pass then are named UNSTABLE at the end and do not fail the run (with --long
+they do).
+
 Fixed seeds, no timing assertion. Every part has a time limit and counts as one failure if it ends badly without having
 named one. The last line sums the parts: N passed, N failed, N skipped. --long runs everything without the time boxes.
 """
@@ -41,9 +44,13 @@ import build_tree  # beside this file
 from x86_levels import x86_levels
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+MOST_UNSTABLE = 3  # tests of one part that may fail beside others and pass alone; more of them have a cause of their own
 CONFORMANCE = os.path.join(ROOT, "test", "conformance")
 NEEDED_GIGABYTES = 4  # a clone with .venv, build and caches had 2.7 after all tests; the rest is for what tests keep while they run
 PARTS = ["lint", "lit", "unit", "e2e", "conformance", "jax", "torch", "fuzz"]
+
+
+unstable = []  # "part: test" of each test that failed beside others and passed alone
 
 
 class Count:
@@ -232,7 +239,28 @@ def run_pytest(name, folders, environment, long, python=sys.executable):
             tests, bad = int(suite.get("tests")), int(suite.get("failures")) + int(suite.get("errors"))
             skipped = int(suite.get("skipped"))
             count += Count(tests - bad - skipped, bad, skipped)
+    if count.failed and not long and status == 1:
+        count = without_unstable(name, count, failed_tests(output), environment, python)
+        status = 1 if count.failed else 0
     return at_least_one_failure(count, status, name)
+
+
+def failed_tests(output):
+    """The names of the tests that pytest's closing summary says failed, each once: "FAILED test/torch/test_x.py::test_y[case] - reason"."""
+    return list(dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", output, re.M)))
+
+
+def without_unstable(name, count, failed, environment, python):
+    """`count` after the `failed` tests ran once more, one after the other and beside nothing else. A test that passes then counts as passed, and its
+    name is kept for the end of the run: two cores that run two workers delay a thread by more than some tests can tell from an error."""
+    if not failed or len(failed) != count.failed or len(failed) > MOST_UNSTABLE:
+        return count
+    for test in failed:
+        status, _ = run([python, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", test], 300, env=environment)
+        if status == 0:
+            unstable.append(f"{name}: {test}")
+            count += Count(passed=1, failed=-1)
+    return count
 
 
 SITE = os.path.join(ROOT, "build", "python-site")
@@ -484,6 +512,8 @@ def main():
     for part, seconds, count in table:
         print(f"  {part:12} {seconds:7.1f} s  {count}")
     print(f"  {'all':12} {time.time() - begin:7.1f} s")
+    for test in unstable:
+        say(f"UNSTABLE {test} failed beside other tests and passed alone: to be mended")
     print(total, flush=True)
     sys.exit(1 if total.failed or not total.passed else 0)
 
