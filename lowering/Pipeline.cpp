@@ -88,15 +88,16 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(loops::createOrderReadsPass());
 }
 
-/// A value of so many level 2 caches goes through memory between its kernels, whatever other caches there are, and is worth a loop over blocks of
-/// its rows: 64 MiB with the common 1 MiB, 128 MiB with 2 MiB. Unit: caches. Source: judgement, not measured alone.
-static constexpr int64_t kLargeValueCaches = 64;
+/// A value of at least as many bytes is computed a block of rows at a time: it goes through memory between its kernels even where a core has 2 MiB of
+/// level 2 cache, the most of today's x86-64 cores. The number does not depend on the target's caches, because blocks change the order of sums.
+/// Unit: bytes. Source: judgement, not measured alone.
+static constexpr int64_t kMinLargeValueBytes = 128 << 20;
 
 /// What brings operations into a form in which they share kernels, or can be shared by threads.
 static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &options) {
   // First of all, while rows of the same dimension are easily told: what follows rewrites the operations of a block like all others.
   fusion::BlockRowsPassOptions blocks;
-  blocks.minBytes = kLargeValueCaches * options.target.cacheBytes(2);
+  blocks.minBytes = kMinLargeValueBytes;
   pm.addNestedPass<func::FuncOp>(fusion::createBlockRowsPass(blocks));
   // First: the parts of scatters are combined by reductions, and so are contractions of computed operands.
   pm.addNestedPass<func::FuncOp>(fusion::createSplitScattersPass());

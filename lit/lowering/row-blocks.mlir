@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Blocks of rows give what the whole gives, as loops whose sums change in place; caches of 4 KiB let values of 256 KiB count as large.
-// RUN: xla-run %s --entry=cross_entropy --target-caches=4K/8,4K/8 --verify
-// RUN: xla-run %s --entry=sentences --target-caches=4K/8,4K/8 --verify
-// RUN: xla-compile %s --entry=cross_entropy --target-caches=4K/8,4K/8 --emit=program | FileCheck %s
-// RUN: xla-compile %s --entry=cross_entropy --target-caches=4K/8,8K/8 --emit=program | FileCheck %s --check-prefix=WHOLE
+// Blocks of rows give what the whole gives, as loops whose sums change in place.
+// RUN: xla-opt %s -xla-block-rows=min-bytes=262144 -o %t.mlir
+// RUN: xla-run %t.mlir --entry=cross_entropy --verify
+// RUN: xla-run %t.mlir --entry=sentences --verify
+// RUN: xla-run %s --entry=cross_entropy --seed=1 --out=%t.whole.npz --quiet
+// RUN: xla-run %t.mlir --entry=cross_entropy --seed=1 --out=%t.blocks.npz --quiet
+// RUN: %python -c "import numpy as np; a, b = np.load(r'%t.whole.npz'), np.load(r'%t.blocks.npz'); assert len(a.files) == 3; [np.testing.assert_allclose(b[n], a[n], rtol=1e-5, atol=1e-6) for n in a.files]"
+// RUN: xla-compile %t.mlir --entry=cross_entropy --emit=program | FileCheck %s
+// The pipeline's own limit is a number of bytes: no size of a cache decides whether there are blocks.
+// RUN: xla-compile %s --entry=cross_entropy --target-caches=4K/8,4K/8 --emit=program | FileCheck %s --check-prefix=WHOLE
 // CHECK: loop
 // WHOLE-NOT: loop
 
