@@ -56,9 +56,9 @@ struct KernelTarget {
   int64_t crowdedBytes() const { return std::max<int64_t>(l1Bytes / (l1Ways ? l1Ways : 8) / 2, lineBytes); }
   /// Bytes of one stream that stay in the level 1 cache while another stream of the same size passes through it: half of the cache.
   int64_t residentBytes() const { return l1Bytes / 2; }
-  /// Data of fewer bytes is read from the level 1 and 2 caches so fast that an order of accesses for the memory system gains nothing: a few times the
-  /// level 1 cache, a part of the level 2 cache.
-  int64_t nearBytes() const { return 4 * l1Bytes; }
+  /// Returns the number of bytes from which on an emitter may gain by reordering its accesses for the memory system. Less data, a few times the
+  /// level 1 cache, stays in the level 2 cache, which serves accesses in every order equally fast.
+  int64_t minReorderedBytes() const { return 4 * l1Bytes; }
 };
 
 struct EmittedKernel {

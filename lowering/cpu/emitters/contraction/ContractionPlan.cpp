@@ -167,7 +167,7 @@ bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
   constexpr int64_t kMinKAhead = 64;
   int64_t bytes = model.product(kAtoms) * model.atomSizes[nLane] * packType.getIntOrFloatBitWidth() / 8;
   int64_t last = tile.panels % tile.groupPanels;
-  return packedK >= kMinKAhead && bytes >= nearBytes() / 4 && rowTiles() >= kMinTilesAhead && tile.groupPanels >= atOnce &&
+  return packedK >= kMinKAhead && bytes >= blockCacheBytes() / 4 && rowTiles() >= kMinTilesAhead && tile.groupPanels >= atOnce &&
          (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
 }
 
@@ -572,7 +572,7 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
 }
 
 bool ContractionPlan::prefetchesPanels() const {
-  return hasPanels() && !matrixUnit && model.bufferElements[panelsBuffer] * packType.getIntOrFloatBitWidth() / 8 >= nearBytes() / 2;
+  return hasPanels() && !matrixUnit && model.bufferElements[panelsBuffer] * packType.getIntOrFloatBitWidth() / 8 >= blockCacheBytes() / 2;
 }
 
 /// Finds the panels that are an argument of the kernel; they are used only if their layout is that of this plan.
@@ -592,9 +592,9 @@ void ContractionPlan::chooseUnits() {
   // Source: judgement, not measured alone; commit dbbe840 has the figures of the whole change.
   constexpr int64_t kMaxChunks = 8;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
-  int64_t limit = std::max<int64_t>(64, nearBytes() * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
+  int64_t limit = std::max<int64_t>(64, blockCacheBytes() * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
   // The windows of a convolution share elements.
-  if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= nearBytes() * 11 / 20)
+  if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= blockCacheBytes() * 11 / 20)
     limit = std::max(limit, rows());
   // With rows along lanes over several m atoms, blocks begin where no vector crosses from one atom to the next.
   int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
@@ -642,11 +642,11 @@ void ContractionPlan::chooseUnits() {
   int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
   bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kMinTilesOfRows * tile.mr;
   bool hasFewProducts = model.product(kAtoms) <= kMaxProductsOfRows;
-  bool wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= nearBytes() / 4;
+  bool wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= blockCacheBytes() / 4;
   if (!hasFewProducts && canBeWhole && !matrixUnit && b.packed && kBlocks() == 1 && model.product(kAtoms) <= kMaxProductsOfLargeResult &&
-      rows() * tile.panels * tile.nr() * bytes >= 3 * nearBytes()) {
+      rows() * tile.panels * tile.nr() * bytes >= 3 * blockCacheBytes()) {
     wholeRows = true;
-    wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, nearBytes() / 2));
+    wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, blockCacheBytes() / 2));
   }
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
   int64_t outer = model.product(outerAtoms());
@@ -673,8 +673,8 @@ void ContractionPlan::chooseUnits() {
   // AMX finishes panels before the last-level cache delivers the next ones: panels that several chunks of rows use stay in the near cache, in half of
   // it if not all of them do.
   int64_t nearGroups = 1;
-  if (matrixUnit && b.packed && tile.panels * panelBytes > nearBytes())
-    nearGroups = llvm::divideCeil(tile.panels, std::max<int64_t>(1, nearBytes() / 2 / panelBytes));
+  if (matrixUnit && b.packed && tile.panels * panelBytes > blockCacheBytes())
+    nearGroups = llvm::divideCeil(tile.panels, std::max<int64_t>(1, blockCacheBytes() / 2 / panelBytes));
   for (int64_t blocks = least; blocks <= std::min(most, least + kMaxMoreBlocks); ++blocks) {
     cutRows(blocks);
     const int64_t mostGroups = wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMaxGroups, nearGroups));
@@ -705,7 +705,7 @@ void ContractionPlan::chooseUnits() {
   cutPanels(bestGroups);
   // Partial sums of the group stay in the last-level cache.
   if (kBlocks() > 1) {
-    tile.groupPanels = std::clamp<int64_t>(4 * nearBytes() / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
+    tile.groupPanels = std::clamp<int64_t>(4 * blockCacheBytes() / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   }
   int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));

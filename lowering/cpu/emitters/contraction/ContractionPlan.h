@@ -141,9 +141,8 @@ protected:
         return std::min(count, tile.groupPanels);
     return 1;
   }
-  /// Bytes of the level 2 cache that blocks are cut for. Vectors are not faster with blocks for more than 1 MiB: of 2 MiB, products of 1024 x 1024
-  /// f32 take 13.5 ms where blocks for 1 MiB take 13.1 (Xeon, one thread, xla-run --target-caches); the matrix unit is, 2.09 to 1.94 ms in bf16.
-  int64_t nearBytes() const {
+  /// Returns the bytes of the level 2 cache that blocks may fill: all of the cache for AMX, and at most kMaxVectorBlockBytes for vectors.
+  int64_t blockCacheBytes() const {
     // Bytes of the level 2 cache that blocks are cut for. Vectors are not faster with blocks for more: the matrix unit is, 2.09 to 1.94 ms in bf16.
     // Unit: bytes. Source: xla-run --target-caches, Xeon, one thread: 1024 x 1024 f32 takes 13.5 ms with blocks for 2 MiB, 13.1 with 1 MiB.
     constexpr int64_t kMaxVectorBlockBytes = 1 << 20;

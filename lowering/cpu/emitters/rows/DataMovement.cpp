@@ -247,7 +247,7 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
   }
   for (const Output &output : model.outputs)
     isCrowded |= output.store.address.coefficient(u) * bytesOf(output.store) % target.crowdedBytes() == 0;
-  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= target.nearBytes();
+  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= target.minReorderedBytes();
   isStreamed = mayStage && maySkipCaches();
   isStaged = isStreamed || (mayStage && isCrowded);
   // Long pieces of the result's rows save address translations, but the threads need enough pieces. Tiles that are stored through the caches are
