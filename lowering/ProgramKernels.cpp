@@ -3,8 +3,6 @@
 #include "lowering/ProgramKernels.h"
 
 #include "dialects/millrace/Attributes.h"
-#include "dialects/millrace/PreparationAttributes.h"
-#include "dialects/millrace/RowAttributes.h"
 
 #include "lowering/program/KernelCost.h"
 #include "lowering/program/OutlineReducers.h"

@@ -2,7 +2,7 @@
 //===- CompiledGraph.cpp - A graph that is called instead of traced again --===//
 #include "tracing/CompiledGraph.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "tracing/Analysis.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"

@@ -6,7 +6,7 @@
 // constant is computed from a size; that every value whose length differs is one row beside the other is followed from operation to operation.
 #include "tracing/DynamicShapes.h"
 
-#include "dialects/millrace/RowAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "lowering/Compile.h"
 #include "lowering/program/OpenRows.h"
 

@@ -3,7 +3,7 @@
 #include "tracing/StoredTypes.h"
 
 #include "runtime/base/Environment.h"
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 
 #include "runtime/base/FloatModes.h"
 #include "tracing/Dump.h"

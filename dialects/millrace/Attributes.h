@@ -30,6 +30,18 @@ inline constexpr llvm::StringLiteral kEmitterAttr = "millrace.emitter";
 inline constexpr llvm::StringLiteral kRangeEndAttr = "millrace.range_end";
 /// Integer, of an emitted kernel: bytes of scratch memory for each thread.
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "millrace.scratch_bytes";
+/// Dictionary, of a kernel: its argument `panels` holds its argument `operand` in the order that `layout` describes, see
+/// xla-prepare-constants. The body reads the operand; code that knows the layout may read the panels instead.
+inline constexpr llvm::StringLiteral kPanelsAttr = "millrace.panels";
+/// Symbol, of the entry function: the function whose results are the entry function's last arguments.
+inline constexpr llvm::StringLiteral kPrepareAttr = "millrace.prepare";
+/// Dense i64 array, of the function that kPrepareAttr names: for each of its arguments the index of the entry function's argument that it gets.
+inline constexpr llvm::StringLiteral kPreparedFromAttr = "millrace.prepared_from";
+/// Dense i64 array, of a function for a run-time number of rows: the largest number; of a kernel, then the elements of one row of each result,
+/// from row to row.
+inline constexpr llvm::StringLiteral kRowsAttr = "millrace.rows";
+/// Integer, of a kernel for a run-time number of rows: an upper bound of that number, although the kernel's buffers have room for more rows.
+inline constexpr llvm::StringLiteral kFewRowsAttr = "millrace.few_rows";
 
 //===-- Of arguments and results --------------------------------------------===//
 
@@ -37,6 +49,10 @@ inline constexpr llvm::StringLiteral kScratchBytesAttr = "millrace.scratch_bytes
 inline constexpr llvm::StringLiteral kOpenAttr = "millrace.open";
 /// Dense i64 array, of an argument or result whose shards do not fill the whole: the whole tensor's shape.
 inline constexpr llvm::StringLiteral kWholeShapeAttr = "millrace.whole_shape";
+/// Unit, of an argument of the entry function: consecutive executions are expected to get the same buffer.
+inline constexpr llvm::StringLiteral kConstantAttr = "millrace.constant";
+/// Integer, of an argument or result of a function for a run-time number of rows: the number of indices of its first dimension that are one row.
+inline constexpr llvm::StringLiteral kRowIndicesAttr = "millrace.row_indices";
 
 //===-- Of modules ----------------------------------------------------------===//
 
@@ -62,6 +78,8 @@ inline constexpr llvm::StringLiteral kRngOrdinalAttr = "millrace.rng_ordinal";
 inline constexpr llvm::StringLiteral kGroupNameAttr = "millrace.group";
 /// Symbol, of a collective: the kernel that computes its reduction.
 inline constexpr llvm::StringLiteral kReducerAttr = "millrace.reducer";
+/// Symbol, of a call of a kernel for a run-time number of rows: the kernel that is called instead where there are few.
+inline constexpr llvm::StringLiteral kFewRowsKernelAttr = "millrace.few_rows_kernel";
 /// Unit, of the outermost loop of a kernel: its iterations are independent and may run in different calls. An iteration touches no row of the
 /// results but its own.
 inline constexpr llvm::StringLiteral kParallelRowsAttr = "millrace.parallel_rows";

@@ -4,8 +4,6 @@
 
 #include "dialects/millrace/Attributes.h"
 #include "dialects/millrace/Ops.h"
-#include "dialects/millrace/PreparationAttributes.h"
-#include "dialects/millrace/RowAttributes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

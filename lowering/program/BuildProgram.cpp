@@ -2,7 +2,7 @@
 //===- BuildProgram.cpp - A module of kernel calls to a runtime Program ---===//
 #include "lowering/program/BuildProgram.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "lowering/TensorSizes.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/OrderSteps.h"

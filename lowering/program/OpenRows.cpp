@@ -8,7 +8,6 @@
 #include "lowering/program/OpenRows.h"
 
 #include "dialects/millrace/Attributes.h"
-#include "dialects/millrace/RowAttributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/spmd/OpRules.h"

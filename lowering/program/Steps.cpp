@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Steps.cpp - Translate operations outside of kernels to steps -------===//
 #include "dialects/millrace/Ops.h"
-#include "dialects/millrace/RowAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"

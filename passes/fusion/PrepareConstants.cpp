@@ -12,7 +12,7 @@
 #include "passes/fusion/PrepareConstants.h"
 #include "passes/fusion/Passes.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"

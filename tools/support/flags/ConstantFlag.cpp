@@ -2,7 +2,7 @@
 //===- ConstantFlag.cpp - Arguments that stay the same --------------------===//
 #include "tools/support/flags/ConstantFlag.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"

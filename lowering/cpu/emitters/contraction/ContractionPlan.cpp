@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionPlan.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "lowering/cpu/emitters/EmitterShell.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

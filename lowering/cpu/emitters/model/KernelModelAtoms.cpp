@@ -2,7 +2,7 @@
 //===- KernelModelAtoms.cpp - Number the indices, compute addresses --------===//
 #include "lowering/cpu/emitters/model/KernelModelBuilder.h"
 
-#include "dialects/millrace/RowAttributes.h"
+#include "dialects/millrace/Attributes.h"
 
 using namespace mlir;
 

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/reduction/WindowReduce.h"
 
-#include "dialects/millrace/RowAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
 
