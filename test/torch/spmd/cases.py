@@ -218,85 +218,6 @@ def test_off_and_on():
     assert xm.xla_device() == torch.device("xla:0") and xr.is_spmd()
 
 
-def test_auto(monkeypatch):
-    xr.use_spmd(auto=True)
-    try:
-        t, small = torch.randn(64, 128), torch.randn(4)
-        x, y = t.to("xla"), small.to("xla")
-        z = x.sum(0)[:4] + y
-        close(z, t.sum(0)[:4] + small, rtol=1e-5, atol=1e-5)
-        assert "devices" not in spec(y)  # too small to be split
-        for sizes in ("2,4", "4,2", "8,1", "2,2,2"):
-            monkeypatch.setenv("XLA_AUTO_SPMD_MESH", sizes)
-            x, w = torch.randn(4096, 64), torch.randn(64, 64)
-            made, weight = x.to("xla"), w.to("xla")
-            close(made @ weight, x @ w, rtol=1e-4, atol=1e-4)
-            # Rows of data and no communication, whatever the axes are called.
-            assert spec(made).startswith("{devices=[8,1]"), spec(made)
-        for sizes in ("2,2", "8,", "x", "-2,-4"):
-            monkeypatch.setenv("XLA_AUTO_SPMD_MESH", sizes)
-            with pytest.raises(RuntimeError, match=f"XLA_AUTO_SPMD_MESH: expects sizes of a mesh of 8 devices.*got \"{sizes}\""):
-                (t.to("xla") + 1).sum().item()
-    finally:
-        xr.use_spmd()
-
-
-def test_auto_plans_once_where_a_value_is_held(monkeypatch):
-    """What else is held becomes a result of the program, before it is planned."""
-    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
-    xr.use_spmd(auto=True)
-    try:
-        x, w = torch.randn(2048, 64), torch.randn(64, 64)
-        made, weight = x.to("xla"), w.to("xla")
-        met.clear_all()
-        held = made @ weight
-        assert (held * held).sum().item() == pytest.approx((x @ w).square().sum().item(), rel=1e-4)
-        plans = [met.counter_value(f"AutoShardingPlan{kind}") or 0 for kind in ("Hit", "Miss")]
-        assert sum(plans) == 1 and met.counter_value("CompileWithAutoSharding") == 1, plans
-        close(held, x @ w, rtol=1e-4, atol=1e-4)
-        assert met.counter_value("CompileWithAutoSharding") == 1  # it was a result
-    finally:
-        xr.use_spmd()
-
-
-def test_auto_keeps_what_is_marked():
-    xr.use_spmd(auto=True)
-    try:
-        x = torch.randn(4096, 64).to("xla")
-        xs.mark_sharding(x, grid(8), (None, 0))
-        close(x * 2, x.cpu() * 2)
-        assert spec(x).startswith("{devices=[1,8]")
-    finally:
-        xr.use_spmd()
-
-
-def test_auto_trains_as_one_device_does(monkeypatch):
-    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
-    xr.use_spmd(auto=True)
-    try:
-        torch.manual_seed(0)
-        plain = nn.Sequential(nn.Linear(64, 512), nn.Tanh(), nn.Linear(512, 64))
-        split = copy.deepcopy(plain).to("xla")
-        optimizers = [torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9) for model in (plain, split)]
-        met.clear_all()
-        for _ in range(5):
-            batch, losses = torch.randn(64, 64), []
-            for model, optimizer in zip((plain, split), optimizers):
-                optimizer.zero_grad()
-                given = batch.to(next(model.parameters()).device)
-                loss = (model(given) - given).pow(2).mean()
-                loss.backward()
-                optimizer.step()
-                torch_xla.sync()
-                losses.append(loss.item())
-            assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-        # The first step has no momentum yet; from the second one on there is one program.
-        assert met.counter_value("UncachedCompile") <= 3
-        assert any("devices" in spec(parameter) for parameter in split.parameters())
-    finally:
-        xr.use_spmd()
-
-
 def test_dropout_is_the_same_as_on_one_device():
     x = torch.ones(64, 8)
     made = []
@@ -871,32 +792,6 @@ def test_fsdp_splits_what_the_devices_divide():
     assert spec(optimizer.state[model[0].module.weight]["exp_avg"]).startswith("{devices=[1,8]")
     with pytest.warns(UserWarning, match=r"no dim of the parameter weight of the Linear, \(1023, 257\), is a multiple of the 8 devices .* A dim of 1024 in place of 1023"):
         FSDPv2(nn.Sequential(FSDPv2(nn.Linear(257, 1023), mesh)), mesh)
-
-
-def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
-    t = torch.ones(2, 2).to("xla")
-    assert not XLAC._xla_get_auto_sharding()
-    hashes = [XLAC._get_graph_hash([t + 0])]
-    xr.use_spmd(auto=True)
-    try:
-        assert XLAC._xla_get_auto_sharding()
-        hashes.append(XLAC._get_graph_hash([t + 0]))
-        monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
-        hashes.append(XLAC._get_graph_hash([t + 0]))
-        assert len(set(hashes)) == 3
-        met.clear_all()
-        (torch.ones(64, 48).to("xla") @ torch.ones(48, 80).to("xla")).sum().item()
-        assert met.counter_value("CompileWithAutoSharding") >= 1
-        # The program is planned before its tensors are split, and not again when it is compiled.
-        met.clear_all()
-        a, b = torch.ones(512, 256).to("xla"), torch.ones(256, 512).to("xla")
-        total = (a @ b).sum().item()
-        assert total == 512 * 512 * 256
-        assert "devices=" in XLAC._get_xla_sharding_spec(a)
-        counts = {kind: met.counter_value(kind) or 0 for kind in ("AutoShardingPlanHit", "AutoShardingPlanMiss", "CompileWithAutoSharding")}
-        assert counts["AutoShardingPlanHit"] + counts["AutoShardingPlanMiss"] == counts["CompileWithAutoSharding"] == 1, counts
-    finally:
-        xr.use_spmd()
 
 
 def test_saved_programs_name_shardings_of_results(tmp_path):
