@@ -10,6 +10,7 @@
 //          lapack_ssyevd_ffi with mode 'V' and no use of the vectors: mode 'N'
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/Cumulative.h"
 #include "passes/calls/Passes.h"
 #include "passes/calls/RuntimeCall.h"
@@ -60,27 +61,34 @@ bool hasBytes(Type element) {
   return hasOrderedBits(element) || (complex && (complex.getElementType().isF32() || complex.getElementType().isF64()));
 }
 
+/// Explains why `op`, which a function of the runtime could compute, stays.
+void stays(Operation *op, const Twine &why) { remarkMissed(op, "xla-call-runtime", why); }
+
 void callSort(SortOp op) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   int64_t rank = type.getRank(), dimension = int64_t(op.getDimension());
-  if (!hasStaticShapes(op) || rank == 0)
+  if (!hasStaticShapes(op))
+    return stays(op, "sizes are not known");
+  if (rank == 0)
     return;
   if (dimension < 0)
     dimension += rank;
   int64_t length = type.getDimSize(dimension);
-  if ((length <= kMaxSortedInKernel && type.getNumElements() <= kMinCallElements) || length > std::numeric_limits<uint32_t>::max())
-    return;
+  if (length <= kMaxSortedInKernel && type.getNumElements() <= kMinCallElements)
+    return stays(op, "a kernel sorts a few lines of " + Twine(length) + " elements faster");
+  if (length > std::numeric_limits<uint32_t>::max())
+    return stays(op, "positions do not fit into 32 bits");
   if (!llvm::all_of(op->getOperandTypes(), [](Type operand) { return hasBytes(getElementTypeOrSelf(operand)); }))
-    return;
+    return stays(op, "an operand has elements that are not whole bytes");
   std::optional<SmallVector<OrderKey>> order = orderOf(op.getComparator().front());
   if (!order)
-    return;
+    return stays(op, "its comparator is no order of the operands");
   SetVector<Value> operands;
   SmallVector<int64_t> keys, descending, total, sources;
   for (const OrderKey &key : *order) {
     Value operand = op->getOperand(key.operand);
     if (!hasOrderedBits(getElementTypeOrSelf(operand.getType())))
-      return;
+      return stays(op, "the bits of a key do not have the order of its elements");
     operands.insert(operand);
     keys.push_back(llvm::find(operands, operand) - operands.begin());
     descending.push_back(key.descending);
@@ -121,16 +129,21 @@ void callScan(ReduceWindowOp op) {
   std::optional<Cumulative> cumulative = cumulativeOf(op);
   if (cumulative && !cumulative->reducer)
     return scanColumns(op, *cumulative);
-  if (!cumulative || !isa_and_nonnull<AddOp, MulOp, MinOp, MaxOp>(cumulative->reducer))
+  if (!cumulative)
     return;
+  if (!isa<AddOp, MulOp, MinOp, MaxOp>(cumulative->reducer))
+    return stays(op, "its reduction is no sum, product, minimum or maximum");
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Type element = type.getElementType();
   bool isNumber = element.isF32() || element.isF64() || (isa<IntegerType>(element) && element.getIntOrFloatBitWidth() >= 32);
   bool isNarrow = element.isF16() || element.isBF16();
-  if (!(isNumber || isNarrow) || type.getNumElements() <= kMinCallElements || op->getResult(0).getType() != type ||
-      getElementTypeOrSelf(op->getOperand(1).getType()) != element ||
+  if (!(isNumber || isNarrow))
+    return stays(op, "its elements are not f16, bf16, f32, f64 or integers of at least 32 bits");
+  if (type.getNumElements() <= kMinCallElements)
+    return stays(op, "a kernel computes " + Twine(type.getNumElements()) + " elements faster");
+  if (op->getResult(0).getType() != type || getElementTypeOrSelf(op->getOperand(1).getType()) != element ||
       getElementTypeOrSelf(op.getBody().getArgument(0).getType()) != element)
-    return;
+    return stays(op, "it accumulates in another type than that of its elements");
   OpBuilder b(op);
   NamedAttribute config[] = {b.getNamedAttr("dimension", b.getI64IntegerAttr(cumulative->dimension)),
                              b.getNamedAttr("reverse", b.getBoolAttr(cumulative->reverse)),
@@ -164,9 +177,12 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
   auto numbers = op.getDotDimensionNumbers();
   bool isPlain = hasStaticShapes(op) && lhs.getRank() == 2 && rhs.getRank() == 2 && numbers.getLhsBatchingDimensions().empty() &&
                  numbers.getLhsContractingDimensions() == ArrayRef<int64_t>{1} && numbers.getRhsContractingDimensions().size() == 1;
-  if (!isPlain || !lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) ||
-      !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kMinByteProducts)
+  if (!lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) || !result.getElementType().isSignlessInteger(32))
     return;
+  if (!isPlain)
+    return stays(op, "it is no product of two matrices of known sizes");
+  if (int64_t products = result.getNumElements() * lhs.getDimSize(1); products < kMinByteProducts)
+    return stays(op, "a kernel computes " + Twine(products) + " products faster");
   OpBuilder b(op);
   if (matrixUnit && fusion::suitsMatrixUnit(result.getDimSize(0), result.getDimSize(1))) {
     int64_t k = llvm::alignTo(lhs.getDimSize(1), fusion::matrixUnitTerms(8));
@@ -174,7 +190,7 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
       op.setOperand(0, withZeros(b, op.getLoc(), op.getLhs(), 1, k));
       op.setOperand(1, withZeros(b, op.getLoc(), op.getRhs(), numbers.getRhsContractingDimensions()[0], k));
     }
-    return;
+    return stays(op, "a kernel computes it with the matrix unit");
   }
   bool isTransposed = numbers.getRhsContractingDimensions()[0] == 1;
   auto call = callRuntime(b, op.getLoc(), "millrace_dot_i8", result, op->getOperands(),

@@ -5,6 +5,7 @@
 // Output:  %s:2 = stablehlo.sort(%x, %iota) with the body of @greater; %0#i = stablehlo.slice %s#i [0:5]
 // Leaves alone calls whose target only the runtime knows.
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -118,11 +119,15 @@ LogicalResult expandTopK(CustomCallOp op) {
   return success();
 }
 
+constexpr StringLiteral kPass = "xla-expand-custom-calls";
+
 /// Replaces mhlo.erf and the like by the chlo operation of that name. Unknown names are left for the runtime to report.
 LogicalResult expandUnary(CustomCallOp op) {
   std::string name = ("chlo." + op.getCallTargetName().drop_front(StringRef("mhlo.").size())).str();
-  if (!RegisteredOperationName::lookup(name, op.getContext()) || op->getNumOperands() != 1 || op->getNumResults() != 1)
+  if (!RegisteredOperationName::lookup(name, op.getContext()) || op->getNumOperands() != 1 || op->getNumResults() != 1) {
+    remarkMissed(op, kPass, "there is no operation " + name + " of one operand and one result");
     return success();
+  }
   OpBuilder builder(op);
   OperationState state(op.getLoc(), name);
   state.addOperands(op->getOperands());
@@ -244,6 +249,8 @@ struct ExpandCustomCalls : impl::ExpandCustomCallsPassBase<ExpandCustomCalls> {
       if (op->getNumOperands() == 1 && op->getResultTypes() == op->getOperandTypes()) {
         op->replaceAllUsesWith(op->getOperands());
         op.erase();
+      } else {
+        remarkMissed(op, kPass, "the annotation changes the type: partitioning replaces it");
       }
       return success();
     }
@@ -260,6 +267,7 @@ struct ExpandCustomCalls : impl::ExpandCustomCallsPassBase<ExpandCustomCalls> {
     // The textual form omits the attribute where it is false, and a call without it may have side effects: an unused Q would be computed.
     if (target.starts_with("lapack_") && !op.getHasSideEffectAttr())
       op.setHasSideEffect(false);
+    remarkMissed(op, kPass, "no operations have the meaning of its target, which the runtime looks up");
     return success();
   }
 };

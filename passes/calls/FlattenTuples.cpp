@@ -2,13 +2,14 @@
 //===- FlattenTuples.cpp - Replace tuples by their elements ---------------===//
 // Input:   %t = stablehlo.tuple %a, %b ; %0 = stablehlo.while(%x = %t) : tuple<A, B> ... ; func(%p: tuple<A, B>)
 // Output:  the same on %a, %b : A, B
-// Leaves alone everything without tuple types.
+// Leaves alone everything without tuple types. Removes the attributes of the arguments and results of a function with tuples in its signature.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 namespace shlo = millrace::stablehlo;
@@ -48,6 +49,9 @@ public:
     if (!changed)
       return;
     // Arguments and results have new positions, so attributes of single ones no longer fit.
+    if (function.getAllArgAttrs() || function.getAllResultAttrs())
+      remark::missed(function.getLoc(), remark::RemarkOpts::name("attributes-removed").category("xla-flatten-tuples"))
+          << "attributes of arguments and results are removed: tuples in the signature change their positions";
     function->removeAttr("arg_attrs");
     function->removeAttr("res_attrs");
     function.setFunctionType(FunctionType::get(function.getContext(), inputs, results));

@@ -6,6 +6,7 @@
 //          runtime reads neighbouring lines together
 // Leaves alone dynamic shapes, lengths of 0; transposes around real transforms.
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/RuntimeCall.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -36,8 +37,10 @@ SmallVector<int64_t> axesBetweenTransposes(FftOp op) {
 } // namespace
 
 void callFft(FftOp op) {
-  if (!hasStaticShapes(op) || llvm::is_contained(op.getFftLength(), 0))
-    return;
+  if (!hasStaticShapes(op))
+    return remarkMissed(op, "xla-call-runtime", "sizes are not known");
+  if (llvm::is_contained(op.getFftLength(), 0))
+    return remarkMissed(op, "xla-call-runtime", "a length is 0");
   OpBuilder b(op);
   Type element = getElementTypeOrSelf(op.getOperand().getType());
   if (auto complex = dyn_cast<ComplexType>(element))

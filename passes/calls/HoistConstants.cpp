@@ -2,8 +2,9 @@
 //===- HoistConstants.cpp - Turn constants of the program into arguments ---===//
 // Input:   func.func @main() { %c = stablehlo.constant dense<[1, 2]> ... }
 // Output:  func.func @main(%c) attributes {millrace.hoisted = [dense<[1, 2]>]} { ... }
-// Leaves alone scalars, and constants in computations (bodies of reduce, sort, ...).
+// Leaves alone constants of at most one element, and those of private functions, which other functions call with their own arguments.
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -19,15 +20,23 @@ namespace {
 struct HoistConstants : impl::HoistConstantsPassBase<HoistConstants> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && (!function.isPrivate() || function.getName() == "main"))
-        hoist(function);
+      hoist(function);
+  }
+
+  /// Returns why the constant stays; empty if it becomes an argument.
+  static StringRef whyNot(func::FuncOp function, stablehlo::ConstantOp constant) {
+    auto type = dyn_cast<RankedTensorType>(constant.getType());
+    if (!type || type.getNumElements() <= 1)
+      return "it has at most one element";
+    return function.isPrivate() && function.getName() != "main" ? "its function is private" : "";
   }
 
   static void hoist(func::FuncOp function) {
     SmallVector<stablehlo::ConstantOp> constants;
     function.walk([&](stablehlo::ConstantOp constant) {
-      auto type = dyn_cast<RankedTensorType>(constant.getType());
-      if (type && type.getNumElements() > 1)
+      if (StringRef why = whyNot(function, constant); !why.empty())
+        remarkMissed(constant, "xla-hoist-constants", why);
+      else
         constants.push_back(constant);
     });
     if (constants.empty())

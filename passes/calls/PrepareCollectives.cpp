@@ -4,7 +4,8 @@
 //          %y = "stablehlo.async_done"(%f)
 // Output:  %c = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xf64>
 //          %y = "stablehlo.all_reduce"(%c) ({ .. f64 .. })
-// Leaves alone an async_done whose future is not the result of an async_start.
+// Leaves alone an async_done whose future is not the result of an async_start, and replica groups over the axes of a mesh that the module lacks.
+#include "passes/Remarks.h"
 #include "passes/calls/Passes.h"
 
 #include "dialects/sdy/Ops.h"
@@ -20,6 +21,8 @@ namespace millrace::calls {
 #include "passes/calls/Passes.h.inc"
 
 namespace {
+
+constexpr StringLiteral kPass = "xla-prepare-collectives";
 
 /// Moves the collective to the position of its start on every device: the runtime starts and finishes it in one step.
 void runAtStart(AsyncStartOp start) {
@@ -39,6 +42,8 @@ void runAtStart(AsyncStartOp start) {
     }
   if (start->use_empty())
     start->erase();
+  else
+    remarkMissed(start, kPass, "its future has a user that is no async_done");
 }
 
 void promoteOperands(Operation *op) {
@@ -90,7 +95,11 @@ void prepareCollectives(ModuleOp module) {
   module.walk([&](AsyncStartOp start) { starts.push_back(start); });
   llvm::for_each(starts, runAtStart);
   module.walk([](Operation *op) {
+    if (isa<AsyncDoneOp>(op))
+      remarkMissed(op, kPass, "its future is not the result of an async_start");
     writeMeshInPlace(op);
+    if (auto groups = op->getAttrOfType<ReplicaGroupMeshAxesAttr>("replica_groups"); groups && isa<FlatSymbolRefAttr>(groups.getMesh()))
+      remarkMissed(op, kPass, "the module has no mesh @" + cast<FlatSymbolRefAttr>(groups.getMesh()).getValue());
     if (isa<AllReduceOp, ReduceScatterOp, CollectiveReduceOp>(op))
       promoteOperands(op);
   });

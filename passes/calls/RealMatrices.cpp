@@ -6,6 +6,7 @@
 //          @millrace_lu(%a), which take row-major matrices, so that nothing is transposed
 // Leaves alone complex types, dynamic shapes, other layouts, operations on tiny matrices, whose loops are compiled (strsm of those becomes one).
 //===----------------------------------------------------------------------===//
+#include "passes/Remarks.h"
 #include "passes/calls/RuntimeCall.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -42,6 +43,9 @@ bool isByColumns(ArrayAttr layouts, TypeRange types, int64_t matrixRank) {
   return true;
 }
 
+/// Explains why `op` stays.
+void stays(Operation *op, const Twine &why) { remarkMissed(op, "xla-call-runtime", why); }
+
 void replace(Operation *op, StringRef target, ArrayRef<NamedAttribute> config) {
   OpBuilder b(op);
   auto call = callRuntime(b, op->getLoc(), target, op->getResultTypes(), op->getOperands(), config);
@@ -56,13 +60,16 @@ void callForLapack(CustomCallOp op) {
   auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   bool isSolve = target == "trsm_ffi", isCholesky = target == "potrf_ffi", isLu = target == "getrf_ffi";
   unsigned operands = isSolve ? 2 : 1, results = isSolve ? 1 : isCholesky ? 2 : 3;
-  if (!config || !(isSolve || isCholesky || isLu) || op->getNumOperands() != operands || op->getNumResults() != results ||
-      !hasStaticShapes(op) || !isReal(op->getOperand(0)))
+  if (!(isSolve || isCholesky || isLu))
     return;
+  if (!config || op->getNumOperands() != operands || op->getNumResults() != results || !isReal(op->getOperand(0)))
+    return stays(op, "its operands, results or attributes are not those of JAX");
+  if (!hasStaticShapes(op))
+    return stays(op, "sizes are not known");
   int64_t rank = cast<RankedTensorType>(op->getOperand(0).getType()).getRank();
   if (rank < 2 || !isByColumns(op.getOperandLayoutsAttr(), op->getOperandTypes(), rank) ||
       !isByColumns(op.getResultLayoutsAttr(), op->getResultTypes(), rank))
-    return;
+    return stays(op, "its matrices are not column-major");
   auto letter = [&](StringRef name) -> char {
     auto value = config.getAs<IntegerAttr>(name);
     return value ? char(value.getValue().getLimitedValue(255)) : 0;
@@ -70,7 +77,7 @@ void callForLapack(CustomCallOp op) {
   auto isOneOf = [&](StringRef name, StringRef letters) { return letters.contains(letter(name)); };
   // The handler of the call reports missing or wrong attributes.
   if ((!isLu && !isOneOf("uplo", "LU")) || (isSolve && !(isOneOf("side", "LR") && isOneOf("diag", "NU") && isOneOf("trans_x", "NTC"))))
-    return;
+    return stays(op, "an attribute is missing or unknown");
   Builder b(op);
   if (isSolve && cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back() <= kMaxUnrolledOrder) {
     OpBuilder builder(op);
@@ -94,9 +101,12 @@ void callForLapack(CustomCallOp op) {
 void callMatrices(Operation *op) {
   if (auto call = dyn_cast<CustomCallOp>(op))
     return callForLapack(call);
-  if (!hasStaticShapes(op) || !isReal(op->getOperand(0)) ||
-      cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back() <= kMaxUnrolledOrder)
-    return;
+  if (!hasStaticShapes(op))
+    return stays(op, "sizes are not known");
+  if (!isReal(op->getOperand(0)))
+    return stays(op, "its elements are not f32 or f64");
+  if (int64_t order = cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back(); order <= kMaxUnrolledOrder)
+    return stays(op, "a kernel computes matrices of " + Twine(order) + " rows faster");
   Builder b(op);
   if (auto cholesky = dyn_cast<CholeskyOp>(op))
     return replace(op, "millrace_cholesky", {flag(b, "lower", cholesky.getLower())});

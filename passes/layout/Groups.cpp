@@ -104,23 +104,29 @@ std::optional<Stages> stagesOf(ArrayRef<int64_t> reduced, ArrayRef<int64_t> spli
   return stages;
 }
 
-bool isDivisible(ReduceOp op) {
+StringRef whyIndivisible(ReduceOp op) {
   if (op.getInputs().size() != 1)
-    return false;
+    return "it has several results";
   Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
   if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64))
-    return false;
+    return "results between two steps would be rounded";
+  constexpr StringLiteral kBody = "its body is no sum, minimum or maximum of its arguments", kInit = "its initial value is not known to be neutral";
   DenseElementsAttr init;
   Block &body = op.getBody().front();
-  if (!matchPattern(op.getInitValues()[0], m_Constant(&init)) || std::distance(body.begin(), body.end()) != 2)
-    return false;
+  if (!matchPattern(op.getInitValues()[0], m_Constant(&init)))
+    return kInit;
+  if (std::distance(body.begin(), body.end()) != 2)
+    return kBody;
   Operation &step = body.front();
   if (step.getNumOperands() != 2 || step.getOperand(0) != body.getArgument(0) || step.getOperand(1) != body.getArgument(1) ||
       body.getTerminator()->getOperand(0) != step.getResult(0))
-    return false;
+    return kBody;
   if (isa<MaxOp, MinOp>(step))
-    return true;
-  return isa<AddOp>(step) && (matchPattern(op.getInitValues()[0], m_Zero()) || matchPattern(op.getInitValues()[0], m_AnyZeroFloat()));
+    return "";
+  if (!isa<AddOp>(step))
+    return kBody;
+  bool isZero = matchPattern(op.getInitValues()[0], m_Zero()) || matchPattern(op.getInitValues()[0], m_AnyZeroFloat());
+  return isZero ? StringRef() : StringRef(kInit);
 }
 
 } // namespace millrace::layout

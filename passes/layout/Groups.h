@@ -28,9 +28,10 @@ struct Stages {
 /// Returns null unless whole dimensions of 16 elements or more are reduced, and parts of others.
 std::optional<Stages> stagesOf(llvm::ArrayRef<int64_t> reduced, llvm::ArrayRef<int64_t> split, llvm::ArrayRef<int64_t> merged);
 
-/// Returns true if the reduction may be done in two steps: its initial value is neutral, or combining with it twice gives the same result, and the
-/// intermediate results are not rounded to a smaller type.
-bool isDivisible(stablehlo::ReduceOp op);
+/// Returns why the reduction must not be done in two steps; empty if it may: its initial value is neutral, or combining with it twice gives the same
+/// result, and the intermediate results are not rounded to a smaller type.
+llvm::StringRef whyIndivisible(stablehlo::ReduceOp op);
+inline bool isDivisible(stablehlo::ReduceOp op) { return whyIndivisible(op).empty(); }
 
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 mlir::RankedTensorType withShape(mlir::Type type, llvm::ArrayRef<int64_t> shape);

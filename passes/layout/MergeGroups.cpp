@@ -6,6 +6,7 @@
 //          throughout, all elementwise operations share a kernel, and vectors run along all channels instead of those of one group.
 // Leaves alone splits without a reduction of whole dimensions and parts of others, reductions whose initial value is not neutral, narrow floats
 // (the intermediate sums would be rounded).
+#include "passes/Remarks.h"
 #include "passes/layout/Groups.h"
 #include "passes/layout/Passes.h"
 
@@ -40,11 +41,12 @@ public:
     for (Operation *op : ops)
       if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isDivisible(reduce))
         reductions.push_back(reduce);
-    if (reductions.empty())
-      return;
+    const bool isIdle = reductions.empty();
     for (Operation *op : ops)
       if (auto reduce = dyn_cast<ReduceOp>(op))
         divide(reduce);
+      else if (isIdle)
+        continue;
       else if (auto reshape = dyn_cast<ReshapeOp>(op))
         cancel(reshape);
       else if (fusion::classify(op) == fusion::OpRole::Elementwise)
@@ -143,20 +145,29 @@ private:
     for (Value operand : op->getOperands()) {
       operands.push_back(mergedOf(b, operand, merged, *groups));
       if (!operands.back())
-        return;
+        return remarkMissed(op, "xla-merge-groups", "one of its operands could be merged by another pass over its elements only");
     }
     result.replaceAllUsesWith(reshaped(b, op->getLoc(), computedOn(b, op, operands, merged), shapeOf(result)));
     op->erase();
   }
 
+  /// Returns why the reduction of a split shape stays; empty if it is done in two steps.
+  static StringRef whyNot(ReduceOp op, ArrayRef<int64_t> merged) {
+    if (StringRef why = whyIndivisible(op); !why.empty())
+      return why;
+    if (!groupsOf(merged, shapeOf(op.getInputs()[0])))
+      return "the reshape before it does not only divide dimensions";
+    return stagesOf(op, merged) ? "" : "it does not reduce both whole dimensions of 16 elements or more and parts of others";
+  }
+
   void divide(ReduceOp op) {
-    ReshapeOp from = llvm::is_contained(reductions, op) ? splitOf(op.getInputs()[0]) : nullptr;
+    ReshapeOp from = splitOf(op.getInputs()[0]);
     if (!from)
       return;
     ArrayRef<int64_t> merged = shapeOf(from.getOperand()), split = shapeOf(op.getInputs()[0]);
+    if (StringRef why = whyNot(op, merged); !why.empty())
+      return remarkMissed(op, "xla-merge-groups", why);
     std::optional<Stages> stages = stagesOf(op, merged);
-    if (!stages)
-      return;
     Groups groups = *groupsOf(merged, split);
     OpBuilder b(op);
     auto first = cast<ReduceOp>(b.clone(*op.getOperation()));

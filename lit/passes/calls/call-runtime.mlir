@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -xla-call-runtime -split-input-file | FileCheck %s
 // RUN: xla-opt %s -xla-call-runtime=matrix-unit -split-input-file | FileCheck %s --check-prefix=MATRIX
+// RUN: xla-opt %s -xla-call-runtime -split-input-file --remarks-filter-missed=xla-call-runtime -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // JAX's comparator: zeros and NaNs are made equal, then total order. Positions are not passed.
 // CHECK-LABEL: func.func @argsort
@@ -51,6 +52,7 @@ func.func @two_keys(%x: tensor<100xf32>, %y: tensor<100xi8>) -> (tensor<100xf32>
 // CHECK-LABEL: func.func @unequal_nans
 // CHECK: stablehlo.sort
 func.func @unequal_nans(%x: tensor<100xf32>, %y: tensor<100xi8>) -> tensor<100xi8> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.sort stays: its comparator is no order of the operands"
   %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i8>, %d: tensor<i8>):
     %0 = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -70,6 +72,7 @@ func.func @unequal_nans(%x: tensor<100xf32>, %y: tensor<100xi8>) -> tensor<100xi
 // CHECK: stablehlo.sort
 // CHECK: stablehlo.custom_call @millrace_sort
 func.func @short(%x: tensor<5x16xi32>, %y: tensor<5000x16xi32>) -> (tensor<5x16xi32>, tensor<5000x16xi32>) {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.sort stays: a kernel sorts a few lines of 16 elements faster"
   %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %1 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -125,6 +128,7 @@ func.func @running_sums(%x: tensor<64x100xf32>, %y: tensor<64x100xi8>) -> (tenso
     %2 = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %2 : tensor<f32>
   }) : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce_window stays: its elements are not f16, bf16, f32, f64 or integers of at least 32 bits"
   %1 = "stablehlo.reduce_window"(%y, %none) <{padding = dense<[[0, 0], [0, 99]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
   ^bb0(%a: tensor<i8>, %b: tensor<i8>):
     %2 = stablehlo.add %a, %b : tensor<i8>
@@ -237,9 +241,11 @@ func.func @systems(%a: tensor<3x9x9xf32>, %b: tensor<3x9x5xf32>) -> (tensor<3x9x
 // CHECK: @lapack_cpotrf_ffi
 // CHECK: stablehlo.cholesky
 func.func @other_matrices(%a: tensor<9x9xf32>, %c: tensor<9x9xcomplex<f32>>, %t: tensor<100x3x3xf32>) -> (tensor<9x9xf32>, tensor<9x9xcomplex<f32>>, tensor<100x3x3xf32>) {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: its matrices are not column-major"
   %0:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<9x9xf32>) -> (tensor<9x9xf32>, tensor<9xi32>, tensor<i32>)
   %1:2 = stablehlo.custom_call @lapack_cpotrf_ffi(%c) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>],
     result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]} : (tensor<9x9xcomplex<f32>>) -> (tensor<9x9xcomplex<f32>>, tensor<i32>)
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.cholesky stays: a kernel computes matrices of 3 rows faster"
   %2 = stablehlo.cholesky %t, lower = true : (tensor<100x3x3xf32>) -> tensor<100x3x3xf32>
   return %0#0, %1#0, %2 : tensor<9x9xf32>, tensor<9x9xcomplex<f32>>, tensor<100x3x3xf32>
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -xla-expand-custom-calls -split-input-file -verify-diagnostics | FileCheck %s
 // RUN: xla-opt %s -xla-expand-custom-calls -canonicalize -split-input-file -verify-diagnostics | FileCheck %s --check-prefix=DEAD
+// RUN: not xla-opt %s -xla-expand-custom-calls -split-input-file --remarks-filter-missed=xla-expand-custom-calls -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // Annotations give way to their operand, also those with side effects.
 // CHECK-LABEL: func.func @annotations
@@ -18,6 +19,7 @@ func.func @annotations(%x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: func.func @shard
 // CHECK: custom_call @SPMDFullToShardShape
 func.func @shard(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: the annotation changes the type: partitioning replaces it"
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) : (tensor<8xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -104,6 +106,7 @@ func.func @qr_of_half(%a: tensor<4x3xf16>) -> tensor<4x3xf16> {
 // CHECK-LABEL: func.func @unknown
 // CHECK: custom_call @somebody(
 func.func @unknown(%x: tensor<3xf32>) -> tensor<3xf32> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: no operations have the meaning of its target, which the runtime looks up"
   %0 = stablehlo.custom_call @somebody(%x) : (tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
@@ -125,6 +128,7 @@ func.func @lapack_of_nothing(%a: tensor<0x0xf32>) -> (tensor<0xf32>, tensor<0x0x
 // CHECK-LABEL: func.func @lapack_with_rows
 // CHECK: custom_call @lapack_sgesdd_ffi
 func.func @lapack_with_rows(%a: tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32>) {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: no operations have the meaning of its target, which the runtime looks up"
   %0:2 = stablehlo.custom_call @lapack_sgesdd_ffi(%a) : (tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32>)
   return %0#0, %0#1 : tensor<3x3xf32>, tensor<i32>
 }
@@ -136,7 +140,19 @@ func.func @lapack_with_rows(%a: tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32
 // DEAD-NOT: lapack
 // DEAD: custom_call @somebody(
 func.func @effects(%a: tensor<3x3xf32>, %t: tensor<3xf32>) -> tensor<3x3xf32> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: no operations have the meaning of its target, which the runtime looks up"
   %0 = stablehlo.custom_call @lapack_sorgqr_ffi(%a, %t) : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3x3xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: no operations have the meaning of its target, which the runtime looks up"
   %1 = stablehlo.custom_call @somebody(%a) : (tensor<3x3xf32>) -> tensor<3x3xf32>
   return %a : tensor<3x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @unknown_of_mhlo
+// CHECK: custom_call @mhlo.nothing(
+func.func @unknown_of_mhlo(%x: tensor<3xf32>) -> tensor<3xf32> {
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.custom_call stays: there is no operation chlo.nothing of one operand and one result"
+  %0 = stablehlo.custom_call @mhlo.nothing(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
 }

@@ -1,4 +1,5 @@
 // RUN: xla-opt %s -xla-flatten-tuples -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-flatten-tuples -split-input-file --remarks-filter-missed=xla-flatten-tuples -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // Nested tuples in signatures become their leaves in order.
 // CHECK-LABEL: func.func @nested
@@ -21,4 +22,15 @@ func.func @nested(%t: tuple<tensor<1xf32>, tuple<tensor<2xf32>, tensor<3xf32>>>)
 func.func @plain(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.negate %a : tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The second argument is the third one afterwards: its attribute goes, which is said.
+// CHECK-LABEL: func.func @marked
+// CHECK-SAME: (%{{.*}}: tensor<1xf32>, %{{.*}}: tensor<2xf32>, %[[C:.*]]: tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: return %[[C]]
+// REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"attributes of arguments and results are removed: tuples in the signature change their positions"
+func.func @marked(%t: tuple<tensor<1xf32>, tensor<2xf32>>, %c: tensor<3xf32> {tf.aliasing_output = 0 : i32}) -> tensor<3xf32> {
+  return %c : tensor<3xf32>
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statistics of groups of channels are reduced over images first; what happens at every element happens before the split.
 // RUN: xla-opt %s -xla-merge-groups -cse -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-merge-groups -split-input-file --remarks-filter-missed=xla-merge-groups -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // CHECK-LABEL: @group_norm
 // CHECK-SAME: %[[X:.*]]: tensor<2x8x8x12xf32>
@@ -46,8 +47,10 @@ func.func @rounded(%x: tensor<64x12xbf16>, %y: tensor<64x12xf32>) -> (tensor<4xb
   %zero = stablehlo.constant dense<0.0> : tensor<bf16>
   %one = stablehlo.constant dense<1.0> : tensor<f32>
   %0 = stablehlo.reshape %x : (tensor<64x12xbf16>) -> tensor<64x4x3xbf16>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce stays: results between two steps would be rounded"
   %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x4x3xbf16>, tensor<bf16>) -> tensor<4xbf16>
   %2 = stablehlo.reshape %y : (tensor<64x12xf32>) -> tensor<64x4x3xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce stays: its initial value is not known to be neutral"
   %3 = stablehlo.reduce(%2 init: %one) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x4x3xf32>, tensor<f32>) -> tensor<4xf32>
   return %1, %3 : tensor<4xbf16>, tensor<4xf32>
 }
@@ -103,4 +106,21 @@ func.func @incommensurable(%x: tensor<32x4x6xf32>) -> tensor<8xf32> {
   %1 = stablehlo.multiply %0, %0 : tensor<32x3x8xf32>
   %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<32x3x8xf32>, tensor<f32>) -> tensor<8xf32>
   return %2 : tensor<8xf32>
+}
+
+// -----
+
+// Parts of channels alone are reduced; the sum of a product with a whole tensor of the split shape would need that tensor in the merged shape.
+// CHECK-LABEL: @not_merged
+// CHECK: stablehlo.reduce{{.*}} dimensions = [2] : (tensor<64x4x3xf32>
+// CHECK: stablehlo.multiply {{.*}} tensor<64x4x3xf32>
+func.func @not_merged(%x: tensor<64x12xf32>, %y: tensor<64x4x3xf32>) -> (tensor<64x4xf32>, tensor<4xf32>, tensor<64x4x3xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<64x12xf32>) -> tensor<64x4x3xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.reduce stays: it does not reduce both whole dimensions of 16 elements or more and parts of others"
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<64x4x3xf32>, tensor<f32>) -> tensor<64x4xf32>
+  %2 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x4x3xf32>, tensor<f32>) -> tensor<4xf32>
+  // REMARK: :[[@LINE+1]]:{{.*}} remark: {{.*}}"stablehlo.multiply stays: one of its operands could be merged by another pass over its elements only"
+  %3 = stablehlo.multiply %0, %y : tensor<64x4x3xf32>
+  return %1, %2, %3 : tensor<64x4xf32>, tensor<4xf32>, tensor<64x4x3xf32>
 }
