@@ -81,4 +81,12 @@ std::shared_ptr<Client> makeClient(uint32_t devices, double timeoutSeconds) {
   return *client;
 }
 
+Status runStatus(Client &client, const Program &program, const std::vector<BufferPtr> &arguments) {
+  auto executable = client.load(program);
+  if (!executable.ok())
+    return executable.status();
+  auto result = (*executable)->execute({arguments});
+  return result.ok() ? result->done[0].await() : result.status();
+}
+
 } // namespace millrace::runtime::test

@@ -121,4 +121,19 @@ std::vector<T> toHost(const BufferPtr &buffer) {
   return values;
 }
 
+/// Runs `program` on the first device and returns its first result; the test fails if it cannot be run.
+template <typename T>
+std::vector<T> run(Client &client, const Program &program, const std::vector<BufferPtr> &arguments) {
+  auto executable = client.load(program);
+  EXPECT_TRUE(executable.ok()) << executable.status().toString();
+  if (!executable.ok())
+    return {};
+  auto result = (*executable)->execute({arguments});
+  EXPECT_TRUE(result.ok()) << result.status().toString();
+  return result.ok() ? toHost<T>(result->results[0][0]) : std::vector<T>();
+}
+
+/// Runs `program` on the first device and returns the status of its execution.
+Status runStatus(Client &client, const Program &program, const std::vector<BufferPtr> &arguments);
+
 } // namespace millrace::runtime::test
