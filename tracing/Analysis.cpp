@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Analysis.cpp - PT_XLA_DEBUG: why something was compiled or run ------===//
+//===- Analysis.cpp - PT_XLA_DEBUG: reports of compilations and executions -===//
 #include "tracing/Analysis.h"
 #include "tracing/Places.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 std::string baseName(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 bool isOurs(const Place &place) { return place.file.find("/torch_xla/") != std::string::npos; }
-/// Helpers of the package stand between the function that was called and the barrier.
+/// Returns true for helper functions of the package, which stand on the stack between the function that the user called and the barrier.
 bool isHelper(const Place &place) { return isOurs(place) && place.function.size() > 1 && place.function[0] == '_' && place.function[1] != '_'; }
 
 thread_local std::string givenCause;
@@ -115,7 +115,7 @@ GraphSummary summarize(const Schedule &schedule, size_t results) {
 }
 
 Difference difference(const GraphSummary &before, const GraphSummary &now) {
-  // Nodes first: an input of another shape shows in what is computed from it, which has a line.
+  // Nodes are compared first: an input of another shape also shows in the nodes that depend on it, and these have lines.
   auto nodes = [](const GraphSummary &g) { return g.items.size() - g.leaves; };
   auto kind = [](const GraphSummary &g, size_t i) { return g.items[g.leaves + i].kind; };
   Difference found;
@@ -166,13 +166,13 @@ Difference difference(const GraphSummary &before, const GraphSummary &now) {
 std::string syncCause(const std::vector<Place> &stack) {
   if (!givenCause.empty())
     return givenCause;
-  // What of the package is active below the user's code, and by which name the barrier was called.
+  // The name by which the user's code called the barrier, and the package's functions that are active below it.
   std::string barrier;
   bool inLoader = false, inProfiler = false, inBridge = false;
   for (const Place &place : stack) {
     if (!isOurs(place)) {
       if (barrier.empty())
-        break; // the user's code reads a value
+        break; // this frame is the user's code, which reads a value
       if (place.file.find("/torch/") == std::string::npos && place.file.find("contextlib") == std::string::npos)
         break;
       continue;
@@ -212,7 +212,7 @@ int debugLevel() {
   if (!level)
     return 0;
   runtime::StatusOr<World> place = Session::world();
-  return place && place->localRank ? 0 : level; // one of a host's processes reports: they do the same
+  return place && place->localRank ? 0 : level; // only one process of each host reports, because all do the same
 }
 
 namespace {

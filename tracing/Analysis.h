@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Analysis.h - PT_XLA_DEBUG: why something was compiled or run --------===//
-// PT_XLA_DEBUG=1 (or PT_XLA_DEBUG_LEVEL=2) reports every compilation and execution, PT_XLA_DEBUG_LEVEL=1 compilations only; to
-// stderr or PT_XLA_DEBUG_FILE, with PT_XLA_DEBUG_MAX_FRAME frames (8). The lines are PyTorch/XLA's; a compilation of a graph
-// that resembles a known one also names the first node that differs.
+//===- Analysis.h - PT_XLA_DEBUG: reports of compilations and executions ---===//
+// PT_XLA_DEBUG=1 (or PT_XLA_DEBUG_LEVEL=2) reports the cause of every compilation and execution, PT_XLA_DEBUG_LEVEL=1 that of compilations only; to
+// stderr or PT_XLA_DEBUG_FILE, with PT_XLA_DEBUG_MAX_FRAME stack frames (default: 8). The lines have PyTorch/XLA's form. The report of a graph that
+// resembles a compiled one also names the first node that differs.
 #pragma once
 #include "tracing/Origin.h"
 
 namespace millrace::tracing {
 
-/// A graph that was compiled, in a form that can be compared.
+/// A compiled graph in a form that can be compared with other graphs.
 struct GraphSummary {
   struct Item {
-    const Kind *kind = nullptr; ///< null: a leaf
+    const Kind *kind = nullptr; ///< null for a leaf
     Shape shape;                ///< of a leaf
     bool isNumber = false;
-    std::vector<uint32_t> operands; ///< leaves count first, then nodes
+    std::vector<uint32_t> operands; ///< indices of items; leaves have the lower ones
     Origin origin;
-    uint32_t firstUser = 0; ///< of a leaf: the item that uses it first
+    uint32_t firstUser = 0; ///< of a leaf: the first item that uses the leaf
   };
   std::vector<Item> items; ///< leaves, then nodes
   size_t leaves = 0, results = 0;
 };
 GraphSummary summarize(const Schedule &schedule, size_t results);
 
-/// Where two graphs part.
+/// The first difference between two graphs.
 struct Difference {
-  std::string text; ///< one or two lines, with the user's places
-  size_t alike = 0; ///< so many first nodes have the same operators
-  size_t same = 0;  ///< so many first nodes have the same types and attributes, too
+  std::string text; ///< one or two lines, with the lines of the user's program
+  size_t alike = 0; ///< length of the common prefix of nodes with the same operators
+  size_t same = 0;  ///< length of the common prefix of nodes that also have the same types and attributes
   bool isNearerThan(const Difference &other) const {
     return alike != other.alike ? alike > other.alike : same > other.same;
   }
 };
 Difference difference(const GraphSummary &before, const GraphSummary &now);
 
-/// Why a graph is run now, from the functions that are active.
+/// Returns why a graph is executed now, derived from the active functions of the user's program.
 std::string syncCause(const std::vector<Place> &stack);
-/// On this thread, instead of what the functions say; empty: no longer. Returns the former one.
+/// Sets the cause that this thread reports instead of syncCause(); an empty string ends that. Returns the previous cause.
 std::string setSyncCause(std::string cause);
-/// The same while it lives.
+/// Calls setSyncCause() for its lifetime.
 class SyncCause {
 public:
   explicit SyncCause(std::string cause) : outer(setSyncCause(std::move(cause))) {}
@@ -49,7 +49,7 @@ private:
   std::string outer;
 };
 
-/// 0: nothing is reported, 1: compilations, 2 and more: executions too.
+/// Returns what is reported: 0 nothing, 1 compilations, 2 and more also executions.
 int debugLevel();
 
 struct AnalysisOf {

@@ -2,7 +2,7 @@
 //===- Collectives.cpp - Collectives as operations of a graph ---------------===//
 // Output of allReduce(%a, {0, 2}, "add") in a world of three:
 //   %0 = "stablehlo.all_reduce"(%a) ({ add }) {replica_groups = dense<[[0, 2], [1, -1]]> : tensor<2x2xi64>}
-// Processes that are not in the group do not record the operation; StableHLO wants groups of them, too.
+// Processes that are not in the group do not record the operation; StableHLO requires groups for them, too.
 #include "tracing/Collectives.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -56,7 +56,7 @@ std::string dense(const std::vector<Ranks> &rows) {
   return "dense<[" + text + "]> : tensor<" + std::to_string(rows.size()) + "x" + std::to_string(rows.front().size()) + "xi64>";
 }
 
-/// Groups of the world of which `group` is the first. Where all have to be of one size, ids of processes that are not there fill up the last.
+/// Returns groups of all processes of the world, the first of which is `group`. If all groups must have equal sizes, the last one is padded with -1.
 std::string groupsWith(const Ranks &group, bool areEven) {
   const int64_t world = Session::get().world()->size;
   Ranks others;
@@ -71,7 +71,7 @@ std::string groupsWith(const Ranks &group, bool areEven) {
   return "replica_groups = " + dense(rows);
 }
 
-/// The attribute that becomes a part of the step's name.
+/// Returns the attribute with the group's name, which becomes a part of the step's name.
 std::string named(const std::string &group) { return group.empty() ? "" : ", " + std::string(kGroupNameAttr) + " = \"" + group + "\""; }
 
 StatusOr<std::vector<Value>> record(const std::string &name, const std::vector<Value> &operands, const std::vector<Shape> &results,
@@ -159,7 +159,7 @@ StatusOr<Value> allToAll(const Value &operand, const Ranks &group, const std::st
 StatusOr<Value> broadcast(const Value &operand, const Ranks &group, int64_t root, const std::string &name) {
   Ranks rootFirst{root};
   std::copy_if(group.begin(), group.end(), std::back_inserter(rootFirst), [&](int64_t rank) { return rank != root; });
-  // No other group may be named: each would be a broadcast from its first process.
+  // The attribute contains this group only, because every further group would be a broadcast from its own first process.
   return recordOne("collective_broadcast", operand, operand.shape(), "replica_groups = " + dense({rootFirst}) + named(name));
 }
 

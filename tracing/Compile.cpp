@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Compile.cpp - A traced module to a program, through the cache -------===//
+//===- Compile.cpp - Compile a traced module through the cache -------------===//
 #include "tracing/Compile.h"
 
 #include "lowering/CacheKey.h"
@@ -34,10 +34,10 @@
 namespace millrace::tracing {
 namespace {
 
-/// Instead of the process's, once useCacheFolder() was called.
+/// The cache that replaces the process's after useCacheFolder() was called.
 std::unique_ptr<runtime::Cache> chosenCache;
 
-/// The cache of useCacheFolder(), else that of XLA_PERSISTENT_CACHE_PATH as it is at the first program, else the process's.
+/// Returns the cache of useCacheFolder(), else that of XLA_PERSISTENT_CACHE_PATH when the first program is compiled, else the process's.
 runtime::StatusOr<runtime::Cache *> cacheInUse() {
   static const runtime::Status fromEnvironment = [] {
     const std::string folder = runtime::environment::text("XLA_PERSISTENT_CACHE_PATH");
@@ -63,7 +63,7 @@ runtime::Status useCacheFolder(const std::string &folder, bool readOnly) {
   return {};
 }
 
-/// Marks (python/torch_xla/_composites.py) are for those who read the program: calls that return their last operand.
+/// Removes marks (python/torch_xla/_composites.py). They are calls that return their last operand, and serve readers of the program only.
 static void removeMarks(mlir::ModuleOp module) {
   std::vector<mlir::Operation *> marks;
   module.walk([&](mlir::Operation *op) {
@@ -95,8 +95,9 @@ void collectCollectives(runtime::Steps &steps, std::vector<runtime::Step *> &fou
   }
 }
 
-/// An entry of the cache has the lines of the program that it was compiled for. Errors of collectives tell several processes which lines meet: these
-/// are to be those of `module`. Collectives keep their order; where some have become one, the lines stay what they are.
+/// Returns the program with the locations of the collectives of `module`. A cache entry has the locations of the program that it was compiled for,
+/// but errors of collectives must name the lines of this program. Collectives keep their order, so that they are matched by position; if the compiler
+/// has merged some, the locations stay unchanged.
 std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std::shared_ptr<const runtime::Program> program) {
   std::vector<std::string> places;
   module.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
@@ -121,17 +122,17 @@ std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std:
 
 } // namespace
 
-/// Programs whose shardings were chosen by planArguments() and which have not been compiled yet: they are not planned a second time, with what is
-/// split by then.
+/// Programs whose shardings were chosen by planArguments() and which have not been compiled yet. They are kept so that compileModule() does not plan
+/// again with arguments that are sharded by then.
 namespace {
 class PlannedPrograms {
 public:
   struct Planned {
     std::string program;                ///< bytecode
-    std::vector<std::string> arguments; ///< how they are split
+    std::vector<std::string> arguments; ///< their shardings
   };
   void add(const std::string &key, Planned planned) {
-    constexpr size_t mostKept = 16; // of which most are compiled at once
+    constexpr size_t mostKept = 16; // most are compiled right after they were planned
     std::lock_guard lock(mutex);
     if (programs.size() >= mostKept)
       programs.clear();
@@ -150,11 +151,11 @@ private:
 } // namespace
 
 static PlannedPrograms &plannedPrograms() {
-  static auto *shared = new PlannedPrograms; // threads may compile while the process ends
+  static auto *shared = new PlannedPrograms; // never destroyed, because threads may compile while the process ends
   return *shared;
 }
 
-/// How XLA writes the argument's annotation; empty of what is whole.
+/// Returns the argument's annotation in XLA's notation; empty if it is replicated.
 static std::string annotationOf(mlir::func::FuncOp function, unsigned argument, mlir::ModuleOp module) {
   if (auto text = function.getArgAttrOfType<mlir::StringAttr>(argument, sharding::hloShardingName))
     return text.getValue() == "{replicated}" ? std::string() : text.str();
@@ -167,7 +168,7 @@ static std::string annotationOf(mlir::func::FuncOp function, unsigned argument, 
   return spmd::isWhole(placement) ? std::string() : sdy::toString(spmd::describe(placement, sharding.getMesh(module).getTotalSize()));
 }
 
-/// The program without what is said of its arguments' parts, and the mesh.
+/// Returns a key of the mesh and of the program without the shardings of its arguments.
 static std::string keyOfPlan(mlir::ModuleOp module, const std::string &mesh) {
   mlir::OwningOpRef<mlir::ModuleOp> bare = withoutLocations(module);
   if (auto function = bare->lookupSymbol<mlir::func::FuncOp>(findEntry(*bare)))
@@ -181,7 +182,7 @@ static std::string keyOfPlan(mlir::ModuleOp module, const std::string &mesh) {
   return key.digest();
 }
 
-/// The module with the shardings that planArguments() chose, if its arguments are split as they were to be; else null.
+/// Returns the module with the shardings that planArguments() chose if the arguments have them; otherwise null.
 static mlir::OwningOpRef<mlir::ModuleOp> alreadyPlanned(mlir::ModuleOp module, const std::string &mesh) {
   std::optional<PlannedPrograms::Planned> planned = plannedPrograms().take(keyOfPlan(module, mesh));
   auto function = module.lookupSymbol<mlir::func::FuncOp>(findEntry(module));
@@ -193,7 +194,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> alreadyPlanned(mlir::ModuleOp module, c
   return mlir::parseSourceString<mlir::ModuleOp>(planned->program, module.getContext());
 }
 
-/// Chooses shardings; nothing without a mesh or of a program for one device. Arguments of fewer than `smallest` elements stay whole if nothing else is said of them.
+/// Chooses shardings; does nothing without a mesh or for a program of one device. Arguments of fewer than `smallest` elements without a sharding stay
+/// replicated.
 static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, int64_t smallest) {
   auto partitions = module->getAttrOfType<mlir::IntegerAttr>("mhlo.num_partitions");
   if (mesh.empty() || !partitions || partitions.getInt() < 2)
@@ -247,7 +249,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
   mlir::OwningOpRef<mlir::ModuleOp> &module = traced.impl->module;
   const ErrorLog errors(traced.impl->session.context());
   removeMarks(*module);
-  // Who launches it has split what is to be split.
+  // The caller may have sharded the arguments as planArguments() told it to.
   mlir::OwningOpRef<mlir::ModuleOp> planned = mesh.empty() ? nullptr : alreadyPlanned(*module, mesh);
   if (planned)
     module = std::move(planned);
@@ -286,7 +288,7 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
   mlir::MLIRContext &context = session.context();
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (module && text.find("loc(") == std::string::npos)
-    module = withoutLocations(*module); // not those of the text
+    module = withoutLocations(*module); // the locations of the text are no lines of the user
   std::string made = module ? hloTextOf(*module) : std::string();
   if (made.empty())
     return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");

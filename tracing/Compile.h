@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Compile.h - A traced module to a program, through the cache ---------===//
+//===- Compile.h - Compile a traced module through the cache ---------------===//
 #pragma once
 #include "runtime/base/Status.h"
 #include "runtime/program/Program.h"
@@ -11,21 +11,22 @@
 
 namespace millrace::tracing {
 
-/// With XLA's semantics. Locations name the user's lines in errors and do not matter otherwise. Counts PersistentCacheHit and PersistentCacheMiss.
-/// What is not annotated is split over `mesh` ("a=2,b=4") automatically (passes/autosharding), unless that is empty.
-/// Changes the module.
+/// Compiles the module with XLA's semantics, or reads the program from the persistent cache; counts PersistentCacheHit and PersistentCacheMiss.
+/// Locations name the user's lines in errors and have no influence on the key. Values without a sharding annotation are sharded over `mesh`
+/// ("a=2,b=4") automatically (passes/autosharding), unless `mesh` is empty. Changes the module.
 runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedModule module, const std::string &mesh = {});
-/// How each argument of the program would be split then: strings as XLA writes them, empty of those that stay whole, as those of fewer than
-/// `smallest` elements do. compileModule() of the same program with its arguments split like that does not plan again. Plans are looked up and kept in
-/// the cache, too: AutoShardingPlanHit and AutoShardingPlanMiss are counted.
+/// Returns the sharding that compileModule() with this mesh would choose for each argument: a string in XLA's form, empty for replicated arguments,
+/// such as those of fewer than `smallest` elements. compileModule() of the same program whose arguments have these shardings does not plan again.
+/// Plans are looked up and stored in the persistent cache; AutoShardingPlanHit and AutoShardingPlanMiss are counted.
 runtime::StatusOr<std::vector<std::string>> planArguments(TracedModule module, const std::string &mesh, int64_t smallest);
-/// The program as HLO text (lowering/hlo).
+/// Returns the program as HLO text (lowering/hlo).
 runtime::StatusOr<std::string> hloText(const std::string &text);
-/// HLO text as a serialized HloModuleProto (lowering/hlo/HloProto.h), called `name`; and such a module as JSON, or in the text format of protocol buffers.
+/// Converts HLO text to a serialized HloModuleProto (lowering/hlo/HloProto.h) named `name`; such a module to JSON or to protocol buffers' text
+/// format.
 runtime::StatusOr<std::string> hloModule(const std::string &text, const std::string &name);
 std::string hloModuleJson(const std::string &module);
 std::string hloModuleText(const std::string &module);
-/// Instead of the environment's settings; before the first compileModule().
+/// Uses this cache folder instead of the one that the environment names. Must be called before the first compileModule().
 runtime::Status useCacheFolder(const std::string &folder, bool readOnly);
 
 } // namespace millrace::tracing

@@ -117,7 +117,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(std::vecto
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Source &source = parameters[i];
     if (source.kind == Source::Argument) {
-      given.push_back(std::move(arguments[source.index])); // it is one parameter
+      given.push_back(std::move(arguments[source.index])); // the same leaf is one parameter
       if (donated[i] && kept[source.index])
         options.nonDonatable.push_back(uint32_t(i));
       continue;
@@ -153,8 +153,8 @@ const std::pair<Digest, std::string> &CompiledGraph::withoutConstants() const {
 }
 
 void CompiledGraph::countPreparations(const runtime::Executable &executable, uint64_t before) const {
-  // Calls in a row whose constants had replaced those of calls before: then they are none. Unit: calls. Source: judgement, not measured alone: a
-  // preparation costs about as much as packing in that call, and the program without constants is compiled once.
+  // After so many consecutive calls that changed the constant arguments, the arguments are no longer treated as constant. Unit: calls. Source:
+  // judgement, not measured alone: a preparation costs about as much as packing in that call, and the program without constants is compiled once.
   constexpr uint64_t kMaxChangesInARow = 4;
   static std::atomic<uint64_t> counted{0};
   const uint64_t all = runtime::preparationsOfProcess(), known = counted.exchange(all);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CompiledGraph.h - A graph that is called instead of traced again ----===//
-// What torch.compile makes of a function: recorded once between leaves that stand for its arguments, compiled at once,
-// and called with buffers. A call records nothing and hashes nothing.
+// The result of torch.compile for a function: the function was recorded once on leaves that stand for its arguments and compiled at once. A call only
+// passes buffers: it neither records nor hashes operations.
 #pragma once
 #include "tracing/Graph.h"
 
@@ -14,24 +14,25 @@ class CompiledGraph {
 public:
   struct Inputs {
     std::vector<Value> arguments;  ///< leaves that stand for the arguments
-    std::vector<Value> randomKeys; ///< numbers that are drawn anew for every call
-    /// Per argument: calls are expected to pass the same buffer again and again. What depends on such arguments alone is prepared once
-    /// (PreparedConstants is counted); calls that pass other ones stay right, and after a few in a row the program no longer expects it.
+    std::vector<Value> randomKeys; ///< random keys; every call draws new ones
+    /// Per argument: true if calls are expected to pass the same buffer repeatedly. Values that depend on such arguments alone are prepared once
+    /// (PreparedConstants is counted). Calls with other buffers stay correct; after several in a row the graph uses a program without this
+    /// expectation.
     std::vector<bool> constant = {};
   };
-  /// `roots`: distinct values that have to be computed. `overwritten`: per argument the root that replaces its value and
-  /// may take its memory, or -1. Other numbers of the graph become constants of the program; other tensors stay what they
-  /// are now.
+  /// Compiles the graph of `roots`, distinct values that have to be computed. `overwritten` has per argument the root that replaces the argument's
+  /// value and may take its memory, or -1. Other numbers of the graph become constants of the program; other tensors keep the value that they have
+  /// now.
   static runtime::StatusOr<std::shared_ptr<CompiledGraph>> compile(const Inputs &inputs, const std::vector<Value> &roots,
                                                                    const std::vector<int64_t> &overwritten);
 
-  /// `arguments` and `keys` in the order of the inputs; `kept[i]`: argument i must not be overwritten, because something
-  /// else shows it. Asynchronous; one buffer per root.
+  /// Executes the program asynchronously and returns one buffer per root. `arguments` and `keys` have the order of the inputs. `kept[i]` says that
+  /// argument i must not be overwritten, because another value aliases it.
   runtime::StatusOr<std::vector<runtime::BufferPtr>> run(std::vector<runtime::BufferPtr> arguments, const std::vector<uint64_t> &keys,
                                                          const std::vector<bool> &kept) const;
   const std::vector<Shape> &shapes() const { return rootShapes; }
   size_t numKeys() const { return keys; }
-  /// StableHLO; empty if there is nothing to compute.
+  /// Returns the program as StableHLO text; an empty string if there is nothing to compute.
   const std::string &text() const { return program; }
 
 private:
@@ -41,25 +42,25 @@ private:
   };
   runtime::Status emit(const Inputs &inputs, const std::vector<Value> &roots, const std::vector<int64_t> &overwritten);
 
-  /// The program that expects other buffers in every call.
+  /// Returns the key and text of the program that does not expect constant arguments.
   const std::pair<Digest, std::string> &withoutConstants() const;
-  /// After a call: `before` is the executable's number of changes in a row before it.
+  /// Updates the metrics after a call. `before` is the executable's number of consecutive changes of constant arguments before the call.
   void countPreparations(const runtime::Executable &executable, uint64_t before) const;
 
-  Digest key; ///< of `program`: the session keeps what it was compiled to, or compiles it again
+  Digest key; ///< of `program`; the session looks the executable up by it, or compiles the text again
   std::vector<Source> parameters;
   std::vector<bool> donated; ///< per parameter
-  std::vector<Value> tensors; ///< held as values: a graph that would donate them must see that they are in use
+  std::vector<Value> tensors; ///< kept as values, so that their reference counts prevent donation by other graphs
   std::vector<Shape> rootShapes;
   size_t keys = 0;
   bool hasConstants = false;
-  mutable std::atomic<bool> constantsChange{false}; ///< too often for preparing them
-  mutable std::atomic<uint64_t> changes{0}; ///< calls in a row that changed them; the executable may have had other graphs
+  mutable std::atomic<bool> constantsChange{false}; ///< the constant arguments change too often for preparation to pay
+  mutable std::atomic<uint64_t> changes{0}; ///< consecutive calls of this graph that changed constant arguments
   mutable std::once_flag plainIsMade;
   mutable std::pair<Digest, std::string> plain; ///< withoutConstants()
-  size_t graphInputs = 0; ///< of the recording: tensors and numbers
+  size_t graphInputs = 0; ///< number of tensors and numbers that the recording reads
   std::string program;
-  std::string saved; ///< for XLA_SAVE_TENSORS_FILE, at every run
+  std::string saved; ///< what every run appends to XLA_SAVE_TENSORS_FILE
 };
 
 } // namespace millrace::tracing

@@ -12,7 +12,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// The graph in a form that stays when its nodes' owners are gone.
+/// The graph in a form that does not depend on the values of the front end, which may be destroyed.
 struct CompositeBody {
   std::vector<Value> parameters, constants, results;
   Schedule schedule;
@@ -68,7 +68,7 @@ runtime::StatusOr<Composite> makeComposite(const std::string &name, std::string_
   }
   Composite made;
   made.constants = body->constants;
-  // Composites live as long as the process, as kinds do.
+  // Composites, like kinds, are never freed.
   forgetExchanges(body->schedule);
   Op *op = new Op{name, [body](const Call &call) { return emitBody(*body, call); }, false, std::string(identity), meetsOthers(body->schedule)};
   made.kind = kindOf(op, {}, std::move(shapes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ControlFlow.cpp - Loops and branches as operations of a graph -------===//
-// The operation of a loop is made when its body is seen first, and found again by the body's structure: a graph with the
+// The operation of a loop is made when its body is recorded for the first time and interned by the body's structure, so that the graph around the
 // loop has the same key in every step.
 #include "tracing/ControlFlow.h"
 
@@ -27,7 +27,7 @@ const Op *internedOp(const std::string &key, const std::function<Op()> &make) {
 
 namespace {
 
-/// A function that can be emitted later, when the values it was recorded with are gone: it holds its nodes.
+/// A function that can be emitted after the values of its recording have been destroyed, because it holds its nodes.
 struct Template {
   Function function;
   explicit Template(Function given) : function(std::move(given)) {}
@@ -52,8 +52,8 @@ struct Template {
   }
 };
 
-/// Which input or captured value each leaf is: the structure of a body does not say. And whether it is for several devices: the program that has
-/// the loop is, then (isForSeveralDevices() looks for it).
+/// Returns a key that adds to a body's structure which input or captured value each leaf is, and whether the function is for several devices: then
+/// the program with the loop is, too (see isForSeveralDevices()).
 std::string keyOf(const Function &f) {
   std::string key = f.body.key.toString();
   auto number = [&](size_t value) { key += ',' + std::to_string(value); };
@@ -86,7 +86,7 @@ std::vector<T> part(const std::vector<T> &values, size_t from, size_t count) {
   return {values.begin() + long(from), values.begin() + long(from + count)};
 }
 
-/// Arguments of a region are not weak by themselves: what they stand for may be.
+/// Marks values as weak like the values that they stand for: arguments of a region are not weak by themselves.
 std::vector<Val> withWeakness(std::vector<Val> values, const std::vector<Val> &like) {
   for (size_t i = 0; i < values.size(); ++i)
     values[i].isWeak = like[i].isWeak;
@@ -119,7 +119,7 @@ runtime::Status checkCarried(const std::vector<Value> &results, const std::vecto
   return {};
 }
 
-/// xs[i], without the leading dim.
+/// Returns xs[i], without the leading dim.
 Val sliceAt(Emitter &e, const Val &xs, const Val &index) {
   Ints sizes = xs.dims();
   sizes[0] = 1;
@@ -139,7 +139,7 @@ Val updateAt(Emitter &e, const Val &ys, const Val &y, const Val &index) {
   return e.op("stablehlo.dynamic_update_slice", operands, {}, ys.shape);
 }
 
-/// A scalar of any type as a truth value.
+/// Converts a scalar of any type to a boolean.
 Val truth(Emitter &e, Val value) {
   value = e.reshape(value, {});
   if (!value || value.dtype() == DType::I1)
@@ -165,8 +165,8 @@ Function function(std::vector<Value> inputs, std::vector<Value> results,
   return made;
 }
 
-/// What an operation remembers of a function: its nodes, and leaves that hold nothing. The captured values were the
-/// caller's; a later step has others.
+/// Returns the part of a function that an operation keeps: its nodes, and leaves without values. Captured values are passed as operands instead,
+/// because every step has its own.
 static Template templateOf(const Function &given) {
   Function made = given;
   std::unordered_map<const Node *, NodePtr> blanks;
@@ -237,7 +237,7 @@ runtime::StatusOr<std::vector<Value>> whileLoop(const Function &condition, const
     auto test = std::make_shared<Template>(templateOf(condition)), step = std::make_shared<Template>(templateOf(body));
     return Op{"millrace::while", [=](const Call &c) {
                 Emitter &e = c.e;
-                const std::vector<Val> &all = c.operands; // key, carried, captured by the test, captured by the step
+                const std::vector<Val> &all = c.operands; // the key, the carried values, what the condition captures, what the body captures
                 std::vector<Shape> shapes = shapesOf(all);
                 size_t tested = test->function.captured.size(), stepped = step->function.captured.size();
                 Body testing = [&](const std::vector<Val> &given) -> std::vector<Val> {
@@ -289,7 +289,7 @@ runtime::StatusOr<std::vector<Value>> scan(const Function &body, const std::vect
     return Op{"millrace::scan", [=](const Call &c) {
                 Emitter &e = c.e;
                 Shape index{DType::I64, {}};
-                // position, key, carried, results, sequences, captured
+                // The loop's values are the position, the key, the carried values, the results, the sequences and the captured values.
                 std::vector<Val> all{e.constant(int64_t(0), index), c.operands[0]};
                 for (size_t i = 0; i < count; ++i)
                   all.push_back(c.operands[1 + i]);

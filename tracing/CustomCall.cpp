@@ -7,7 +7,7 @@
 
 namespace millrace::tracing {
 
-/// A string attribute.
+/// Returns the text of a string attribute.
 static std::string quoted(const std::string &value) {
   static const char digits[] = "0123456789ABCDEF";
   std::string text = "\"";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Dump.cpp - Graphs and programs for people ---------------------------===//
+//===- Dump.cpp - Write graphs and programs as text for debugging ----------===//
 #include "tracing/Dump.h"
 
 #include "tracing/Compile.h"
@@ -32,7 +32,7 @@ runtime::Status withProgram(runtime::Status error, const std::string &stablehlo)
   return environment::isOn("XLA_DUMP_HLO_GRAPH") ? error.withContext("the program\n" + text + "\ncaused") : error;
 }
 
-/// The graph in the form that the user chose; what cannot be said in it is a comment.
+/// Returns the graph in the format that the user chose; a graph that the format cannot express becomes a comment.
 static std::string formatted(const std::vector<Value> &roots) {
   std::string format = environment::text("XLA_SAVE_TENSORS_FMT");
   if (format == "dot")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DynamicShapes.cpp - One program for all sizes -----------------------===//
-// Input:  @main(%x: tensor<5x4xf32>) { %0 = broadcast_in_dim %c : tensor<f32> -> tensor<5x4xf32> ... }, and the same for 7
-//         and 11 instead of 5
+// Input:  @main(%x: tensor<5x4xf32>) { %0 = broadcast_in_dim %c : tensor<f32> -> tensor<5x4xf32> ... }, and the same for 7 and 11 instead of 5
 // Output: @main(%x: tensor<?x4xf32>) { %s = get_dimension_size %x, dim = 0 ... %0 = dynamic_broadcast_in_dim %c, [%s, 4] ... }
-// The operations of all samples are visited side by side; the first one's are changed.
+// The operations of all samples are visited in parallel, and those of the first sample are changed.
 #include "tracing/DynamicShapes.h"
 
 #include "lowering/Compile.h"
@@ -61,7 +60,7 @@ public:
       return runtime::unimplemented(error);
     Operation *end = entry.getTerminator();
     function.setType(builder.getFunctionType(TypeRange(entry.getArguments()), end->getOperandTypes()));
-    // Memory of another size cannot be handed on.
+    // The memory of a parameter can be donated to a result of the same size only.
     for (unsigned i = 0; i < parameters; ++i)
       function.removeArgAttr(i, "tf.aliasing_output");
     std::string diagnostics;
@@ -128,7 +127,7 @@ private:
     }
     return sum ? sum : number(0);
   }
-  /// A vector of sizes; `lists[k]` are those of sample k.
+  /// Computes a vector of sizes; `lists[k]` has those of sample k.
   Value vectorOf(const std::vector<SmallVector<int64_t>> &lists, StringRef what) {
     SmallVector<Value> parts;
     auto one = RankedTensorType::get({1}, builder.getI32Type());
@@ -145,7 +144,7 @@ private:
     return make("stablehlo.concatenate", parts, type, builder.getNamedAttr("dimension", builder.getI64IntegerAttr(0)));
   }
 
-  //===-- Samples side by side ------------------------------------------------===//
+  //===-- Comparison of the samples -------------------------------------------===//
 
   template <typename List>
   static std::vector<int64_t> column(const std::vector<List> &lists, size_t i) {
@@ -161,7 +160,7 @@ private:
     return lists;
   }
 
-  /// Sizes that differ become `?`. True if there is one.
+  /// Replaces sizes that differ by `?`. Returns true if there are any.
   bool retype(const std::vector<Value> &values) {
     auto type = dyn_cast<RankedTensorType>(values[0].getType());
     if (!type)
@@ -202,7 +201,7 @@ private:
       visit(ops);
     }
   }
-  /// What was inserted for the symbols stands before everything else.
+  /// Returns true for the operations that compute the symbols; they precede all others.
   bool isOurs(Operation &op) {
     return llvm::any_of(op.getResults(), [&](Value v) { return llvm::is_contained(symbolValues, v); }) ||
            (op.getParentOp() == function.getOperation() && !symbolValues.empty() &&
@@ -248,7 +247,7 @@ private:
     rewrite(ops, results, isSame);
   }
 
-  /// The operation whose types or attributes differ, as one that takes them as operands.
+  /// Replaces an operation whose types or attributes differ by the dynamic one that takes them as operands.
   void rewrite(const std::vector<Operation *> &ops, const std::vector<SmallVector<int64_t>> &results, bool isSame) {
     Operation *op = ops[0];
     StringRef name = op->getName().getStringRef();
@@ -295,10 +294,11 @@ private:
     if (name == "stablehlo.custom_call" || name == "stablehlo.rng_bit_generator" || name == "stablehlo.rng" ||
         name == "stablehlo.fft")
       fail(name.str() + " has a size that is not known");
-    // Every other operation has the types that its operands give it.
+    // The result types of every other operation follow from its operands' types.
   }
 
-  /// The dimension of a running sum, product or extremum (emit/Cumulative.cpp), whose window reaches from the first element to each one.
+  /// Returns the dimension of a cumulative sum, product or extremum (emit/Cumulative.cpp), whose windows reach from the first element to each
+  /// element.
   static std::optional<int64_t> runningDimension(const std::vector<Operation *> &ops, const std::vector<SmallVector<int64_t>> &results) {
     std::optional<int64_t> found;
     for (auto [op, shape] : llvm::zip_equal(ops, results)) {
@@ -321,7 +321,7 @@ private:
     return found;
   }
 
-  /// Combines every element with those that lie 1, 2, 4, ... before it, in a loop of as many iterations as the size has bits.
+  /// Combines every element with those 1, 2, 4, ... positions before it, in a loop whose number of iterations is the number of bits of the size.
   void rewriteRunning(Operation *op, int64_t dim) {
     Value x = op->getOperand(0), init = op->getOperand(1);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -399,7 +399,7 @@ private:
     op->erase();
   }
 
-  /// A number that is a size, or one over a size.
+  /// Computes a constant that is a size, or the reciprocal of a size.
   Value computedConstant(const std::vector<DenseElementsAttr> &values, Type element) {
     auto type = RankedTensorType::get({}, element);
     std::vector<int64_t> integers, inverses;

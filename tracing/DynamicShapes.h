@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DynamicShapes.h - One program for all sizes -------------------------===//
-// Operators are emitted for known sizes. A program for all sizes comes from several of one known size each: whatever
-// differs between them (types, limits of slices, constants) has to be a polynomial of the sizes that vary, found from the
-// first samples and confirmed by the last; it is then computed by the program. What is no polynomial is an error.
+// Operators are emitted for static sizes. The program for all sizes is derived from several programs of different static sizes: every type, slice
+// limit and constant in which the samples differ has to be a polynomial of the dynamic sizes. The polynomial is fitted to the first samples and
+// checked with the last one; the program then computes it. A difference that is no such polynomial is an error.
 #pragma once
 #include "tracing/Graph.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- EmbeddedProgram.cpp - StableHLO text as an operation of a graph ------===//
 // Input:  @main(%a: f32[2], %b: f32[2]) { %0 = call @f(%a); %1 = add %0, %b; return %1 }, @f(%x) { %0 = sine %x; return %0 }
-// Output: %0 = sine %operand0; %1 = add %0, %operand1        where the emitter stands
+// Output: %0 = sine %operand0; %1 = add %0, %operand1        at the emitter's insertion point
 #include "tracing/EmbeddedProgram.h"
 
 #include "dialects/bytecode/Validate.h"
@@ -41,7 +41,7 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   return function && function.getBody().hasOneBlock() ? function : mlir::func::FuncOp();
 }
 
-/// The operations of a function's block where the builder stands, with calls of other functions replaced by these.
+/// Inlines the operations of a function's block at the builder's insertion point; calls of other functions are inlined, too.
 runtime::StatusOr<llvm::SmallVector<mlir::Value>> inlineBody(mlir::OpBuilder &builder, mlir::ModuleOp module,
                                                              mlir::func::FuncOp function, mlir::ValueRange given, int depth) {
   if (!function.getBody().hasOneBlock() || depth > 100)
@@ -90,7 +90,7 @@ runtime::StatusOr<llvm::SmallVector<mlir::Value>> inlineBody(mlir::OpBuilder &bu
 
 std::vector<Val> emit(const Call &call, const std::string &text) {
   Emitter &e = call.e;
-  // What stands at the place of insertion: the emitter tells neither it nor its context.
+  // This operation marks the insertion point, because the emitter reveals neither that nor its context.
   Val here = e.op("stablehlo.constant", {}, {{"value", "dense<false> : tensor<i1>"}}, Shape{DType::I1, {}});
   if (!here)
     return {};
@@ -105,7 +105,7 @@ std::vector<Val> emit(const Call &call, const std::string &text) {
   mlir::OpBuilder builder(place);
   mlir::Operation *first = place->getPrevNode();
   runtime::StatusOr<llvm::SmallVector<mlir::Value>> made = inlineBody(builder, *module, main, operands, 0);
-  // The user's line, not that of the text.
+  // The inlined operations get the user's line instead of the text's locations.
   for (mlir::Operation *op = first ? first->getNextNode() : &place->getBlock()->front(); op != place; op = op->getNextNode())
     op->walk([&](mlir::Operation *each) { each->setLoc(place->getLoc()); });
   place->erase();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Emit.h - From recorded operations to StableHLO ----------------------===//
-// Emitter builds one function. Operations are created by name and get their types from the dialect's own inference, so
-// that the files of emit/ need no MLIR headers. Errors stick: after the first one every value is invalid.
+// An Emitter builds one function. It creates operations by name, and their types come from the dialect's own inference, so that the files of emit/
+// need no MLIR headers. After the first error every value is invalid, and finish() returns that error.
 #pragma once
 #include "tracing/Origin.h"
 #include "tracing/TracedModule.h"
@@ -24,11 +24,11 @@ struct Val {
   const std::vector<int64_t> &dims() const { return shape.dims; }
 };
 
-/// Attribute name and its text.
+/// The name of an attribute and its text.
 using NamedText = std::pair<std::string, std::string>;
 using Ints = std::vector<int64_t>;
 using Body = std::function<std::vector<Val>(const std::vector<Val> &)>;
-/// A region of an operation: the types of its arguments, and what it returns for them.
+/// A region of an operation: the types of its arguments, and the function that emits its body and returns the results.
 struct Region {
   std::vector<Shape> arguments;
   Body body;
@@ -36,28 +36,28 @@ struct Region {
 
 class Emitter {
 public:
-  /// In a context that all emitters of this kind share: they take turns.
+  /// Makes an emitter in a context that all emitters of this kind share; its mutex serializes them.
   Emitter();
-  /// In the context of `target`, whose module it becomes with finishModule().
+  /// Makes an emitter in the context of `target`; finishModule() stores the function in `target`.
   explicit Emitter(TracedModule &target);
   ~Emitter();
   Emitter(const Emitter &) = delete;
 
   //===-- The function ------------------------------------------------------===//
-  /// `donatedTo`: index of the result that may overwrite the parameter, or -1. `sharding`: an attribute.
+  /// Adds a parameter. `donatedTo` is the index of the result that may overwrite the parameter, or -1. `sharding` is an attribute.
   Val parameter(const Shape &shape, int64_t donatedTo = -1);
   Val parameter(const Shape &shape, int64_t donatedTo, const NamedText &sharding);
-  /// The program is written for that many devices.
+  /// Sets the number of devices that the program is written for.
   void partitions(int64_t count);
-  /// The program is one of so many replicas, if anything in it has to do with the others.
+  /// Sets the number of replicas. It is written into the module only if an operation communicates with other replicas.
   void replicas(int64_t count);
-  /// The sharding of a result: an attribute.
+  /// Sets the sharding of a result, as an attribute.
   void resultSharding(size_t index, const NamedText &sharding);
-  /// Ends the function; the module's text, or the first error. `withPlaces`: with the locations of at().
+  /// Ends the function and returns the module's text, or the first error. `withPlaces` includes the locations that at() set.
   runtime::StatusOr<std::string> finish(const std::vector<Val> &results, bool withPlaces = false);
-  /// The same into the module of the constructor, with the locations of at().
+  /// Ends the function and stores it in the module that the constructor got, with the locations that at() set.
   runtime::Status finishModule(const std::vector<Val> &results);
-  /// What follows is emitted for `operation` (none: an argument), which stands there in the user's program.
+  /// Sets the location of the operations that are emitted next: `operation` (empty: an argument) at this place of the user's program.
   void at(const std::string &operation, const Place &place);
   Val fail(std::string reason);
   bool failed() const;
@@ -72,37 +72,37 @@ public:
   std::vector<Val> ops(std::string_view name, const std::vector<Val> &operands,
                        const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
                        const std::vector<Region> &regions);
-  /// Repeats `body` as long as `goesOn` of its values, a boolean, holds. Neither may use values from outside.
+  /// Emits a loop that repeats `body` as long as `goesOn` of its values, a boolean, is true. Neither may use values from outside.
   std::vector<Val> loop(const std::vector<Val> &initial, const std::function<Val(const std::vector<Val> &)> &goesOn,
                         const Body &body);
 
-  /// An operation without results.
+  /// Emits an operation without results.
   void effect(std::string_view name, const std::vector<Val> &operands, const std::vector<NamedText> &attributes);
 
-  //===-- What most operators are made of -----------------------------------===//
+  //===-- Helpers for the most frequent operations ---------------------------===//
   Val constant(double value, const Shape &shape);
   Val constant(int64_t value, const Shape &shape);
   Val constantInts(const Ints &values, const Shape &shape);
   Val constantReals(const std::vector<double> &values, const Shape &shape);
   Val convert(const Val &value, DType dtype);
   Val broadcastInDim(const Val &value, const Ints &dims, const Ints &mapping);
-  /// NumPy's rule: dims are aligned at the end.
+  /// Broadcasts by NumPy's rule: the last dims are aligned.
   Val broadcast(const Val &value, const Ints &dims);
   Val reshape(const Val &value, const Ints &dims);
   Val transpose(const Val &value, const Ints &permutation);
   Val slice(const Val &value, const Ints &start, const Ints &limit, const Ints &stride = {});
-  /// [start, limit) of one dim.
+  /// Returns the elements [start, limit) of one dim.
   Val sliceDim(const Val &value, int64_t dim, int64_t start, int64_t limit);
   Val pad(const Val &value, const Val &with, const Ints &low, const Ints &high, const Ints &interior = {});
   Val concatenate(const std::vector<Val> &values, int64_t dim);
   Val iota(const Shape &shape, int64_t dim);
   Val compare(const Val &a, const Val &b, std::string_view direction);
   Val select(const Val &condition, const Val &a, const Val &b);
-  /// `name` combines two scalars: "stablehlo.add".
+  /// Reduces `dims` with the operation `name`, for example "stablehlo.add", which combines two scalars.
   Val reduce(const Val &value, const Val &init, const Ints &dims, std::string_view name);
   Val dot(const Val &a, const Val &b, const Ints &batchA, const Ints &batchB, const Ints &contractA,
           const Ints &contractB);
-  /// Lowest or highest value of a type, -inf and inf for floats.
+  /// Returns the lowest, or the highest, value of a type: -inf, or inf, for floats.
   Val lowest(DType dtype);
   Val highest(DType dtype);
 
@@ -111,7 +111,7 @@ public:
   Val mul(const Val &a, const Val &b) { return op("stablehlo.multiply", {a, b}); }
   Val div(const Val &a, const Val &b) { return op("stablehlo.divide", {a, b}); }
   Val neg(const Val &a) { return op("stablehlo.negate", {a}); }
-  /// A constant of the shape of `like`.
+  /// Returns a constant of the shape of `like`.
   Val like(const Val &like, double value) { return constant(value, like.shape); }
 
 private:
@@ -120,22 +120,22 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
-/// "array<i64: 1, 0>"
+/// Returns the attribute's text, for example "array<i64: 1, 0>".
 std::string arrayText(const Ints &values);
-/// "1 : i64"
+/// Returns the attribute's text, for example "1 : i64".
 std::string intText(int64_t value);
 
 //===-- Operators -----------------------------------------------------------===//
 
-/// One operator application under emission.
+/// The application of one operator that is being emitted.
 struct Call {
   Emitter &e;
   const std::vector<Arg> &args;
   const std::vector<Val> &operands;
-  const std::vector<Shape> &results; ///< what the front end expects
+  const std::vector<Shape> &results; ///< the types that the front end expects
 
   bool has(size_t index) const;
-  /// A tensor, or a number: a parameter of the program, or a constant.
+  /// Returns an operand that is a tensor, or a number (a parameter or a constant of the program).
   Val val(size_t index) const;
   std::optional<Val> optional(size_t index) const;
   std::vector<std::optional<Val>> vals(size_t index) const;
@@ -144,7 +144,7 @@ struct Call {
   bool flag(size_t index, bool otherwise = false) const;
   std::string text(size_t index) const;
   Ints ints(size_t index) const;
-  /// What the front end expects; fails where it has no inference of its own.
+  /// Returns the shape that the front end expects of a result; fails if the front end has no type inference.
   const Shape &out(size_t index = 0) const;
 };
 
@@ -153,60 +153,60 @@ using EmitFunction = std::function<std::vector<Val>(const Call &)>;
 struct Op {
   std::string name;
   EmitFunction emit;
-  /// Its numbers decide about shapes or code: they are constants of the program, not parameters.
+  /// True if the operator's numbers determine shapes or code: they become constants of the program instead of parameters.
   bool numbersAreStatic = false;
-  /// Tells apart operators of one name that are made from graphs: equal for equal graphs.
+  /// Distinguishes operators of one name that are made from graphs: equal for equal graphs.
   std::string identity = {};
-  /// Other processes of the world take part in it.
+  /// True if other processes of the world take part in the operator.
   bool meetsOthers = false;
 };
 
-/// The operator of that name ("aten::add.Tensor"), or null if there is no emission for it.
+/// Returns the operator of that name ("aten::add.Tensor"), or null if there is no emission for it.
 const Op *findOp(std::string_view name);
 std::vector<std::string> opNames();
 
-/// The emission of `op` for these operands in a function of its own: Ok if it produces exactly `results`. Front ends ask
-/// once per signature and decompose or run on the CPU what cannot be emitted.
+/// Emits `op` for these operands in a function of its own and returns Ok if the emission produces exactly `results`. Front ends check every signature
+/// once; operators whose check fails are decomposed or run on the CPU.
 runtime::Status check(const Op *op, const std::vector<Value> &operands, const std::vector<Arg> &args,
                       const std::vector<Shape> &results);
-/// The types that the emission of `op` produces: for front ends that have no inference of their own.
+/// Returns the types that the emission of `op` produces, for front ends without a type inference of their own.
 runtime::StatusOr<std::vector<Shape>> infer(const Op *op, const std::vector<Value> &operands,
                                             const std::vector<Arg> &args);
 
-/// Emits one node; checks the types that the front end promised to its user (unless `promised` is null).
+/// Emits one node. Unless `promised` is null, checks that its types are those that the front end reported to its user.
 std::vector<Val> emitNode(Emitter &e, const Op *op, const std::vector<Arg> &args, const std::vector<Val> &operands,
                           const std::vector<Shape> *promised);
 
 struct ProgramOptions {
-  /// Per leaf the result that may take its memory, or -1; empty: none.
+  /// Per leaf the index of the result that may take its memory, or -1; an empty vector means that no leaf is donated.
   std::vector<int64_t> donations;
-  /// The numbers come last, as one parameter of all floats and one of all integers (where there are any); the other leaves
-  /// are the parameters before, in order. Else every leaf is a parameter.
+  /// If true, numbers are the last parameters: one parameter of all floats and one of all integers (where there are any), after one parameter for
+  /// each other leaf, in order. If false, every leaf is a parameter.
   bool packNumbers = false;
   bool withPlaces = false; ///< the user's lines as locations
-  /// Devices that the program is for.
+  /// The number of devices that the program is for.
   int64_t partitions = 1;
-  /// Processes of the world; a program that meets none of them is for one.
+  /// The number of processes of the world. A program without collectives between processes is emitted for one.
   int64_t replicas = 1;
 };
-/// StableHLO text of a schedule.
+/// Returns the StableHLO text of a schedule.
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
                                            const ProgramOptions &options = {});
 
-/// The same with the user's lines, in a context of the compiler's.
+/// Emits a schedule with the user's lines as locations, in a context of the compiler.
 runtime::StatusOr<TracedModule> emitModule(const Schedule &schedule, const std::vector<Value> &roots, const ProgramOptions &options);
 
-/// The sharding that a value is annotated with by the operation that computes it; null if that is no annotation.
+/// Returns the sharding if the operation that computes the value is an annotation; otherwise null.
 ShardingPtr annotationOf(const Node *node, uint32_t index = 0);
-/// Something in the schedule is in parts or annotated.
+/// Returns true if a value of the schedule is sharded or annotated.
 bool isForSeveralDevices(const Schedule &schedule);
 
-/// Values of nodes, per result, during an emission.
+/// The values that were emitted for nodes, one per result.
 using Emitted = std::unordered_map<const Node *, std::vector<Val>>;
-/// The nodes of `schedule` where the emitter stands; `values` has its leaves before, its nodes afterwards.
+/// Emits the nodes of `schedule` at the emitter's insertion point. `values` has the leaves' values before the call and the nodes' values afterwards.
 runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values);
 
-/// For the families in emit/: fills the table of findOp(), each with its own names.
+/// Fills the table of findOp(). Each family of emit/ adds its own names.
 class Registry {
 public:
   void add(std::initializer_list<const char *> names, EmitFunction emit, bool numbersAreStatic = false);
@@ -246,12 +246,12 @@ void registerScatter(Registry &);
 void registerTemporalClassification(Registry &);
 void registerShardings(Registry &);
 
-/// PyTorch's promotion of two types; `a` and `b` of equal category.
+/// Returns PyTorch's promotion of two types of the same category.
 DType promote(DType a, DType b);
-/// The type in which PyTorch computes with these operands: tensors with dims decide over those without, these over
-/// numbers, unless a later one is of a higher category (bool < integer < float < complex).
+/// Returns the type in which PyTorch computes with these operands. Tensors with dims take precedence over tensors without dims, and these over
+/// numbers, unless an operand of lower precedence is of a higher category (bool < integer < float < complex).
 DType commonType(const std::vector<Val> &values);
-/// f32 for bf16 and f16, else the type itself: PyTorch computes in it and rounds once.
+/// Returns f32 for bf16 and f16, else the type itself: PyTorch computes in this type and rounds the result once.
 DType mathType(DType dtype);
 
 } // namespace millrace::tracing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- EmitHelpers.cpp - What most operators are made of -------------------===//
+//===- EmitHelpers.cpp - Helpers for the most frequent operations ----------===//
 #include "tracing/Emit.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -22,7 +22,7 @@ std::string arrayText(const Ints &values) {
 
 std::string intText(int64_t value) { return std::to_string(value) + " : i64"; }
 
-/// The one element of a constant, or null.
+/// Returns the value if it is a splat constant, or null.
 static mlir::DenseElementsAttr splatOf(const Val &value) {
   mlir::Operation *op = mlir::Value::getFromOpaquePointer(value.impl).getDefiningOp();
   if (!op || op->getName().getStringRef() != "stablehlo.constant")
@@ -31,7 +31,7 @@ static mlir::DenseElementsAttr splatOf(const Val &value) {
   return elements && elements.isSplat() ? elements : mlir::DenseElementsAttr();
 }
 
-/// A number as a constant of that type: a converted or repeated number is a constant too, as long as nothing but its type changes.
+/// Converts a number to this type and shape. If it is a constant the result is one, too, as long as the conversion changes nothing but its type.
 static Val numberAs(Emitter &e, const Val &value, const Shape &shape) {
   mlir::DenseElementsAttr splat = splatOf(value);
   if (!splat || runtime::isComplex(shape.dtype))
@@ -253,12 +253,12 @@ DType promote(DType a, DType b) {
 }
 
 DType commonType(const std::vector<Val> &values) {
-  DType byClass[3] = {DType::Invalid, DType::Invalid, DType::Invalid}; // with dims, without, numbers
+  DType byClass[3] = {DType::Invalid, DType::Invalid, DType::Invalid}; // of tensors with dims, tensors without dims, numbers
   for (const Val &value : values) {
     int priority = value.isWeak ? 2 : value.rank() ? 0 : 1;
     DType type = value.dtype();
     if (value.isWeak && category(type) == 2)
-      type = DType::F32; // torch.get_default_dtype()
+      type = DType::F32; // the default of torch.get_default_dtype()
     byClass[priority] = promote(byClass[priority], type);
   }
   DType result = DType::Invalid;

@@ -22,7 +22,7 @@ using namespace mlir;
 namespace millrace::tracing {
 namespace {
 
-/// What all emitters of the process share; they take turns. What one interns serves the next.
+/// The context that all emitters of the process share, one at a time, so that types and attributes are interned only once.
 struct SharedContext {
   std::recursive_mutex mutex;
   MLIRContext context;
@@ -48,9 +48,9 @@ mlir::Value valueOf(const Val &val) { return mlir::Value::getFromOpaquePointer(v
 } // namespace
 
 struct Emitter::Impl {
-  runtime::DefaultFloatModes modes; ///< an emitter lives on one thread
-  TracedModule *target;                        ///< null: the shared context
-  std::unique_lock<std::recursive_mutex> turn; ///< of the shared context
+  runtime::DefaultFloatModes modes; ///< an emitter is used by one thread
+  TracedModule *target;                        ///< null for the shared context
+  std::unique_lock<std::recursive_mutex> turn; ///< lock of the shared context
   MLIRContext &context;
   OpBuilder builder{&context};
   Location location = builder.getUnknownLoc();
@@ -88,7 +88,7 @@ struct Emitter::Impl {
     state.addTypes(cast<TypedAttr>(value).getType());
     return wrap(builder.create(state)->getResult(0));
   }
-  /// Adds the result types of `state` by the inference of its operation.
+  /// Adds the result types of `state`, which its operation's inference computes.
   bool inferTypes(OperationState &state) {
     std::optional<RegisteredOperationName> info = state.name.getRegisteredInfo();
     auto *interface = info ? info->getInterface<InferTypeOpInterface>() : nullptr;
@@ -137,7 +137,7 @@ void Emitter::partitions(int64_t count) {
 
 void Emitter::replicas(int64_t count) { impl->replicas = count; }
 
-/// What an operation does depends on other replicas.
+/// Returns true if the results of an operation depend on other replicas.
 static bool meetsReplicas(Operation *op) {
   llvm::StringRef name = op->getName().getStringRef();
   bool isTransfer = name == "stablehlo.send" || name == "stablehlo.recv";
@@ -179,7 +179,7 @@ runtime::Status Emitter::finishFunction(const std::vector<Val> &results) {
   func::ReturnOp::create(impl->builder, impl->location, values);
   Block &block = impl->function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(block))
-    if (op.use_empty() && op.getName().getStringRef() == "stablehlo.constant") // became one of another type
+    if (op.use_empty() && op.getName().getStringRef() == "stablehlo.constant") // it was replaced by a constant of another type
       op.erase();
   impl->function.setType(
       impl->builder.getFunctionType(TypeRange(block.getArguments()), TypeRange(ValueRange(values))));

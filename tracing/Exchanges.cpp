@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Exchanges.cpp - Recorded operations that meet other processes -------===//
+//===- Exchanges.cpp - Order of recorded collectives between processes -----===//
 #include "tracing/Exchanges.h"
 
 #include "tracing/Emit.h"
@@ -14,7 +14,7 @@ namespace {
 struct Remembered {
   std::mutex mutex;
   uint64_t count = 0;
-  std::vector<NodePtr> nodes; ///< in the order of recording, some of which may have run
+  std::vector<NodePtr> nodes; ///< in the order of recording; some may have been executed
 };
 
 Remembered &remembered() {
@@ -22,7 +22,7 @@ Remembered &remembered() {
   return *all;
 }
 
-/// It depends on a value that there is none of: it was recorded while a function was traced.
+/// Returns true if the node depends on a leaf without a value, because it was recorded while a function was traced.
 bool isOfTrace(const NodePtr &node) {
   const std::vector<Value> leaves = schedule({{node, 0}}).leaves;
   return std::any_of(leaves.begin(), leaves.end(), [](const Value &leaf) { return !leaf.node->isNumber() && !Session::hasMemory(leaf); });
@@ -88,7 +88,7 @@ std::vector<Value> PendingExchanges::missing(const Schedule &plan, Roots which) 
     NodePtr node = entry.node.lock();
     if (!node || node->exchange > last || scheduled.count(node.get()) || isOfTrace(node))
       continue;
-    for (uint32_t index = 0; index < node->results.size(); ++index) // the node becomes a leaf: somebody may hold any of them
+    for (uint32_t index = 0; index < node->results.size(); ++index) // the node becomes a leaf, and any of its results may have holders
       roots.push_back({node, index});
   }
   return roots;

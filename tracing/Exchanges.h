@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Exchanges.h - Recorded operations that meet other processes ---------===//
-// The n-th collective of a group meets the n-th one in the other processes. So each process has to run them in the order in which it recorded
-// them, whatever it reads first, and has to run those whose results nobody looks at here.
+//===- Exchanges.h - Order of recorded collectives between processes -------===//
+// The n-th collective that a process records for a group is matched with the n-th one of the other processes. A process therefore runs collectives in
+// the order in which it recorded them, whichever value it reads first, and also runs collectives whose results it never reads.
 #pragma once
 #include "tracing/Session.h"
 
 namespace millrace::tracing {
 
-/// Remembers a node whose operation meets others; how many were remembered before, and this one.
+/// Remembers a node with a collective. Returns the number of nodes that have been remembered so far, this one included.
 uint64_t rememberExchange(const NodePtr &node);
-/// Those of a schedule will not be run: they are the body of an operation, or part of a program of their own.
+/// Forgets the collectives of a schedule that will not run as such: it is the body of an operation, or a part of another program.
 void forgetExchanges(const Schedule &schedule);
-/// Whether any operation of the schedule meets others.
+/// Returns true if the schedule contains a collective between processes.
 bool meetsOthers(const Schedule &schedule);
 
-/// Around a step barrier, under Session::mutex: as long as it lives, what is remembered counts as held by nobody.
+/// The remembered collectives at a step barrier, under Session::mutex. During its lifetime the list of remembered nodes does not count as a holder.
 class PendingExchanges {
 public:
   PendingExchanges();
   ~PendingExchanges();
   PendingExchanges(const PendingExchanges &) = delete;
   bool any() const { return !pending.empty(); }
-  /// What has to run with `plan` and is not part of it: with Roots::All everything that is pending, else what was recorded before the last
-  /// one that is part of it.
+  /// Returns the values that have to run together with `plan` and are not part of it: with Roots::All every pending collective, else the collectives
+  /// that were recorded before the last one of `plan`.
   std::vector<Value> missing(const Schedule &plan, Roots which) const;
 
 private:
   struct Entry {
-    NodePtr orphan; ///< null if somebody else holds it
+    NodePtr orphan; ///< null if the node has another holder
     std::weak_ptr<Node> node;
   };
   std::vector<Entry> pending;

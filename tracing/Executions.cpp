@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Executions.cpp - How long programs ran, as samples ------------------===//
+//===- Executions.cpp - Execution times of programs as samples -------------===//
 #include "tracing/Executions.h"
 
 namespace millrace::tracing {
 namespace {
 
-/// Guards its members, and the samples of programs against being seen in between.
+/// The running executions. The mutex guards the members and makes each change of them and of the programs' samples atomic for readers.
 struct UnderWay {
   std::mutex mutex;
-  uint64_t cleared = 0; ///< how often
+  uint64_t cleared = 0; ///< number of calls of clearSamplesNow()
   std::map<std::string, uint64_t> counts;
   static UnderWay &get() {
-    static auto *all = new UnderWay; // programs may end after main()
+    static auto *all = new UnderWay; // never destroyed, because programs may end after main()
     return *all;
   }
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Explanation.h - What explainSharding says, as a page ---------------===//
+//===- Explanation.h - The report of explainSharding() as a page -----------===//
 #pragma once
 
 #include <string>
 
 namespace millrace::tracing {
 
-/// The text of explainSharding() (Sharding.h) as an HTML page that needs no other file.
+/// Converts the text of explainSharding() (Sharding.h) to an HTML page without references to other files.
 std::string explanationPage(const std::string &report, const std::string &title);
 
 } // namespace millrace::tracing

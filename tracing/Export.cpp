@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Export.cpp - Graphs as programs for others --------------------------===//
+//===- Export.cpp - Export graphs as programs ------------------------------===//
 #include "tracing/Export.h"
 
 #include "lowering/Compile.h"
@@ -24,7 +24,7 @@ mlir::DialectRegistry dialects() {
   return registry;
 }
 
-/// Errors of a context as one text.
+/// Collects the errors of a context as one text.
 class Errors {
 public:
   explicit Errors(mlir::MLIRContext &context)
@@ -59,7 +59,7 @@ runtime::StatusOr<ExportedFunction> exportFunction(const std::vector<Value> &arg
   for (uint32_t index : parameterOrder(plan, results))
     if (auto found = positions.extract({plan.leaves[index].node.get(), plan.leaves[index].index}))
       made.order.push_back(found.mapped());
-  for (const auto &[leaf, position] : positions) // unused
+  for (const auto &[leaf, position] : positions) // the unused arguments
     made.order.push_back(position);
   std::sort(made.order.end() - long(positions.size()), made.order.end());
   for (uint32_t position : made.order)

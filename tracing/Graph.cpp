@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Graph.cpp - Nodes and the order in which they run -------------------===//
+//===- Graph.cpp - Nodes and the schedules of graphs -----------------------===//
 #include "tracing/Graph.h"
 
 #include "runtime/base/Hash.h"
@@ -194,13 +194,13 @@ Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, s
 
 namespace {
 
-/// The numbers of the values that a traversal has reached. A leaf counts per result, so that it does not matter what made
-/// it; another node as a whole.
+/// Numbers the values that a traversal has reached. Results of leaves have numbers of their own, so that the node from which a leaf was computed does
+/// not matter; other nodes have one number.
 class Numbering {
 public:
   explicit Numbering(const std::unordered_set<const Node *> &outside) : outside(outside) {}
   bool isLeaf(const Node &node) const { return node.isLeaf() || (!outside.empty() && outside.count(&node)); }
-  /// Not yet reached: the next number is its.
+  /// Returns true if the value was not reached before; it gets the next number then.
   bool add(const Value &value) {
     Node &node = *value.node;
     if (perResult(node))
@@ -230,7 +230,7 @@ private:
 
 } // namespace
 
-/// `first` come first, with what they need. `met`: the scheduled nodes that meet other processes are added to it.
+/// Visits `first` and its operands before the roots. Adds the scheduled nodes that are collectives between processes to `met`.
 static Schedule traverse(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside, const std::vector<Value> &first,
                          std::vector<Value> *met) {
   Schedule result;
@@ -276,7 +276,7 @@ static Schedule traverse(const std::vector<Value> &roots, const std::unordered_s
       stack.push_back({&root, 0});
     while (!stack.empty()) {
       Frame &frame = stack.back();
-      if (numbers.has(*frame.value)) { // reached twice before its first visit ended
+      if (numbers.has(*frame.value)) { // the value is an operand twice, and its first visit has ended meanwhile
         stack.pop_back();
         continue;
       }
@@ -312,7 +312,7 @@ Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<cons
   std::sort(met.begin(), met.end(), isEarlier);
   made = traverse(roots, outside, met, nullptr);
   for (size_t i = 0; i < made.nodes.size(); ++i)
-    made.holders[i] -= made.nodes[i]->op->meetsOthers; // `met`
+    made.holders[i] -= made.nodes[i]->op->meetsOthers; // the reference in `met`
   return made;
 }
 

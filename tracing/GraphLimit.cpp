@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- GraphLimit.cpp - How many different graphs a function may record ----===//
+//===- GraphLimit.cpp - Limit the number of graphs that a function records -===//
 #include "tracing/GraphLimit.h"
 
 #include <utility>

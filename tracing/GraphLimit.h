@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- GraphLimit.h - How many different graphs a function may record ------===//
-// A function that is called again and again should record the same operations every time: each other sequence is another program.
-// The sequences that a function has recorded form a tree. Where a call leaves the tree and no further graph is allowed, it is known at
-// that operation, before anything is compiled, which operations would have been no new graph.
+//===- GraphLimit.h - Limit the number of graphs that a function records ---===//
+// A function that is called repeatedly should record the same operations in every call, because each different sequence is compiled to another
+// program. The recorded sequences of a function form a tree. If a call leaves the tree when no further graph is allowed, the limit is exceeded at
+// that operation, before anything is compiled, and the message lists the operations that the known sequences have there.
 #pragma once
 #include "tracing/Graph.h"
 
@@ -17,22 +17,22 @@ namespace millrace::tracing {
 class GraphLimit {
 public:
   explicit GraphLimit(size_t most) : most(most) {}
-  /// A call of the function begins.
+  /// Begins a call of the function.
   void begin() { at = &root; }
-  /// It records an operation; `text` says which, and is only called for a message or a new sequence. What is wrong, or nothing: then the
-  /// call is not followed any further.
+  /// Adds an operation to the sequence of the current call. `text` describes the operation; it is called for messages and new sequences only. Returns
+  /// the message if the limit is exceeded; the call is not followed any further then.
   std::optional<std::string> add(const Digest &operation, const std::function<std::string()> &text);
-  /// It is over. What is wrong, or nothing.
+  /// Ends the call. Returns the message if the limit is exceeded.
   std::optional<std::string> end();
-  /// It is over and counts as no graph of its own.
+  /// Ends the call without counting its sequence as a graph.
   void abandon() { at = nullptr; }
   size_t graphs() const { return found; }
 
 private:
   struct Step {
     std::string text;
-    bool isEnd = false; ///< some call ended here
-    std::vector<Step *> order; ///< the next ones, in the order in which they were first seen
+    bool isEnd = false; ///< a call ended here
+    std::vector<Step *> order; ///< the possible next operations, in the order in which they were first recorded
     std::unordered_map<Digest, std::unique_ptr<Step>, DigestHash> next;
   };
   std::string exceeded(const std::string &got);

@@ -48,7 +48,7 @@ std::string listText(const std::vector<T> &values) {
   return text + ")";
 }
 
-/// "" for what is no attribute: an operand, an argument that was not given.
+/// Returns "" for arguments that are no attributes: operands, and arguments that were not given.
 std::string attributeText(const Arg &arg) {
   return std::visit(
       [](const auto &value) -> std::string {
@@ -76,7 +76,7 @@ std::vector<int64_t> rowMajor(const std::vector<int64_t> &dims) {
   return strides;
 }
 
-/// What a view that is read does to the whole tensor.
+/// Returns the name of the operation by which a view is derived from the whole tensor.
 std::string viewName(const Node &node) {
   const auto &sizes = std::get<std::vector<int64_t>>(node.args[1]), &strides = std::get<std::vector<int64_t>>(node.args[2]);
   const std::vector<int64_t> &dims = node.operands[0].shape().dims, plain = rowMajor(dims);
@@ -99,20 +99,20 @@ std::string viewName(const Node &node) {
 
 //===-- The nodes in order --------------------------------------------------===//
 
-/// One line: a node, a leaf, or a number among the arguments of a node.
+/// One line of the text: a node, a leaf, or a number among the arguments of a node.
 struct Line {
-  Value value;                 ///< of a leaf: this result of it
-  const Arg *number = nullptr; ///< a number: `value` is the node that has it
+  Value value;                 ///< of a leaf: the result that the line shows
+  const Arg *number = nullptr; ///< of a number: the argument; `value` is the node that has it
   std::vector<Value> operands;
-  std::vector<const Arg *> numbers; ///< operands too, after the others
-  std::optional<DType> usedAs;      ///< of a number that the user wrote: the type of what is computed with it
+  std::vector<const Arg *> numbers; ///< numbers among the arguments, which follow the other operands
+  std::optional<DType> usedAs;      ///< of a number in the user's program: the type in which the node computes with it
 };
 
-/// Identity of a line: leaves count per result.
+/// The identity of a line; a leaf has one line per result.
 using Key = std::pair<const void *, uint32_t>;
 Key keyOf(const Value &value) { return {value.node.get(), value.node->isLeaf() ? value.index : 0}; }
 
-/// As PyTorch walks its graphs: of the operands the last one first.
+/// Traverses the graph in PyTorch's order: depth first, the last operand of a node first.
 class Lines {
 public:
   explicit Lines(const std::vector<Value> &roots) {
@@ -126,7 +126,7 @@ public:
 private:
   struct Frame {
     Value value;
-    size_t left; ///< operands that were not looked at
+    size_t left; ///< number of operands that have not been visited
   };
   void walk(const Value &root) {
     std::vector<Frame> stack;
@@ -134,14 +134,14 @@ private:
       if (numbers.count(keyOf(value)))
         return;
       for (const Arg *number : numbersOf(value))
-        if (numbers.emplace(Key(number, 0), all.size()).second) // nodes that were recorded alike have one
+        if (numbers.emplace(Key(number, 0), all.size()).second) // nodes of one kind share the number
           all.push_back({value, number, {}, {}, {}});
       stack.push_back({value, value.node->isLeaf() ? 0 : value.node->operands.size()});
     };
     enter(root);
     while (!stack.empty()) {
       Frame &frame = stack.back();
-      if (numbers.count(keyOf(frame.value))) { // reached twice before its first visit ended
+      if (numbers.count(keyOf(frame.value))) { // the value is an operand twice, and its first visit has ended meanwhile
         stack.pop_back();
       } else if (frame.left == 0) {
         add(frame.value);
@@ -163,7 +163,7 @@ private:
         line.usedAs = floatingTypeAt(node);
     }
   }
-  /// In which type a node computes with a number: that of its results or operands, if it is one of floats.
+  /// Returns the type in which a node computes with a number: the floating-point type of its results or operands, if it has one.
   static DType floatingTypeAt(const Node &node) {
     for (const Shape &shape : node.results)
       if (runtime::isFloat(shape.dtype))
@@ -173,7 +173,7 @@ private:
         return operand.shape().dtype;
     return DType::F64;
   }
-  /// Those among the arguments, which count as the last operands.
+  /// Returns the numbers among the arguments, which count as the last operands.
   static std::vector<const Arg *> numbersOf(const Value &value) {
     std::vector<const Arg *> made;
     const Node &node = *value.node;
@@ -227,7 +227,7 @@ std::string valueText(const Node &number) {
   }
 }
 
-/// What stands after the operands, each with a comma before.
+/// Returns the text that follows the operands: tags, each with a comma in front.
 std::vector<std::string> tagsOf(const Line &line, bool withPlaces) {
   std::vector<std::string> tags;
   const Node &node = *line.value.node;
@@ -262,7 +262,7 @@ std::string operationOf(const Line &line) {
   return line.number ? "prim::Constant" : line.value.node->isLeaf() ? "xla::device_data" : shownName(*line.value.node);
 }
 
-/// ROOT=0, ROOT=1, ...: the last one counts where a node is several.
+/// Returns the numbers of the marks ROOT=0, ROOT=1, ...; if a node is several roots, the last number counts.
 std::map<Key, size_t> rootsOf(const std::vector<Value> &roots) {
   std::map<Key, size_t> made;
   for (size_t i = 0; i < roots.size(); ++i)

@@ -5,28 +5,28 @@
 
 namespace millrace::tracing {
 
-/// What an argument of an operator is called; a number of the user's is shown as a node of its own.
+/// The name of an argument of an operator; a number from the user's program is shown as a node of its own.
 struct ArgumentName {
   std::string name;
   bool isNumber = false;
 };
-/// From a front end that knows: per operator ("aten::add.Tensor") its arguments in order, or none.
+/// Sets the front end's function that returns the names of an operator's ("aten::add.Tensor") arguments in order, or an empty list if it has none.
 void setArgumentNames(std::vector<ArgumentName> (*namesOf)(const std::string &op));
 
-/// The operation of a node as users know it: "aten::add"; a view by what it does: "aten::permute".
+/// Returns the operation of a node by the name that users know: "aten::add"; for a view the name of its operation: "aten::permute".
 std::string shownName(const Node &node);
-/// The same after the region it was recorded in: "encoder.1/aten::add".
+/// Returns the name after the scope in which the node was recorded: "encoder.1/aten::add".
 std::string scopedName(const Node &node);
-/// Layout included: "f32[2,3]{1,0}".
+/// Returns the shape with its layout: "f32[2,3]{1,0}".
 std::string shapeText(const Shape &shape);
 
-/// The leaves of a schedule of `roots` in the order in which PyTorch/XLA counts the parameters of a program: of the operands of a
-/// node the last one first.
+/// Returns the leaves of a schedule of `roots` in PyTorch/XLA's order of a program's parameters: a depth-first traversal that visits the last operand
+/// of a node first.
 std::vector<uint32_t> parameterOrder(const Schedule &schedule, const std::vector<Value> &roots);
 
-/// One line per node, operands first, roots marked. XLA_IR_DEBUG=1: with the user's lines.
+/// Returns one line per node, operands first, with the roots marked. XLA_IR_DEBUG=1 adds the user's lines.
 std::string graphText(const std::vector<Value> &roots);
-/// The graph in the language of Graphviz.
+/// Returns the graph in Graphviz's language.
 std::string graphDot(const std::vector<Value> &roots);
 
 } // namespace millrace::tracing

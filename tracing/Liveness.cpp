@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Liveness.cpp - Who needs what of a graph that is about to run -------===//
+//===- Liveness.cpp - Which values of a graph have other users -------------===//
 #include "tracing/Liveness.h"
 
 #include "tracing/Dump.h"
@@ -15,14 +15,14 @@ int &ForAValue::depth() {
 
 std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
   std::vector<Value> roots;
-  std::unordered_map<const Node *, std::vector<bool>> seen; // of nodes with several results
+  std::unordered_map<const Node *, std::vector<bool>> seen; // for nodes with several results
   for (Value &root : given) {
     if (!root.node->op)
       continue;
     size_t results = root.node->results.size();
     std::vector<bool> &taken = seen[root.node.get()];
     taken.resize(results);
-    if (which == Roots::Some) // the node becomes a leaf: somebody may hold its other results
+    if (which == Roots::Some) // the node becomes a leaf, and its other results may have holders
       for (uint32_t index = 0; index < results; ++index)
         if (index != root.index && !taken[index]) {
           taken[index] = true;
@@ -37,7 +37,7 @@ std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
   return roots;
 }
 
-/// Costs nothing where it is used: it is not worth memory of its own.
+/// Returns true for nodes that cost nothing as a part of their user's kernel, so that their values deserve no memory of their own.
 static bool isCheap(const Node &node) {
   static const std::unordered_set<const Op *> cheap = [] {
     std::unordered_set<const Op *> made;
@@ -76,7 +76,7 @@ bool keepHeld(const Schedule &plan, std::vector<Value> &roots) {
   return true;
 }
 
-/// Roots turn into leaves; another node that something outside the graph holds lives on, and with it all that it needs.
+/// Roots become leaves. Any other node that has a holder outside of the graph stays alive together with its operands.
 std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<Value> &roots) {
   for (const Value &root : roots)
     root.node->visit.isRoot = true;
@@ -87,7 +87,7 @@ std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<V
     for (const Value &operand : node->operands)
       operand.node->visit.survives = true;
   }
-  for (const Value &leaf : plan.leaves) // the schedule holds them too
+  for (const Value &leaf : plan.leaves) // the schedule holds leaves, too
     ++leaf.node->visit.uses;
   std::vector<bool> dying(plan.leaves.size());
   for (size_t i = 0; i < plan.leaves.size(); ++i) {

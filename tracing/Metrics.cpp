@@ -9,7 +9,7 @@
 
 namespace millrace::tracing {
 
-/// Returns true for times that a recording shows where they are sampled: not for executions, which end on another thread.
+/// Returns true for times that a profile shows on the sampling thread: not for executions, which end on another thread.
 static bool isTimeOfThread(std::string_view name) {
   return (name.ends_with("Time") && name.find("Execute") == name.npos) || name == "LazyTracing" || name == "DeviceLockWait";
 }
@@ -30,7 +30,7 @@ std::atomic<int64_t> &Metrics::counter(const std::string &name) {
   return counts[name];
 }
 
-/// XLA_METRICS_SAMPLES, 1024 by default.
+/// Returns the number of samples that are kept: XLA_METRICS_SAMPLES, default 1024.
 static size_t samplesKept() {
   static const size_t kept = [] {
     const uint64_t wanted = runtime::environment::count("XLA_METRICS_SAMPLES").value_or(0);

@@ -19,24 +19,24 @@ class Metrics {
 public:
   static Metrics &get();
   void count(const std::string &name, int64_t by = 1) { counter(name) += by; }
-  /// For those who count often: it stays where it is.
+  /// Returns the counter itself, whose address never changes, for callers that count often.
   std::atomic<int64_t> &counter(const std::string &name);
-  /// A sample of `name` in its own unit: nanoseconds for times, bytes for sizes.
+  /// Adds a sample of `name` in the unit of the metric: nanoseconds for times, bytes for sizes.
   void sample(const std::string &name, double value);
-  /// Data of the host that devices got, in so many buffers.
+  /// Adds a sample of a transfer from the host to devices.
   void sampleTransfer(int64_t buffers, double bytes);
-  /// Buffers of devices that came to be.
+  /// Counts new buffers of devices.
   void countBuffers(int64_t buffers);
   struct Samples {
     uint64_t total = 0;     ///< since clear()
     double accumulated = 0;
-    std::vector<std::pair<double, double>> recent; ///< (seconds of the steady clock, value), the last 1024
+    std::vector<std::pair<double, double>> recent; ///< the last 1024 samples as (seconds of the steady clock, value)
   };
   std::map<std::string, int64_t> counters() const; ///< that are not 0
   std::map<std::string, Samples> samples() const;
   void clearCounters();
   void clearSamples();
-  /// Whether this one of many short things is to be timed: the first 16 since clearSamples(), then every 16th.
+  /// Returns true if this one of many short events is to be timed: the first 16 since clearSamples(), then every 16th.
   bool isDue() {
     uint32_t now = shortThings.fetch_add(1, std::memory_order_relaxed);
     return now < 16 || now % 16 == 0;
@@ -49,8 +49,8 @@ private:
   std::map<std::string, Samples> values;
 };
 
-/// Samples the time from construction to destruction. A recording shows it on the thread that ran it, unless it is an execution, which ends on another
-/// thread and which the runtime records itself.
+/// Samples the time from its construction to its destruction. A profile shows it on the thread that ran it, unless it is an execution, which ends on
+/// another thread and is recorded by the runtime.
 class Timed {
 public:
   explicit Timed(const char *name);
@@ -60,7 +60,7 @@ public:
   Timed(const Timed &) = delete;
 
 private:
-  std::optional<runtime::profile::Scope> record; ///< its own two readings of the recorder's clock: what is timed inside nests in it exactly
+  std::optional<runtime::profile::Scope> record; ///< reads the recorder's clock itself, so that events inside nest exactly
   const char *name;
   std::chrono::steady_clock::time_point start;
 };

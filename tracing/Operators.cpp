@@ -223,12 +223,13 @@ ShardingPtr annotationOf(const Node *node, uint32_t index) {
   return knownSharding(std::get<std::string>(node->args[1]), std::get<std::string>(node->args[2]));
 }
 
-/// Of loops and branches, and of StableHLO text: found in their identity, which is long.
+/// Returns true if the body of a loop or branch, or an embedded program, is for several devices. Their identity contains the text; it is searched
+/// once.
 static bool hasSeveralDevicesInside(const Op *op) {
   if (op->identity.empty())
     return false;
   static std::mutex mutex;
-  static auto *known = new std::unordered_map<const Op *, bool>; // such operations live as long as the process
+  static auto *known = new std::unordered_map<const Op *, bool>; // such operations are never freed
   std::lock_guard lock(mutex);
   auto [found, isNew] = known->try_emplace(op);
   if (isNew)
@@ -279,7 +280,7 @@ runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values)
     std::vector<Val> operands;
     for (const Value &operand : node->operands)
       operands.push_back(values.at(operand.node.get())[operand.index]);
-    if (node->origin) // bodies of composites and loops have none: they stand where they are used
+    if (node->origin) // nodes in bodies of composites and loops have no origin; they get that of the operation
       e.at(scopedName(*node), placeOf(node->origin));
     values[node] = emitNode(e, node->op, node->args, operands, &node->results);
     for (Val &value : values[node])
@@ -292,7 +293,7 @@ runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values)
   return {};
 }
 
-/// The numbers of a schedule as elements of two parameters.
+/// Emits the numbers of a schedule as elements of two parameters.
 static void emitPackedNumbers(Emitter &e, const Schedule &schedule, Emitted &values) {
   std::vector<const Node *> numbers[2];
   for (const Value &leaf : schedule.leaves)
@@ -312,7 +313,7 @@ static void emitPackedNumbers(Emitter &e, const Schedule &schedule, Emitted &val
   }
 }
 
-/// All but the end of the function; the values that it returns.
+/// Emits the function without its end and returns the values that it returns.
 static runtime::StatusOr<std::vector<Val>> emitAll(Emitter &e, const Schedule &schedule, const std::vector<Value> &roots,
                                                    const ProgramOptions &options) {
   Emitted values;
@@ -324,7 +325,7 @@ static runtime::StatusOr<std::vector<Val>> emitAll(Emitter &e, const Schedule &s
     made.resize(leaf.node->results.size());
     int64_t donatedTo = options.donations.empty() ? -1 : options.donations[i];
     const Parts *parts = options.partitions > 1 ? partsOf(leaf) : nullptr;
-    e.at("", {}); // not the line of the one before
+    e.at("", {}); // clears the previous operation's line
     if (parts)
       made[leaf.index] = parameterInParts(e, leaf, *parts, donatedTo);
     else
@@ -356,7 +357,8 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
 }
 
 runtime::StatusOr<TracedModule> emitModule(const Schedule &schedule, const std::vector<Value> &roots, const ProgramOptions &options) {
-  // An operation as text, about: a line of benchmarks/model/*.mlir has 90 to 110 bytes, and a node is one operation or several.
+  // The approximate number of bytes of an operation as text: a line of benchmarks/model/*.mlir has 90 to 110 bytes, and a node is one operation or
+  // more.
   constexpr size_t bytesPerNode = 200;
   TracedModule made(bytesPerNode * (schedule.nodes.size() + schedule.leaves.size()));
   Emitter e(made);

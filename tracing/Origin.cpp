@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Origin.cpp - Which line of the user's program recorded a node -------===//
+//===- Origin.cpp - The user's line that recorded a node -------------------===//
 #include "tracing/Origin.h"
 
 #include "runtime/profile/Recorder.h"
@@ -9,7 +9,7 @@ namespace millrace::tracing {
 
 static OriginSource source;
 
-/// What the recorder says of memory that this thread asks for.
+/// Returns the name under which the recorder attributes memory that this thread allocates.
 static const runtime::profile::Name *currentPlaceName() {
   const std::string place = placeOf(currentOrigin()).toString();
   return place.empty() ? nullptr : runtime::profile::intern(place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Parts.cpp - Between whole tensors and their parts on devices --------===//
+//===- Parts.cpp - Copies between tensors and their shards -----------------===//
 #include "tracing/Graph.h"
 #include "tracing/Sharding.h"
 
@@ -53,7 +53,7 @@ runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const Shardin
   Parts parts{sharding, {}};
   const Shape part{shape.dtype, sharding->partDims(shape.dims)};
   const std::vector<int64_t> strides = byteStrides(shape.dims, shape.dtype), packed = byteStrides(part.dims, shape.dtype);
-  std::map<std::vector<int64_t>, std::shared_ptr<runtime::Storage>> made; // by where they begin
+  std::map<std::vector<int64_t>, std::shared_ptr<runtime::Storage>> made; // by the offsets of the shards
   for (size_t device = 0; device < client.devices().size(); ++device) {
     const runtime::MemorySpace &space = client.devices()[device]->memories().front();
     std::vector<int64_t> offset, inside;
@@ -90,7 +90,7 @@ runtime::Status join(const Parts &parts, const Shape &shape, void *target, const
   const std::vector<int64_t> part = sharding.partDims(shape.dims);
   const std::vector<int64_t> strides = byteStrides(shape.dims, shape.dtype), packed = byteStrides(part, shape.dtype);
   const size_t element = runtime::byteSize(shape.dtype);
-  std::set<std::vector<int64_t>> done; // where they begin
+  std::set<std::vector<int64_t>> done; // offsets of the shards
   auto copy = [&](int64_t device, auto memory) -> runtime::Status {
     std::vector<int64_t> offset, inside;
     sharding.extentOf(device, shape.dims, offset, inside);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Places.h - Where the user's program is when something happens --------===//
+//===- Places.h - Count events by the user's line --------------------------===//
 #pragma once
 #include "tracing/Analysis.h"
 
@@ -7,13 +7,13 @@
 
 namespace millrace::tracing {
 
-/// The innermost line of the stack that is neither the package's nor PyTorch's: "train.py:12", or "".
+/// Returns the innermost line of the stack that belongs neither to the package nor to PyTorch: "train.py:12", or "".
 std::string userPlace(const std::vector<Place> &stack);
 
-/// Notes that the user's program is at its place when `what` happens ("compile", "read" of a value, "aten::name" on the CPU), while debugLevel() is
-/// not 0. `stack`: of this thread.
+/// Counts the event `what` ("compile", "read" of a value, "aten::name" on the CPU) at the user's line if debugLevel() is not 0. `stack` is that of
+/// this thread.
 void countPlace(const std::string &what, const std::vector<Place> &stack);
-/// How often, by what and place ("train.py:12").
+/// Returns the counts by event and place ("train.py:12").
 std::map<std::pair<std::string, std::string>, int64_t> countedPlaces();
 
 } // namespace millrace::tracing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProgramCache.cpp - Programs that are ready to run -------------------===//
+//===- ProgramCache.cpp - Loaded programs of this process ------------------===//
 #include "tracing/ProgramCache.h"
 
 #include "tracing/Metrics.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProgramCache.h - Programs that are ready to run ---------------------===//
-// Bounded by number (XLA_COMPILATION_CACHE_SIZE, 1024) and by bytes (MILLRACE_PROGRAM_CACHE_BYTES, a quarter of the machine's memory): a
-// program keeps its code and its constants; the room for its intermediate results is the device's. What was not used for the longest time
-// goes first and is compiled anew when it comes back (or read from the persistent cache). The counter EvictedPrograms says how many went.
+//===- ProgramCache.h - Loaded programs of this process --------------------===//
+// The cache is bounded by the number of programs (XLA_COMPILATION_CACHE_SIZE, 1024) and by bytes (MILLRACE_PROGRAM_CACHE_BYTES, a quarter of the
+// machine's memory). The bytes of a program are its code and constants; its arena belongs to the device. The least recently used program is evicted
+// first and compiled again (or read from the persistent cache) when it is needed again. The counter EvictedPrograms counts evictions.
 #pragma once
 #include "tracing/Analysis.h"
 
@@ -13,20 +13,20 @@ namespace millrace::tracing {
 
 struct LoadedProgram {
   std::shared_ptr<runtime::Executable> executable;
-  std::vector<int64_t> donations = {}; ///< per leaf: the result that takes its memory, or -1
-  GraphSummary summary = {};           ///< under PT_XLA_DEBUG
-  /// Of a program for several devices: its text, and the shardings of its results.
+  std::vector<int64_t> donations = {}; ///< per leaf the result that takes its memory, or -1
+  GraphSummary summary = {};           ///< set under PT_XLA_DEBUG only
+  /// The text of a program for several devices, and the shardings of its results.
   std::string text = {};
   std::vector<ShardingPtr> results = {};
-  /// Of a graph's program: the types of its results, and per leaf that of the number that it is, or Invalid.
+  /// Of a graph's program: the types of its results, and per leaf the type of the number that the leaf is, or Invalid.
   std::vector<Shape> shapes = {};
   std::vector<DType> numbers = {};
-  /// What the process holds for it.
+  /// Returns the bytes that the process holds for the program.
   uint64_t bytes() const;
 };
 using LoadedProgramPtr = std::shared_ptr<LoadedProgram>;
 
-/// Not thread-safe. Who runs a program holds it: it may be evicted meanwhile.
+/// Not thread-safe. A caller that runs a program holds a reference to it, because the program may be evicted meanwhile.
 class ProgramCache {
 public:
   struct Limits {
@@ -35,9 +35,9 @@ public:
     static Limits ofEnvironment();
   };
   explicit ProgramCache(Limits limits) : limits(limits) {}
-  /// Null if it is not there; else the one that was used last.
+  /// Returns the program and makes it the most recently used one; null if it is not in the cache.
   LoadedProgramPtr find(const Digest &key);
-  /// Replaces what has this key. Evicts others, never this one.
+  /// Adds a program, or replaces the one with this key. Evicts other programs, never this one.
   void add(const Digest &key, LoadedProgramPtr program);
   void clear();
   size_t size() const { return order.size(); }
@@ -56,7 +56,7 @@ private:
   };
   void erase(std::list<Item>::iterator item);
   const Limits limits;
-  std::list<Item> order; ///< the last used first
+  std::list<Item> order; ///< the most recently used first
   std::unordered_map<Digest, std::list<Item>::iterator, DigestHash> places;
   uint64_t held = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Progress.cpp - Recorded collectives that other processes wait for ---===//
+//===- Progress.cpp - Start collectives that other processes wait for ------===//
 #include "tracing/Progress.h"
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// Between two looks: a process that records a collective reads a value, or comes to a step barrier, sooner than that as a rule.
+/// The time between two checks. It is longer than the usual time from recording a collective to reading its value or to the next step barrier.
 constexpr std::chrono::milliseconds kPause(100);
 
 } // namespace
@@ -29,7 +29,7 @@ void Progress::stop() {
   thread.stop();
 }
 
-/// Until nobody waits any more.
+/// Runs until no process waits any more.
 void Progress::look() {
   std::unique_lock lock(mutex);
   bool goesOn = true;

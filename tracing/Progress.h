@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Progress.h - Recorded collectives that other processes wait for -----===//
-// A process may record a collective and then wait for something else, outside of the device, that another one does only after it has the
-// collective's value: a barrier of another backend, a file. Nobody would go on. So a thread starts what was recorded when another process has
-// said that it waits.
+//===- Progress.h - Start collectives that other processes wait for --------===//
+// A process may record a collective and then wait, outside of the device, for another process that first needs the collective's value: at a barrier
+// of another backend, or for a file. That would be a deadlock. A thread therefore starts the recorded collectives when another process has announced
+// that it waits.
 #pragma once
 #include "runtime/base/TaskThread.h"
 
@@ -14,12 +14,12 @@ namespace millrace::tracing {
 
 class Progress {
 public:
-  /// `push` is called as long as `isAwaited`, a few times a second.
+  /// `push` is called a few times a second as long as `isAwaited` returns true.
   Progress(std::function<bool()> isAwaited, std::function<void()> push) : isAwaited(std::move(isAwaited)), push(std::move(push)) {}
   ~Progress() { stop(); }
-  /// Somebody waits, or may. Returns at once.
+  /// Says that another process waits, or may wait. Returns at once.
   void notify();
-  /// Waits for the end of a push.
+  /// Stops the thread, after the call of `push` in progress has ended.
   void stop();
 
 private:
@@ -30,7 +30,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool isNotified = false, isLooking = false, isStopped = false; ///< guarded by mutex
-  runtime::TaskThread thread;                                    ///< begins with the first notification
+  runtime::TaskThread thread;                                    ///< starts with the first notification
 };
 
 } // namespace millrace::tracing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RemoteParts.cpp - Parts of tensors that other processes hold --------===//
+//===- RemoteParts.cpp - Shards of tensors that other processes hold -------===//
 #include "tracing/RemoteParts.h"
 
 #include "runtime/base/Hash.h"
@@ -21,9 +21,9 @@ using runtime::transport::Writer;
 
 enum What : uint32_t { Gift, GiftAsAnswer, Refusal, Ending };
 
-/// Launches whose histories a process tells with a gift: one that is ahead of another has launched no more in a loop that reads.
+/// The number of last launches whose histories a message with shards contains. In a loop that reads, no process is more launches ahead of another.
 constexpr size_t kMostHistories = 64;
-/// Between two looks whether others are busy.
+/// The time between two checks whether other processes are busy.
 constexpr std::chrono::milliseconds kLook(200);
 
 std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t history, std::string_view text = {}, uint64_t launch = 0,
@@ -60,14 +60,14 @@ RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t
     : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds),
       areEnding(this->processes->size()), toldOf(this->processes->size()), launchOf(this->processes->size()) {}
 
-//===-- Who holds what --------------------------------------------------------===//
+//===-- Which process holds which shards --------------------------------------===//
 
 bool RemoteParts::Entry::isHere() const {
   BufferPtr buffer = any.lock();
   return buffer && !buffer->isReleased();
 }
 
-/// The devices of a process whose parts no device before them holds: what the process gives.
+/// Returns the devices of a process whose shards no lower device holds: the shards that the process sends.
 std::vector<int64_t> RemoteParts::firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const {
   const std::vector<int64_t> replicas = sharding.replicaIds();
   std::vector<int64_t> devices, offset, inside;
@@ -81,7 +81,7 @@ std::vector<int64_t> RemoteParts::firstHolders(const Sharding &sharding, const s
 
 std::vector<std::vector<bool>> RemoteParts::traffic(const Sharding &sharding, const std::vector<int64_t> &dims) const {
   const uint32_t count = processes->size();
-  std::vector<std::vector<std::vector<int64_t>>> held(count); // of each process where its parts begin
+  std::vector<std::vector<std::vector<int64_t>>> held(count); // per process the offsets of its shards
   std::vector<int64_t> offset, inside;
   for (int64_t device = 0; device < sharding.devices; ++device) {
     sharding.extentOf(device, dims, offset, inside);
@@ -119,7 +119,7 @@ void RemoteParts::beginLaunch(uint64_t content) {
   std::erase_if(kept, [&](const Kept &each) {
     return launchOf[each.process] > each.launch || processes->launchesOf(each.process) > each.launches || !processes->links().statusOf(each.process).ok();
   });
-  for (uint32_t process = 0; process < processes->size(); ++process) // who was ahead
+  for (uint32_t process = 0; process < processes->size(); ++process) // the processes that were ahead of this one
     if (const auto &[launch, told] = toldOf[process]; !isSameHistory(launch, told)) {
       diverge(process);
       refuseAll(process);
@@ -152,7 +152,7 @@ bool RemoteParts::isAwaited() {
       (void)processes->tell(process, headOf(Ending, 0, {}, 0)).ok();
     isAnybodyBusy |= !ending[process];
   }
-  return isHolding && isAnybodyBusy && !processes->isLate(); // who waits for a launch that this one will not make reads nothing
+  return isHolding && isAnybodyBusy && !processes->isLate(); // a process that waits for a launch which this one will not make reads nothing
 }
 
 void RemoteParts::keep(Parts &parts, const Shape &shape) {
@@ -166,12 +166,12 @@ void RemoteParts::keep(Parts &parts, const Shape &shape) {
   entry.any = parts.buffers.front();
   entry.given.assign(given.begin(), given.end());
   compare(entry);
-  for (const auto &[process, exchange] : entry.with) // who was ahead of this process
+  for (const auto &[process, exchange] : entry.with) // the processes that were ahead of this one
     for (uint64_t read = 0; read < exchange.theirReads; ++read)
       owe({parts.name, process, std::nullopt});
 }
 
-//===-- Answers to others -----------------------------------------------------===//
+//===-- Answers to other processes --------------------------------------------===//
 
 StatusOr<RemoteParts::Memories> RemoteParts::memoriesOf(const Buffers &buffers) {
   Memories memories;
@@ -222,20 +222,20 @@ void RemoteParts::receive(uint32_t from, Message message) {
   auto [entry, isNew] = entries.try_emplace(name);
   Exchange &exchange = entry->second.with[from];
   exchange.history = theirs;
-  if (isNew && name < next) { // it was forgotten
+  if (isNew && name < next) { // the tensor was forgotten
     entry->second.isKnown = true;
     entry->second.history = theirs;
   }
   compare(entry->second);
   if (what == Gift && !isSameHistory(theirLaunch, theirHistories)) {
     diverge(from);
-    return owe({name, from, std::nullopt}); // which says so
+    return owe({name, from, std::nullopt}); // the answer says that this process does not have the tensor
   }
   if (what == Refusal)
     exchange.refusal = std::move(text);
-  else if (message.payloadBytes) // else it asks, and has nothing to give
+  else if (message.payloadBytes) // without a payload the process asks and has no shards to send
     ++exchange.unread, exchange.gift = std::move(message);
-  // What was given to it for its reads before this one: it reads in order, and this process gives for the larger number of both.
+  // The number of the last read for which this process has sent its shards: the other one reads in order, and this one sends for the larger of both.
   const uint64_t given = std::max(exchange.ownReads, exchange.theirReads);
   exchange.theirReads = std::max(exchange.theirReads, read);
   for (uint64_t each = given; entry->second.isKnown && each < exchange.theirReads; ++each)
@@ -243,7 +243,8 @@ void RemoteParts::receive(uint32_t from, Message message) {
   changed.notify_all();
 }
 
-/// Whether another process, which has come to `launch`, had the same launches as this one, as far as both still know. With the mutex.
+/// Returns true if another process, which has reached `launch`, executed the same launches as this one, as far as both still know them. The caller
+/// holds the mutex.
 bool RemoteParts::isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const {
   auto at = [](const std::vector<uint64_t> &list, uint64_t last, uint64_t wanted) -> const uint64_t * {
     return wanted <= last && last - wanted < list.size() ? &list[list.size() - 1 - size_t(last - wanted)] : nullptr;
@@ -253,7 +254,7 @@ bool RemoteParts::isSameHistory(uint64_t launch, const std::vector<uint64_t> &th
   return !their || !own || *their == *own;
 }
 
-/// With the mutex.
+/// Records that another process has executed other launches. The caller holds the mutex.
 void RemoteParts::diverge(uint32_t from) {
   if (divergence.ok())
     divergence = runtime::failedPrecondition("a tensor in parts cannot be read: " + processes->links().describe(processes->rank()) + " and " +
@@ -262,7 +263,7 @@ void RemoteParts::diverge(uint32_t from) {
   changed.notify_all();
 }
 
-/// Answers what the process asked for before this one had it: it never will. With the mutex.
+/// Refuses the tensors that the process asked for before this process had them, because it will never have them. The caller holds the mutex.
 void RemoteParts::refuseAll(uint32_t to) {
   for (auto &[name, entry] : entries)
     if (auto with = entry.with.find(to); with != entry.with.end() && !entry.isKnown && with->second.theirReads > with->second.ownReads) {
@@ -271,14 +272,14 @@ void RemoteParts::refuseAll(uint32_t to) {
     }
 }
 
-/// Whether the other processes that have said it came to this tensor in the same way. With the mutex.
+/// Compares the histories of the processes that have sent theirs for this tensor. The caller holds the mutex.
 void RemoteParts::compare(const Entry &entry) {
   for (const auto &[process, exchange] : entry.with)
     if (entry.isKnown && exchange.history && *exchange.history != entry.history)
       diverge(process);
 }
 
-/// With the mutex.
+/// Enqueues an answer. The caller holds the mutex.
 void RemoteParts::owe(Debt debt) {
   uint32_t &owed = entries[debt.name].with[debt.to].owed;
   if (answers.add([this, debt] { answer(debt); }))
@@ -289,7 +290,7 @@ void RemoteParts::answer(Debt debt) {
   std::unique_lock lock(mutex);
   const Entry &entry = entries[debt.name];
   if (divergence.ok() && !debt.buffers && entry.isHere()) {
-    // What computes it may wait for a process that waits for another answer: this thread does not.
+    // This thread does not wait for the shards, because their computation may wait for a process that waits for another answer of this thread.
     std::vector<runtime::Event> events;
     debt.buffers.emplace();
     for (const std::weak_ptr<runtime::Buffer> &each : entry.given)
@@ -318,7 +319,7 @@ void RemoteParts::answer(Debt debt) {
   if (why.empty() && (!parts || !send(debt.to, /*read=*/0, debt.name, sameHistory, *parts).ok()))
     why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its parts";
   if (!why.empty()) {
-    (void)processes->tell(debt.to, headOf(Refusal, 0, debt.name, sameHistory, why)).ok(); // who is lost does not wait
+    (void)processes->tell(debt.to, headOf(Refusal, 0, debt.name, sameHistory, why)).ok(); // a lost process does not wait
   }
   parts.reset();
   debt.buffers.reset();
@@ -339,7 +340,7 @@ std::string RemoteParts::waitingFor(const Shape &shape, const std::vector<uint32
   return text;
 }
 
-/// Why a process that holds parts cannot be asked.
+/// Returns the error for a process with shards that is lost.
 Status RemoteParts::lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const {
   Status first = processes->links().firstLoss(givers).second;
   return (first.ok() ? processes->links().statusOf(process) : first).withContext("a tensor " + shape.toString() + " cannot be read");
@@ -366,7 +367,7 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
   const uint64_t launches = processes->launchesOf(rank);
 
   std::unique_lock lock(mutex);
-  std::vector<std::pair<uint32_t, uint64_t>> toGive; // processes, and which read it is
+  std::vector<std::pair<uint32_t, uint64_t>> toGive; // processes, and the numbers of their reads
   for (uint32_t process : partners)
     if (Exchange &exchange = entries[parts.name].with[process]; ++exchange.ownReads > exchange.theirReads)
       toGive.emplace_back(process, exchange.ownReads);
@@ -390,7 +391,7 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
   while (true) {
     MILLRACE_TRY(divergence);
     std::vector<uint32_t> missing;
-    bool isOwing = false; // afterwards the caller may give up the parts
+    bool isOwing = false; // the caller may release the shards once no answer is owed
     for (uint32_t process : partners)
       isOwing |= entries[parts.name].with[process].owed && processes->links().statusOf(process).ok();
     for (uint32_t process : givers) {

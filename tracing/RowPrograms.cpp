@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RowPrograms.cpp - One program for up to so many rows ----------------===//
+//===- RowPrograms.cpp - One program for up to a number of rows ------------===//
 // Input:   @main(%x: tensor<7x4xf32>) { ... }, and the same for 11 and for 120 instead of 7
 // Output:  @main(%x: tensor<120x4xf32> {millrace.row_indices = 1}) attributes {millrace.rows = [120]} { ... }
-// The operations of all samples are visited side by side and not changed. That they differ in the lengths of dimensions only shows that no
-// constant is computed from a size; that every value whose length differs is one row beside the other is followed from operation to operation.
+// The operations of all samples are visited in parallel and not changed. That they differ only in the lengths of dimensions shows that no constant is
+// computed from a size. That rows do not depend on each other is followed from operation to operation, for every value whose length differs.
 #include "tracing/DynamicShapes.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -61,7 +61,7 @@ private:
     return false;
   }
 
-  /// The dimension whose length differs between samples, as a multiple of their numbers of rows.
+  /// Finds the dimension whose length differs between samples and is a multiple of their numbers of rows.
   template <typename List, typename Get> bool lengthIn(List list, Get get, std::optional<int64_t> &dim) {
     Value last = get(list.back());
     auto type = dyn_cast<RankedTensorType>(last.getType());
@@ -138,7 +138,7 @@ private:
       std::optional<int64_t> followed = tracker.dimOf(result);
       if (followed && followed != dim)
         return fail(name + ": rows are not where the result gets longer");
-      // Repeated, counted, or the first ones of what has more: made for as many rows as there are.
+      // A broadcast, an iota or the first elements of a longer value: the program computes it for the largest number of rows.
       if (dim && !followed) {
         if (!llvm::is_contained({"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.slice"}, name))
           return fail(name + " makes rows of something else");
@@ -180,7 +180,7 @@ runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts,
   bool hasRows = false;
   for (BlockArgument argument : blocks.back()->getArguments()) {
     unsigned number = argument.getArgNumber();
-    function.removeArgAttr(number, "tf.aliasing_output"); // memory of another size cannot be handed on
+    function.removeArgAttr(number, "tf.aliasing_output"); // memory of another size cannot be donated
     std::optional<int64_t> dim = rows.dimOf(argument);
     if (!dim)
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Scope.cpp - Regions of the user's program with names ----------------===//
+//===- Scope.cpp - Named regions of the user's program ---------------------===//
 #include "tracing/Scope.h"
 
 #include <map>
@@ -11,14 +11,14 @@ namespace {
 struct Scopes {
   struct Entry {
     std::string path;
-    size_t nextOutside; ///< what the next region beside this one counts as
+    size_t nextOutside; ///< the number of the next region with the same parent
   };
   std::vector<Entry> entries;
   size_t next = 1;
 };
 thread_local Scopes scopes;
 
-/// What Origin::code points to in a region, with its lowest bit set: code objects have even addresses.
+/// In a region Origin::code points to this, with its lowest bit set; code objects have even addresses.
 struct Scoped {
   const void *code;
   std::string scope;
@@ -56,7 +56,7 @@ bool resetScopes() {
 
 Origin inScope(const Origin &origin, const std::string &scope) {
   static std::mutex mutex;
-  static auto *all = new std::map<std::pair<const void *, std::string>, Scoped>; // its elements stay where they are
+  static auto *all = new std::map<std::pair<const void *, std::string>, Scoped>; // addresses of a map's elements do not change
   const Origin plain = withoutScope(origin);
   std::lock_guard lock(mutex);
   const Scoped &made = all->try_emplace({plain.code, scope}, Scoped{plain.code, scope}).first->second;

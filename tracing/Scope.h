@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Scope.h - Regions of the user's program with names ------------------===//
-// What a thread records in them carries "outer.1/inner.2", as a part of its origin. The number counts the regions beside each
-// other since resetScopes().
+//===- Scope.h - Named regions of the user's program ----------------------===//
+// Nodes that a thread records in a region have "outer.1/inner.2" as a part of their origin. The number counts the regions of one parent since
+// resetScopes().
 #pragma once
 #include "tracing/Graph.h"
 
@@ -9,16 +9,16 @@ namespace millrace::tracing {
 
 void pushScope(const std::string &name);
 void popScope();
-/// The innermost one of this thread, or null.
+/// Returns the innermost region of this thread, or null.
 const std::string *currentScope();
-/// Counts from 1 again. False: this thread is in a region.
+/// Restarts the numbers at 1. Returns false if this thread is in a region.
 bool resetScopes();
 
-/// The same place in a region. What it makes lives for ever: one for every place and name.
+/// Returns the place with a region. The objects behind it are never freed: there is one for every place and region.
 Origin inScope(const Origin &origin, const std::string &scope);
-/// The region of a place, or null.
+/// Returns the region of a place, or null.
 const std::string *scopeOf(const Origin &origin);
-/// The place alone.
+/// Returns the place without its region.
 Origin withoutScope(const Origin &origin);
 
 } // namespace millrace::tracing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Session.cpp - Step barriers: compile, cache and run graphs ----------===//
+//===- Session.cpp - Step barriers: compile, cache and execute graphs ------===//
 #include "tracing/Session.h"
 
 #include "tracing/Compile.h"
@@ -37,7 +37,7 @@ int &GraphMutex::depth() {
 static std::atomic<bool> isStarted{false};
 
 Session &Session::get() {
-  static auto *session = new Session; // lives as long as the process: threads may still run at exit
+  static auto *session = new Session; // never destroyed, because threads may still run at exit
   return *session;
 }
 
@@ -86,7 +86,7 @@ runtime::Status Session::start() {
     return made.status();
   runtimeClient = *made;
   if (const std::shared_ptr<runtime::Processes> &processes = options.processes) {
-    auto isAwaited = [processes, timeout = options.timeoutSeconds] { // nothing may have been executed yet
+    auto isAwaited = [processes, timeout = options.timeoutSeconds] { // must not depend on an execution, because there may have been none
       runtime::StatusOr<std::shared_ptr<runtime::RunContext>> context = processes->replicas(timeout);
       return context && (*context)->isAwaited();
     };
@@ -140,7 +140,7 @@ runtime::Status Session::leave(const std::string &failure) {
   runtime::Status status;
   const std::shared_ptr<runtime::Processes> &processes = client->options().processes;
   get().progress->stop();
-  if (failure.empty() && processes->isConnected()) { // who reads a value is told of errors
+  if (failure.empty() && processes->isConnected()) { // an error is reported to the reader of the value
     status = get().settleExchanges();
     if (runtime::Status waited = get().wait(); status.ok())
       status = waited;
@@ -162,7 +162,7 @@ void Session::forgetDone() {
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
   MILLRACE_TRY(started());
-  // Of several devices none has it before a program or an annotation says which.
+  // Under SPMD the value has no memory on a device before a program or an annotation determines its sharding.
   std::optional<Timed> time;
   Timed sameTime("TensorToData");
   if (numPartitions <= 1) {
@@ -258,7 +258,7 @@ runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedu
   std::string text = isSpread ? module->text() : std::string();
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(std::move(*module));
   if (!executable && isSpread) {
-    // Annotations are wishes: what cannot be partitioned runs on the first device, which is said aloud.
+    // A program whose annotations cannot be partitioned runs on the first device, with a warning.
     options.partitions = 1;
     runtime::StatusOr<TracedModule> whole = emitModule(schedule, roots, options);
     runtime::StatusOr<std::shared_ptr<runtime::Executable>> onOne = executable.status();
@@ -329,7 +329,7 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
       return found.status();
     mesh = std::move(*found);
   }
-  const std::string text = showsFailedPrograms() ? module.text() : std::string(); // compilation changes the module
+  const std::string text = showsFailedPrograms() ? module.text() : std::string(); // taken before the compilation, which changes the module
   runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileModule(std::move(module), mesh);
   if (!program)
     return withProgram(program.status(), text);
@@ -352,7 +352,7 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::keptProgram(con
     if (LoadedProgramPtr known = programs.find(key))
       return known->executable;
   }
-  runtime::StatusOr<std::shared_ptr<runtime::Executable>> made = compileProgram(text); // others may record meanwhile
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> made = compileProgram(text); // the mutex is released, so that other threads can record
   if (!made)
     return made;
   std::lock_guard lock(mutex);
@@ -393,7 +393,7 @@ std::string Session::nearestDifference(const GraphSummary &now) const {
   std::optional<Difference> nearest;
   programs.forEach([&](const LoadedProgram &program) {
     const GraphSummary &known = program.summary;
-    if (known.items.empty()) // was compiled before PT_XLA_DEBUG was set, or from text
+    if (known.items.empty()) // the program was compiled before PT_XLA_DEBUG was set, or from text
       return;
     size_t nodes = std::max(now.items.size() - now.leaves, known.items.size() - known.leaves);
     Difference found = difference(known, now);
@@ -403,7 +403,8 @@ std::string Session::nearestDifference(const GraphSummary &now) const {
   return nearest ? nearest->text : "";
 }
 
-/// A number that programs have had before counts as no transfer, as in PyTorch/XLA, which keeps it on the device. Under Session::mutex.
+/// Returns true if no earlier program had this number. A known number counts as no transfer, because PyTorch/XLA keeps it on the device. Under
+/// Session::mutex.
 static bool isNewNumber(DType dtype, uint64_t bits) {
   static auto *seen = new std::unordered_set<uint64_t>;
   if (seen->size() > 1 << 16)
@@ -447,7 +448,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
   for (int i = 0; i < 2; ++i) {
     if (numbers[i].empty())
       continue;
-    static std::atomic<int64_t> &misses = Metrics::get().counter("DeviceDataCacheMiss"); // numbers are sent for every run
+    static std::atomic<int64_t> &misses = Metrics::get().counter("DeviceDataCacheMiss"); // numbers are passed with every execution
     ++misses;
     std::optional<Timed> time, ofNumbers;
     if (isNew[i]) {
@@ -465,7 +466,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
   return arguments;
 }
 
-/// What the roots were computed from dies here.
+/// Turns the roots into leaves, which releases the nodes that they were computed from.
 static void becomeLeaves(const std::vector<Value> &roots) {
   for (const Value &root : roots) {
     root.node->op = nullptr;
@@ -474,7 +475,7 @@ static void becomeLeaves(const std::vector<Value> &roots) {
   }
 }
 
-/// Where the user's program is, as one more detail of a record.
+/// Returns the user's line as a detail of a profile's record.
 static std::string sourceDetail(const std::vector<Place> &stack) {
   const std::string place = userPlace(stack);
   return place.empty() ? "" : ", source=" + runtime::profile::asDetail(place);
@@ -512,7 +513,7 @@ runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan,
   return made;
 }
 
-/// What the user gives up decides over the program: the same graph with other donors is another one.
+/// Adds the donors to a graph's key: the same graph with other donors is another program.
 static Digest withDonors(const Digest &key, const std::vector<bool> &givenUp, Donors donors) {
   std::string content(reinterpret_cast<const char *>(&key), sizeof key);
   for (bool isGivenUp : givenUp)
@@ -542,7 +543,8 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   saveGraph(roots);
   const bool keepsHeld = which == Roots::Some && ForAValue::isActive();
   if (splitsAlone) {
-    // Before shardings are planned, so that the planned program is the compiled one. Its schedule must be gone by then: it holds the leaves.
+    // This precedes the planning of shardings, so that the planned program is the compiled one. The schedule must be destroyed by then, because it
+    // holds the leaves.
     if (keepsHeld)
       keepHeld(schedule(roots), roots);
     MILLRACE_TRY(splitLeaves(roots));
@@ -565,7 +567,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
       dying[i] = (dying[i] && donors == Donors::Any) || (!givenUp.empty() && givenUp[i]);
   }
   lastKey = plan.key.low;
-  const int level = isEager ? 0 : debugLevel(); // every operation would be a report
+  const int level = isEager ? 0 : debugLevel(); // in eager mode every operation would be a report
   AnalysisOf what;
   if (level || (scope.isRecorded() && !isEager)) {
     what = {plan.key, plan.leaves.size(), roots.size(), currentStack()};
@@ -630,7 +632,7 @@ void Session::pushExchanges() {
     PendingExchanges exchanges;
     roots = exchanges.missing({}, Roots::All);
   }
-  (void)sync(std::move(roots)).ok(); // who reads a value is told
+  (void)sync(std::move(roots)).ok(); // an error is reported to the reader of the value
 }
 
 runtime::Status Session::download(const Value &value, void *target) {
@@ -659,7 +661,7 @@ runtime::Status Session::download(const Value &value, void *target) {
 }
 
 runtime::Status Session::await(const runtime::Event &event) const {
-  constexpr double pause = 0.2; // seconds between two questions, which are noticed by nobody
+  constexpr double pause = 0.2; // seconds between two calls, so few that they cost nothing noticeable
   while (place.size > 1 && !event.awaitFor(pause))
     MILLRACE_TRY(mayGoOn());
   return event.await();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Session.h - Step barriers: compile, cache and run graphs ------------===//
-// One session per process. A program is found by the structure of its graph (128 bits of hash); what has not been compiled by this
-// process is looked up in the persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when
-// they are enqueued.
+//===- Session.h - Step barriers: compile, cache and execute graphs --------===//
+// There is one session per process. A program is looked up by a 128-bit hash of its graph's structure, first in this process and then in the
+// persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when they are enqueued.
 #pragma once
 #include "tracing/ProgramCache.h"
 #include "tracing/Progress.h"
@@ -14,7 +13,7 @@
 
 namespace millrace::tracing {
 
-/// A recursive mutex that knows whether it is this thread that holds it: what may wait for another lock asks.
+/// A recursive mutex that knows whether this thread holds it. Functions that may wait for another lock check that, to avoid deadlocks.
 class GraphMutex {
 public:
   void lock() {
@@ -28,195 +27,195 @@ public:
   bool heldByThisThread() const { return depth() != 0; }
 
 private:
-  static int &depth(); ///< there is one such mutex in the process
+  static int &depth(); ///< static, because the process has one such mutex only
   std::recursive_mutex inner;
 };
 
 class RemoteParts;
 
-/// Of sync(): all values that anybody still holds, or others may be held too.
+/// Which values sync() is called with: all values that have holders, or some of them.
 enum class Roots { All, Some };
-/// Of sync(): whose memory becomes a result's. That of leaves that only the graph still holds and that which the user gave up, or the latter alone.
+/// Which memory sync() may donate to results: leaves that only the graph holds and leaves that the user donated, or the latter alone.
 enum class Donors { Any, GivenUp };
 
 class Session {
 public:
-  /// The process's session; its client has CPU_NUM_DEVICES devices (environment, 1 by default), and is made when it is first needed.
+  /// Returns the process's session, which is made at the first call. Its client has CPU_NUM_DEVICES devices (environment, default: 1).
   static Session &get();
   static bool hasStarted();
-  /// With the other processes of the world.
+  /// Returns true if the session is connected with the other processes of the world.
   static bool isConnected();
-  /// That of the session, or of the environment as long as there is none.
+  /// Returns the session's world, or that of the environment if there is no session.
   static runtime::StatusOr<World> world();
 
   /// Held while graphs are changed: by sync(), and by front ends while they read or rebind the values of their tensors.
   GraphMutex mutex;
 
-  /// Bytes of results of all_gather that are alive at once at most, in the one of the graphs' programs so far that has most of them. Any thread.
+  /// Returns the largest number of bytes of all_gather results that are live at once in any of the graphs' programs so far. Thread-safe.
   uint64_t gatheredBytes() const { return gathered; }
 
   /// Copies host memory (row-major) to the device. Errors: ResourceExhausted.
   runtime::StatusOr<Value> upload(const void *data, Shape shape);
-  /// Runs what `roots` need; afterwards their nodes are leaves. `roots` without an operation cost nothing. The caller's
-  /// vector is emptied: a leaf that only the graph still held is donated, its memory becomes a result's. So is one that the user gave
-  /// up (Node::givenUp), at a step barrier, and while donatesGivenUp() everywhere: its tensor has no value afterwards.
+  /// Executes the pending operations that `roots` depend on; afterwards the roots are leaves. A root without pending operations costs nothing.
+  /// Empties the caller's vector, so that a leaf that only the graph holds is donated: its memory becomes a result's. Leaves that the user donated
+  /// (Node::givenUp) are donated at a step barrier, and everywhere while donatesGivenUp() is true; their tensors have no value afterwards.
   runtime::Status sync(std::vector<Value> roots, Roots which = Roots::Some, Donors donors = Donors::Any);
   void donateGivenUp(bool isOn) { givenUpEverywhere = isOn; }
   bool donatesGivenUp() const { return givenUpEverywhere; }
-  /// The same for one operation of eager mode: counted under names of its own.
+  /// Does the same for one operation of eager mode, which has metrics of its own.
   runtime::Status syncEagerly(std::vector<Value> roots);
-  /// The buffer of a value after sync(). A number is uploaded.
+  /// Returns the buffer of a value after sync(). A number is uploaded.
   runtime::StatusOr<runtime::BufferPtr> buffer(const Value &value);
-  /// The buffer of a random key, a number that is never kept in a smaller type (StoredTypes.h).
+  /// Returns the buffer of a random key, a number that is never stored in a smaller type (StoredTypes.h).
   runtime::StatusOr<runtime::BufferPtr> keyBuffer(uint64_t bits);
-  /// As buffer(), in the type of the value's shape: for programs that are not of this session's making. May wait and copy.
+  /// Returns the buffer in the type of the value's shape, for programs that this session did not make. May wait and copy.
   runtime::StatusOr<runtime::BufferPtr> plainBuffer(const Value &value);
-  /// A result of such a program as a leaf. May wait and copy.
+  /// Returns a leaf for a result of such a program. May wait and copy.
   runtime::StatusOr<Value> adopt(runtime::BufferPtr plain);
   /// Waits for the value and copies it to `target` (row-major, exactly the shape's bytes).
   runtime::Status download(const Value &value, void *target);
-  /// Asked now and then by those who wait for other processes: an error ends the wait. By any thread, without the session's mutex as a rule.
-  /// To be set before the session is made.
+  /// Sets a function that every wait for other processes calls repeatedly; an error that it returns ends the wait. Any thread may call it, usually
+  /// without the session's mutex. Must be set before the session is made.
   static void setInterruptCheck(runtime::Status (*check)());
   /// Waits for everything that was enqueued.
   runtime::Status wait();
-  /// Waits until the processes of the world are connected. Without effect where there is one.
+  /// Waits until the processes of the world are connected. Has no effect in a world of one.
   runtime::Status connect();
-  /// Seconds without progress after which a collective of these processes ends with an error. Connects.
+  /// Sets the seconds without progress after which a collective of these processes ends with an error. Connects.
   runtime::Status setTimeout(const std::vector<uint32_t> &ranks, const std::string &group, uint32_t channels, double seconds);
-  /// Other processes may still read tensors of which this one has parts: who leaves in order waits for that until it is false, or no longer than
-  /// the session's timeout.
+  /// Returns true while other processes may still read tensors of which this one has shards. A process that exits normally waits until it is false,
+  /// but no longer than the session's timeout.
   static bool isAwaited();
-  /// An error once a process that this one is connected with is lost, or has left.
+  /// Returns an error if a process that this one is connected with is lost or has left.
   static runtime::Status loss();
-  /// Takes leave of the other processes, if there is a session: those that still wait for this one get an error, with `failure` as its
-  /// reason. Without a failure what was recorded and enqueued with them is done first; the error is one of that if nobody has been told of any.
-  /// Nothing can be run with them afterwards.
+  /// Leaves the world if there is a session: processes that still wait for this one get an error with `failure` as its reason. Without a failure the
+  /// collectives that were recorded and enqueued are executed first; the returned error is theirs, unless the user has been told of one already.
+  /// Afterwards nothing can be executed with other processes.
   static runtime::Status leave(const std::string &failure);
-  /// The user has been told of an error.
+  /// Notes that the user has been told of an error.
   static void setTold();
 
-  //===-- SPMD: one program on all devices of all processes (Spmd.cpp) ------===//
+  //===-- SPMD: one program on all devices of all processes (Spmd.cpp) -------===//
 
-  /// On: programs with annotations run on all devices. Off: on the first one; tensors in parts are put together as needed.
-  /// `isAuto`: large tensors without an annotation are split when they are first used.
+  /// Turns SPMD on or off. On: programs with annotations run on all devices. Off: programs run on the first device, and sharded tensors are gathered
+  /// where they are read. `isAuto`: large tensors without an annotation are sharded when they are first used.
   runtime::Status usePartitions(bool isOn, bool isAuto = false);
-  /// Devices of such programs; 0 while it is off.
+  /// Returns the number of devices of SPMD programs; 0 while SPMD is off.
   int64_t partitions() const { return numPartitions; }
-  /// Copies host memory to the devices, each its part. Every process has the whole tensor. `memory`: what holds `data`, if that may be kept.
+  /// Copies to each device its shard of a tensor in host memory that every process has. `memory` owns `data` if the data may be kept, or is null.
   runtime::StatusOr<Value> upload(const void *data, Shape shape, const ShardingPtr &sharding, std::shared_ptr<runtime::Storage> memory = nullptr);
-  /// The same for a batch of which each process has a share, cut along dim 0 in the order of processes and their devices; the tensor is all of them
-  /// together, and its sharding the one asked for. InvalidArgument where the devices do not divide the share.
+  /// Copies a batch of which each process has a part, cut along dim 0 in the order of processes and their devices. The tensor is the concatenation of
+  /// the parts, and has the given sharding. Errors: InvalidArgument if the number of devices does not divide the part.
   runtime::StatusOr<Value> uploadShare(const void *data, Shape shape, const ShardingPtr &sharding);
-  /// What each device of this process has of a leaf; a whole one is shown to all of them.
+  /// Returns the shards of a leaf on the devices of this process; a leaf that is not sharded is replicated, in one memory.
   runtime::StatusOr<Parts> spread(const Value &leaf);
-  /// The leaf has memory, whole or in parts.
+  /// Returns true if the leaf has memory, sharded or not.
   static bool hasMemory(const Value &leaf);
-  /// StableHLO of the last program that ran on several devices; "" if there was none.
+  /// Returns the StableHLO text of the last program that ran on several devices; "" if there was none.
   const std::string &lastProgram() const { return lastSpread; }
 
-  /// Compiles StableHLO text (or finds it in the persistent cache) and loads it.
+  /// Compiles StableHLO text (or finds the program in the persistent cache) and loads it.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);
-  /// The same of a module that was emitted.
+  /// Does the same for a module that was emitted.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(TracedModule module);
-  /// The same, kept among the session's programs under `key`: for those who hold the text and ask again for every run.
+  /// Does the same and keeps the executable under `key` among the session's programs, for callers that look it up at every execution.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> keptProgram(const Digest &key, const std::string &text);
-  /// Starts a program that sync() did not make, after the recorded collectives if it meets other processes; its results. wait() waits for it too. Errors: as those of Executable::execute, and
-  /// FailedPrecondition where executions are not allowed.
+  /// Starts a program that sync() did not make and returns its results. If it contains collectives between processes, the recorded ones are started
+  /// before it. wait() includes it. Errors: those of Executable::execute, and FailedPrecondition where executions are not allowed.
   runtime::StatusOr<std::vector<runtime::BufferPtr>> launch(runtime::Executable &executable,
                                                             const std::vector<runtime::BufferPtr> &arguments,
                                                             const runtime::ExecuteOptions &options);
-  /// Compiles what sync(roots) would run, once each and without those that have a value already, and runs nothing. `leaves`: what
-  /// runGraph() has to be given.
+  /// Compiles the program of sync(roots) without executing it; roots that have a value are ignored. `leaves` are the values that runGraph() expects.
   struct WarmGraph {
     Digest key;
     std::vector<Value> leaves;
     size_t results = 0;
   };
   runtime::StatusOr<WarmGraph> warmUp(const std::vector<Value> &roots);
-  /// The same without compiling.
+  /// Returns the same without compiling.
   WarmGraph describe(const std::vector<Value> &roots);
-  /// Runs the program of a graph with other leaves; a value per result. Errors: NotFound if it was never compiled or has been
-  /// evicted, InvalidArgument for other types.
+  /// Executes the program of a graph with other leaves and returns one value per result. Errors: NotFound if the graph was never compiled or has been
+  /// evicted, InvalidArgument if types differ.
   runtime::StatusOr<std::vector<Value>> runGraph(const Digest &key, std::vector<Value> leaves);
-  /// Whether a number that programs have had before counts as no transfer to the device (the default).
+  /// Sets whether a number that earlier programs have used is not counted as a transfer to the device (the default).
   void keepNumbers(bool isOn) { numbersKept = isOn; }
   bool keepsNumbers() const { return numbersKept; }
-  /// Programs that are ready to run.
+  /// Returns the number of loaded programs.
   size_t numPrograms();
-  /// Forgets them; executions that were enqueued are not disturbed.
+  /// Releases the loaded programs; enqueued executions are not affected.
   void forgetPrograms();
 
-  /// While false, whatever would run a program is an error: in a function that is to become one graph.
+  /// Sets whether programs may be executed. While it is false an execution is an error, for functions that must be recorded as one graph.
   void allowExecution(bool allowed) { executionAllowed = allowed; }
   bool allowsExecution() const { return executionAllowed; }
 
-  /// The program that sync(roots) would run, as StableHLO text.
+  /// Returns the program of sync(roots) as StableHLO text.
   runtime::StatusOr<std::string> programText(const std::vector<Value> &roots);
-  /// Null if the session could not start; why: startStatus().
+  /// Returns null if the session could not start; startStatus() says why.
   const std::shared_ptr<runtime::Client> &client() {
     (void)started().ok();
     return runtimeClient;
   }
   const runtime::Status &startStatus() { return started(); }
-  /// A persistent cache folder other than the environment's; before the first compilation.
+  /// Sets a persistent cache folder other than the environment's. Must be called before the first compilation.
   runtime::Status setCacheFolder(const std::string &folder, bool readOnly);
   uint64_t compilations() const { return compiled; }
-  /// How many times something was run for sync().
+  /// Returns the number of calls of sync() that executed something.
   uint64_t barriers() const { return passed; }
-  /// Of the graph that was run last; equal for equal programs of this process.
+  /// Returns a hash of the graph that was executed last; equal for equal programs of this process.
   uint64_t lastGraph() const { return lastKey; }
 
 private:
-  /// upload() without a conversion of `data`, whose type is `dtype`.
+  /// Uploads without a conversion `data` of type `dtype`.
   runtime::StatusOr<Value> uploadAs(DType dtype, const void *data, Shape shape);
   Session() = default;
   runtime::StatusOr<LoadedProgramPtr> compileGraph(const Schedule &schedule, const std::vector<Value> &roots,
                                                    std::vector<int64_t> donations);
-  /// From among the programs, or compiled.
+  /// Returns a loaded program, or compiles it.
   runtime::StatusOr<LoadedProgramPtr> findOrCompile(const Schedule &schedule, const std::vector<Value> &roots,
                                                     const std::vector<bool> &dying, const AnalysisOf &what);
-  /// A leaf dies with the graph if only nodes that die hold it.
+  /// Returns for each leaf whether only nodes that are released with the graph hold it.
   static std::vector<bool> dyingLeaves(const Schedule &schedule, const std::vector<Value> &roots);
-  /// Splits the large whole leaves of a graph that roots need.
+  /// Shards the large unsharded leaves that roots depend on.
   runtime::Status splitLeaves(const std::vector<Value> &roots);
-  /// XLA_AUTO_SPMD_MESH as the compiler reads meshes.
+  /// Returns XLA_AUTO_SPMD_MESH in the compiler's notation of meshes.
   runtime::StatusOr<std::string> autoMesh() const;
-  /// How each leaf is to be split. Under mutex.
+  /// Returns the sharding that each leaf is to have. The caller holds the mutex.
   runtime::StatusOr<std::vector<std::string>> planLeaves(const Schedule &plan, const std::vector<Value> &roots, const std::string &mesh);
   runtime::Status findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const;
-  /// Runs the program on all devices and gives the roots their parts.
+  /// Executes the program on all devices and stores the roots' shards.
   runtime::Status runOnAll(const Schedule &schedule, const std::vector<Value> &roots, const LoadedProgram &program,
                            const std::vector<bool> &dying);
-  /// Where the graph parts from the one among the compiled that resembles it most; "" if none does.
+  /// Returns the first difference to the most similar compiled graph; "" if none is similar.
   std::string nearestDifference(const GraphSummary &now) const;
-  /// The arguments of a program with packed numbers.
+  /// Returns the arguments of a program with packed numbers.
   runtime::StatusOr<std::vector<runtime::BufferPtr>> gather(const Schedule &schedule, const LoadedProgram &program,
                                                             const std::vector<bool> &dying,
                                                             runtime::ExecuteOptions &options);
 
-  /// Starts at the first call, and with that settles the world.
+  /// Starts the session at the first call, which fixes the world.
   const runtime::Status &started();
   runtime::Status start();
-  /// Replicas of a program that is not for all devices: the processes of the world, but under SPMD these are no replicas.
+  /// Returns the number of replicas of a program for one device: the number of processes of the world, or 1 under SPMD, whose processes are no
+  /// replicas.
   int64_t replicas() const;
-  /// Waits and copies all of a leaf in parts to `target`, row-major; with several processes a collective of all that lack a part.
+  /// Waits for a sharded leaf and copies it to `target`, row-major. With several processes it is a collective of all that lack a shard.
   runtime::Status readParts(const Value &leaf, void *target);
-  /// Starts the collectives with other processes that were recorded.
+  /// Starts the recorded collectives with other processes.
   runtime::Status settleExchanges();
-  /// The same for another thread than the user's, if nothing hinders it.
+  /// Does the same on a thread other than the user's. Does nothing where executions are not allowed.
   void pushExchanges();
   runtime::StatusOr<std::vector<runtime::BufferPtr>> enqueue(runtime::Executable &executable, const std::vector<runtime::BufferPtr> &arguments,
                                                              const runtime::ExecuteOptions &options);
 
   std::once_flag starting;
   static runtime::Status mayGoOn();
-  /// Waits for an event, as long as mayGoOn() lets it.
+  /// Waits for an event until mayGoOn() returns an error.
   runtime::Status await(const runtime::Event &event) const;
-  int owner = 0; ///< the process that started the session: forks of it belong to no world
-  std::unique_ptr<Progress> progress; ///< null in a world of one
-  std::shared_ptr<RemoteParts> remoteParts; ///< likewise
-  World place; ///< once it is started
+  int owner = 0; ///< the process that started the session; its forks belong to no world
+  std::unique_ptr<Progress> progress; ///< null in a world of one process
+  std::shared_ptr<RemoteParts> remoteParts; ///< null in a world of one process
+  World place; ///< set when the session starts
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;
   ProgramCache programs{ProgramCache::Limits::ofEnvironment()}; ///< guarded by mutex
@@ -224,20 +223,21 @@ private:
     runtime::Event event;
     bool spansProcesses = false;
   };
-  /// Forgets what has been done. An error of what ran with other processes is kept: the user may never read a value of that. Under mutex.
+  /// Removes completed executions. The error of one that ran with other processes is kept, because the user may never read a value of it. The caller
+  /// holds the mutex.
   void forgetDone();
   std::vector<InFlight> inFlight; ///< guarded by mutex
-  runtime::Status stepError;      ///< likewise; for the next step barrier
+  runtime::Status stepError;      ///< reported at the next step barrier; guarded by mutex
   std::atomic<uint64_t> compiled{0};
   uint64_t passed = 0;
   uint64_t lastKey = 0;
   std::atomic<bool> executionAllowed{true};
-  std::atomic<uint64_t> gathered{0}; ///< changed under the mutex
-  std::atomic<bool> isEager{false}; ///< set under the mutex; compilations without it ask, too
+  std::atomic<uint64_t> gathered{0}; ///< written under the mutex
+  std::atomic<bool> isEager{false}; ///< written under the mutex, read by compilations without it
   std::atomic<bool> givenUpEverywhere{false}, numbersKept{true};
   int64_t numPartitions = 0;
   bool splitsAlone = false; ///< use_spmd(auto=True)
-  /// How the leaves of graphs are to be split then, by the graphs' keys; guarded by mutex.
+  /// The shardings that use_spmd(auto=True) gives to the leaves of graphs, by the graphs' keys; guarded by mutex.
   std::unordered_map<Digest, std::vector<std::string>, DigestHash> planned;
   std::string lastSpread;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Sharding.cpp - Which part of a tensor a device holds ----------------===//
+//===- Sharding.cpp - Which shard of a tensor a device holds ---------------===//
 #include "tracing/Sharding.h"
 #include "tracing/Explanation.h"
 
@@ -69,11 +69,11 @@ std::vector<int64_t> Sharding::replicaIds() const {
 
 namespace {
 
-/// A prime factor of an axis: positions along it are written with one such digit per factor, major to minor.
+/// A prime factor of an axis. A position along the axis is written as one digit per factor, major to minor.
 struct Digit {
   size_t axis;
-  int64_t pre, size;   ///< the sub-axis that it is
-  int64_t stride;      ///< between neighbours, in positions of the mesh
+  int64_t pre, size;   ///< the sub-axis that the digit counts along
+  int64_t stride;      ///< distance between neighbours, in positions of the mesh
 };
 
 std::vector<Digit> digitsOf(const Mesh &mesh) {
@@ -100,12 +100,12 @@ std::string quoted(const std::string &name) {
   return text + "\"";
 }
 
-/// The axes that cut a dim into `tiles` as `tileOf` says, major to minor: `"x", "y":(2)2`. False if none do.
+/// Finds axes, major to minor, that cut a dim into `tiles` as `tileOf` says: `"x", "y":(2)2`. Returns false if there are none.
 bool axesOf(const Mesh &mesh, int64_t tiles, const std::vector<int32_t> &tileOf, std::string &text) {
   text.clear();
   if (tiles == 1)
     return true;
-  std::vector<std::pair<int64_t, Digit>> steps; // how far a digit's next value moves in tiles
+  std::vector<std::pair<int64_t, Digit>> steps; // pairs of a digit and the number of tiles by which its next value moves
   std::vector<Digit> digits = digitsOf(mesh);
   auto tileAt = [&](int64_t position) { return int64_t(tileOf[size_t(mesh.devices[size_t(position)])]); };
   for (const Digit &digit : digits)
@@ -128,7 +128,7 @@ bool axesOf(const Mesh &mesh, int64_t tiles, const std::vector<int32_t> &tileOf,
       return false;
   }
   for (size_t i = 0; i < steps.size();) {
-    Digit whole = steps[i].second; // neighbouring digits of an axis are one sub-axis
+    Digit whole = steps[i].second; // adjacent digits of an axis are merged to one sub-axis
     for (++i; i < steps.size() && steps[i].second.axis == whole.axis && steps[i].second.pre == whole.pre * whole.size; ++i)
       whole.size *= steps[i].second.size;
     text += (text.empty() ? "" : ", ") + quoted(mesh.names[whole.axis]);
@@ -155,7 +155,7 @@ std::string attributeOf(const Mesh &mesh, const Sharding &sharding) {
   return text + ids + "]>, [" + dims + "]>";
 }
 
-/// Axes with made-up names, from the order of the devices.
+/// Makes the attribute with axes of generated names, from the order of the devices.
 std::string attributeOf(const sdy::HloSharding &parsed, int64_t rank) {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -171,7 +171,7 @@ std::string attributeOf(const sdy::HloSharding &parsed, int64_t rank) {
 
 } // namespace
 
-/// All that the process has read: there are few, and every step asks for them again.
+/// All shardings that the process has read. They are few, and every step looks them up again.
 struct Known {
   std::mutex mutex;
   std::vector<std::shared_ptr<const Mesh>> meshes;
@@ -205,7 +205,7 @@ static runtime::StatusOr<ShardingPtr> readNew(const std::string &text, int64_t r
     made->tiles.push_back(tiles.count);
     made->tileOf.push_back(tiles.of);
   }
-  // One spelling for each sharding: lists written out.
+  // Lists of devices are written out, so that each sharding has one spelling.
   if (parsed->kind == sdy::HloSharding::Kind::Tiled)
     parsed->order = {parsed->order.devices(), {}, {}};
   bool isManual = parsed->kind == sdy::HloSharding::Kind::Manual;
@@ -246,7 +246,7 @@ ShardingPtr knownSharding(const std::string &text, const std::string &attribute)
   return found == known.byText.end() ? nullptr : found->second;
 }
 
-//===-- What the compiler makes of a program ----------------------------------===//
+//===-- Reports of the compiler about a program -------------------------------===//
 
 namespace {
 

@@ -16,7 +16,7 @@ int64_t product(const Monomial &monomial, const std::vector<int64_t> &symbols) {
   return value;
 }
 
-/// Products of up to three symbols, simple ones first.
+/// Returns the products of up to `degree` symbols, those of the lowest degree first.
 std::vector<Monomial> monomials(size_t symbols, size_t degree) {
   std::vector<Monomial> all, last{{}};
   for (size_t d = 0; d < degree; ++d) {
@@ -32,7 +32,7 @@ std::vector<Monomial> monomials(size_t symbols, size_t degree) {
   return all;
 }
 
-/// a / b if that is whole.
+/// Returns a / b if the division has no remainder.
 std::optional<int64_t> whole(__int128 a, __int128 b) {
   if (b == 0 || a % b)
     return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Spmd.cpp - The session's programs for several devices ---------------===//
-// A program is traced and compiled once, for all devices; each is given its part of every argument. Results keep the
-// shardings that the compiler found for them.
+// A program is traced and compiled once for all devices; each device gets its shard of every argument. Results keep the shardings that the compiler
+// chose for them.
 #include "tracing/Compile.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
@@ -35,7 +35,7 @@ runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
   std::lock_guard lock(mutex);
   int64_t wanted = isOn ? int64_t(runtimeClient->numGlobalDevices()) : 0;
   if (wanted != numPartitions)
-    programs.clear(); // equal graphs are other programs now
+    programs.clear(); // the same graphs are now compiled to other programs
   numPartitions = wanted;
   splitsAlone = isAuto && wanted > 1;
   return {};
@@ -43,7 +43,7 @@ runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
 
 namespace {
 
-/// The grid over which use_spmd(auto=True) splits: XLA_AUTO_SPMD_MESH ("2,4"), or all devices in a row.
+/// Returns the mesh over which use_spmd(auto=True) shards: XLA_AUTO_SPMD_MESH ("2,4"), or one axis of all devices.
 runtime::StatusOr<std::shared_ptr<const Mesh>> meshToSplitOver(int64_t devices) {
   auto mesh = std::make_shared<Mesh>();
   const std::string text = runtime::environment::text("XLA_AUTO_SPMD_MESH");
@@ -69,7 +69,7 @@ runtime::StatusOr<std::shared_ptr<const Mesh>> meshToSplitOver(int64_t devices) 
   return std::shared_ptr<const Mesh>(std::move(mesh));
 }
 
-/// As XLA writes it: the first of `rank` dims in as many parts as there are devices, in their order.
+/// Returns in XLA's notation the sharding of the first of `rank` dims over all devices in order.
 std::string rowsOver(int64_t devices, size_t rank) {
   std::string tiles = std::to_string(devices), list;
   for (size_t dim = 1; dim < rank; ++dim)
@@ -79,7 +79,7 @@ std::string rowsOver(int64_t devices, size_t rank) {
   return "{devices=[" + tiles + "]" + list + "}";
 }
 
-/// A tensor on its way to the devices.
+/// A tensor that is being copied to the devices.
 struct Split {
   Value leaf;
   ShardingPtr sharding;
@@ -87,7 +87,7 @@ struct Split {
   runtime::Status status = {};
 };
 
-/// Each tensor into its parts, by as many threads as there are processors.
+/// Copies the shards of every tensor, with as many threads as there are processors.
 runtime::Status cutAll(Split *splits, size_t count, runtime::Client &client) {
   std::atomic<size_t> next = 0;
   auto work = [&] {
@@ -114,7 +114,7 @@ runtime::Status cutAll(Split *splits, size_t count, runtime::Client &client) {
 
 } // namespace
 
-/// Elements: to cut less into parts is not worth the transfers. An estimate.
+/// Tensors of fewer elements are not sharded, because that is not worth the transfers. An estimate.
 static constexpr int64_t kSmallestSplit = 1024;
 
 runtime::StatusOr<std::string> Session::autoMesh() const {
@@ -137,11 +137,11 @@ runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &
     return module.status();
   runtime::StatusOr<std::vector<std::string>> made = planArguments(std::move(*module), mesh, kSmallestSplit);
   if (!made) {
-    // As with annotations that cannot be partitioned: the program runs, and that is said aloud.
+    // As for annotations that cannot be partitioned, the program runs, with a warning.
     std::fprintf(stderr, "torch_xla: tensors of a program stay whole, because it cannot be planned: %s\n", std::string(made.status().message()).c_str());
     made = std::vector<std::string>(plan.leaves.size());
   }
-  // Numbers are no arguments of their own.
+  // Numbers are elements of packed parameters, which are not sharded.
   std::vector<std::string> byLeaf(plan.leaves.size());
   for (size_t i = 0, argument = 0; i < plan.leaves.size(); ++i)
     if (!plan.leaves[i].node->isNumber() && argument < made->size())
@@ -179,7 +179,7 @@ runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
       return sharding.status();
     splits.push_back({leaf, *sharding});
   }
-  // All at once, or one after the other: then no more than one tensor is there twice.
+  // Tensors are sharded all at once, or one after the other, so that at most one tensor is in memory twice.
   const size_t together = runtime::environment::isOff("XLA_AUTO_USE_GROUP_SHARDING") ? 1 : std::max<size_t>(1, splits.size());
   for (size_t begin = 0; begin < splits.size(); begin += together) {
     Metrics::get().count("ReshardParameters");
@@ -205,7 +205,7 @@ bool Session::hasMemory(const Value &leaf) {
   return partsOf(leaf) || (leaf.index < node.buffers.size() && node.buffers[leaf.index]);
 }
 
-/// Of values that all processes have to be given alike, never 0. MILLRACE_SPMD_CHECK=0: nobody compares them.
+/// Returns a hash, never 0, of values that all processes have to upload alike. MILLRACE_SPMD_CHECK=0 turns the comparison off.
 static uint64_t hashOf(const void *data, const Shape &shape) {
   static const bool isSwitchedOff = runtime::environment::isOff("MILLRACE_SPMD_CHECK");
   return isSwitchedOff ? 0 : runtime::hash64(data, size_t(shape.count()) * runtime::byteSize(shape.dtype), 1) | 1;
@@ -222,7 +222,7 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const Sh
   if (remoteParts)
     parts->unchecked = hashOf(data, shape);
   if (remoteParts && remoteParts->isExchanged(*sharding, shape.dims)) {
-    if (!memory) { // what reads it before a program has named it asks nobody
+    if (!memory) { // a read before a launch has named the tensor needs no other process
       runtime::StatusOr<Value> copy = upload(data, shape);
       runtime::StatusOr<std::shared_ptr<runtime::Storage>> held = copy ? copy->node->buffers[0]->acquire() : copy.status();
       if (!held)
@@ -259,7 +259,7 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
       return buffer.status();
     parts.buffers.push_back(std::move(*buffer));
   }
-  // Devices whose rows are those that they are to have need to be told nothing.
+  // If every device already has the rows that the sharding assigns to it, no processes need to communicate.
   if (sharding->tiles == (*asGiven)->tiles && sharding->tileOf == (*asGiven)->tileOf)
     parts.sharding = sharding;
   return leaf(std::move(parts), std::move(whole));
@@ -267,15 +267,15 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
 
 runtime::Status Session::readParts(const Value &leaf, void *target) {
   Parts parts;
-  bool isExchanged = false; // all processes come to the same answer, whatever they have themselves
+  bool isExchanged = false; // all processes get the same answer, whichever shards they have
   {
-    std::lock_guard lock(mutex); // other threads may read it, too; nobody waits for values with it
+    std::lock_guard lock(mutex); // other threads may read the tensor, too; the mutex is not held while waiting for values
     parts = *partsOf(leaf);
     isExchanged = !parts.whole && remoteParts && remoteParts->isExchanged(*parts.sharding, leaf.shape().dims);
-    if (isExchanged && !parts.name.launch) { // nobody has the same name for it: a program copies it, which all launch
+    if (isExchanged && !parts.name.launch) { // the processes have no common name for it; all of them launch a program that copies it
       static const Op *const annotation = findOp("millrace::sharding");
       Value copy = record(annotation, {leaf}, {Operand{0}, parts.sharding->text, parts.sharding->attribute}, {leaf.shape()});
-      MILLRACE_TRY(sync({copy})); // which names its argument
+      MILLRACE_TRY(sync({copy})); // the launch names its argument
       parts = *partsOf(leaf);
       if (!parts.name.launch)
         return runtime::internalError("a tensor in parts has got no name");
@@ -307,13 +307,13 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   Parts parts{*sharding, std::move(*all)};
   if (leaf.node->isNumber())
     return parts;
-  if (remoteParts) { // which waited already
+  if (remoteParts) { // RemoteParts has waited already
     runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = (*whole)->acquire();
     if (!memory)
       return memory.status();
     parts.unchecked = hashOf((*memory)->data(), leaf.shape());
   }
-  // For the next program: what is the same for all need not be shown to them anew.
+  // The shards are kept for the next program, so that replicated values are not replicated again.
   Node &node = *leaf.node;
   if (!node.spread)
     node.spread = std::make_shared<Spread>();
@@ -324,7 +324,7 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
 
 runtime::Status Session::findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const {
   Metrics::get().count("UncachedOutputSharding");
-  std::shared_ptr<const Mesh> mesh; // whose axes the results' shardings are written in: that of the first annotation
+  std::shared_ptr<const Mesh> mesh; // the mesh of the first annotation, whose axes the results' shardings use
   for (const Value &leaf : schedule.leaves)
     if (const Parts *parts = partsOf(leaf); parts && parts->sharding->mesh && !mesh)
       mesh = parts->sharding->mesh;
@@ -351,8 +351,8 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   const size_t devices = runtimeClient->devices().size();
   std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
   std::vector<uint64_t> numbers[2]; // floats, integers
-  std::vector<std::string> compared; // the tensors among what the processes compare
-  std::set<int64_t> shares;          // the numbers of rows that this process was given as its shares of a batch
+  std::vector<std::string> compared; // descriptions of the tensors whose hashes the processes compare
+  std::set<int64_t> shares;          // the numbers of rows of the batches' parts that this process uploaded
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     const Value &leaf = plan.leaves[i];
@@ -447,7 +447,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
     node.spread->results.resize(node.results.size());
     Parts &parts = node.spread->results[roots[k].index];
     parts.sharding = program.results[k];
-    // What replaces an annotated tensor is annotated where that was.
+    // A result that replaces an annotated tensor gets the place of its annotation.
     for (size_t i = 0; i < plan.leaves.size(); ++i)
       if (const Parts *old = program.donations[i] == int64_t(k) ? partsOf(plan.leaves[i]) : nullptr) {
         parts.file = old->file;

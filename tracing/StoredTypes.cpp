@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- StoredTypes.cpp - Tensors that are kept in a smaller type -----------===//
+//===- StoredTypes.cpp - Tensors that are stored in a smaller type ---------===//
 #include "tracing/StoredTypes.h"
 
 #include "runtime/base/Environment.h"
@@ -15,7 +15,7 @@
 namespace millrace::tracing {
 
 DType storedType(DType dtype) {
-  // Each is decided when the first tensor of its kind comes: programs set the environment after they have imported torch_xla.
+  // Each variable is read when the first tensor of its type appears, because programs set the environment after they have imported torch_xla.
   struct Floats {
     DType f32 = DType::F32, f64 = DType::F64;
     Floats() {

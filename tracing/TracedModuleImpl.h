@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TracedModuleImpl.h - What a TracedModule is for those who know MLIR --===//
+//===- TracedModuleImpl.h - Contents of a TracedModule, with MLIR's types --===//
 #pragma once
 #include "lowering/CompilerSession.h"
 #include "tracing/TracedModule.h"
@@ -12,7 +12,7 @@ namespace millrace::tracing {
 struct TracedModule::Impl {
   explicit Impl(size_t programBytes) : session(programBytes) {}
   CompilerSession session;
-  mlir::OwningOpRef<mlir::ModuleOp> module; ///< goes before the session; null until it is emitted or parsed
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< destroyed before the session; null until it is emitted or parsed
 };
 
 } // namespace millrace::tracing

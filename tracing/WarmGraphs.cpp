@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WarmGraphs.cpp - Programs of graphs that are run by their key -------===//
-// For those who record a graph once, compile it, and run it with other inputs without recording it again.
+//===- WarmGraphs.cpp - Programs of graphs that are executed by their key --===//
+// For callers that record a graph once, compile it, and execute it with other inputs without recording it again.
 #include "tracing/Exchanges.h"
 #include "tracing/IrText.h"
 #include "tracing/Session.h"
@@ -9,7 +9,7 @@
 
 namespace millrace::tracing {
 
-/// Those that have to be computed, each once.
+/// Returns the values that have to be computed, each once.
 static std::vector<Value> pending(const std::vector<Value> &given) {
   std::vector<Value> roots;
   std::set<std::pair<const Node *, uint32_t>> seen;
@@ -21,7 +21,7 @@ static std::vector<Value> pending(const std::vector<Value> &given) {
 
 using Order = std::vector<uint32_t>;
 
-/// In which order the leaves of a graph are given by those who run it. Guarded by Session::mutex.
+/// The order in which callers of runGraph() pass the leaves of a graph. Guarded by Session::mutex.
 static Order &orderOf(const Digest &key) {
   static auto *orders = new std::unordered_map<Digest, Order, DigestHash>;
   return (*orders)[key];
@@ -100,7 +100,7 @@ runtime::StatusOr<std::vector<Value>> Session::runGraph(const Digest &key, std::
   }
   Schedule plan;
   plan.leaves = std::move(leaves);
-  const std::vector<bool> dying(plan.leaves.size(), false); // the caller's tensors stay
+  const std::vector<bool> dying(plan.leaves.size(), false); // the caller's tensors are not donated
   std::vector<Value> results;
   for (const Shape &shape : program->shapes)
     results.push_back(tracing::leaf(nullptr, shape));

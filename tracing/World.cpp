@@ -19,7 +19,7 @@ namespace {
 
 namespace transport = runtime::transport;
 
-constexpr uint32_t kMostProcesses = runtime::kMaxDevices; ///< each has a device
+constexpr uint32_t kMostProcesses = runtime::kMaxDevices; ///< each process has at least one device
 
 using Variable = runtime::environment::Name<runtime::environment::Type::Text>;
 
@@ -35,7 +35,7 @@ struct Place {
   uint32_t rank, size;
 };
 
-/// What a pair of variables says; nothing if one of them is not set.
+/// Returns the rank and size from a pair of variables; nothing if one of them is not set.
 runtime::StatusOr<std::optional<Place>> placeIn(Variable rankName, Variable sizeName) {
   const std::string rank = runtime::environment::text(rankName), size = runtime::environment::text(sizeName);
   if (rank.empty() || size.empty())
@@ -78,11 +78,11 @@ runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, 
   return mesh;
 }
 
-/// The variables in which a launcher says a process's place.
+/// The variables in which a launcher passes the rank of a process.
 struct PlaceNames {
   Variable rank, size;
 };
-// In the order in which they count: torchrun; xmp.spawn; Open MPI; MPICH, Intel MPI and others with its process manager; srun.
+// In the order of their precedence: torchrun; xmp.spawn; Open MPI; MPICH, Intel MPI and others with its process manager; srun.
 constexpr PlaceNames ofAll[] = {{"RANK", "WORLD_SIZE"},
                                 {"PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT"},
                                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -141,7 +141,7 @@ runtime::Status joinWorld(const World &world, runtime::ClientOptions &options) {
     return mesh.status();
   mesh->connectSeconds = options.timeoutSeconds;
   options.devicesOf.assign(world.size, options.numDevices);
-  options.rngSeed = 0; // nobody has told another one yet; PyTorch's generators have keys of their own
+  options.rngSeed = 0; // all processes start with the same seed; PyTorch's generators have keys of their own
   options.processes = runtime::Processes::later(
       world.rank, world.size, [world, mesh = *mesh, devices = options.numDevices] { return connect(world, mesh, devices); });
   return {};

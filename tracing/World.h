@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- World.h - The processes of one program ------------------------------===//
-// Launchers (torchrun, xmp.spawn, mpirun, srun) tell each process its place in the environment. Each process is a replica that traces programs of its own;
-// their collectives meet those of the others. The processes connect at the first of them: one that only computes by itself waits for nobody.
+// Launchers (torchrun, xmp.spawn, mpirun, srun) pass each process its rank in environment variables. Each process is a replica that traces programs
+// of its own, with collectives that other processes take part in. The processes connect when the first collective runs, so that a process without
+// collectives waits for no other.
 #pragma once
 #include "runtime/client/Client.h"
 #include "runtime/transport/Store.h"
@@ -12,23 +13,23 @@
 namespace millrace::tracing {
 
 struct World {
-  uint32_t rank = 0, size = 1;           ///< of all processes
-  uint32_t localRank = 0, localSize = 1; ///< of those on this host
+  uint32_t rank = 0, size = 1;           ///< among all processes
+  uint32_t localRank = 0, localSize = 1; ///< among the processes of this host
 
-  /// As the launcher says: RANK and WORLD_SIZE (torchrun), else PJRT_LOCAL_PROCESS_RANK and _COUNT (xmp.spawn), else the variables of Open MPI,
-  /// MPICH and SLURM, else this process alone. On this host likewise; as if all were on one host where nothing is said. Errors: InvalidArgument
-  /// for what is no place in a world.
+  /// Reads the rank and size of the world from RANK and WORLD_SIZE (torchrun), else PJRT_LOCAL_PROCESS_RANK and _COUNT (xmp.spawn), else the
+  /// variables of Open MPI, MPICH and SLURM; without any of them this process is alone. The rank on this host is read from the corresponding
+  /// variables; without them all processes are assumed to be on one host. Errors: InvalidArgument if the values are no rank in a world.
   static runtime::StatusOr<World> ofEnvironment();
 };
 
-/// Makes the store that the processes find each other through. Called once, by the thread that needs the first collective.
+/// Makes the store by which the processes find each other. Called once, by the thread that needs the first collective.
 using StoreMaker = std::function<runtime::StatusOr<std::unique_ptr<runtime::transport::Store>>()>;
 void setStoreMaker(StoreMaker maker);
 
-/// Of each process, which are connected, the number of its host, in the order of the processes.
+/// Returns for each connected process, in the order of their ranks, the number of its host.
 std::vector<uint32_t> slicesOf(const runtime::Processes &processes);
 
-/// Adds the other processes to the options of this one's client, which has all devices but those of the others already.
+/// Adds the other processes to the options of this process's client, which already contain this process's devices.
 runtime::Status joinWorld(const World &world, runtime::ClientOptions &options);
 
 } // namespace millrace::tracing

@@ -7,7 +7,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// With its operands in the type and shape of the result: `arguments` says which.
+/// Adds an operator whose operands, the `arguments`, are converted and broadcast to the type and shape of the result.
 void add(Registry &r, const char *name, std::vector<size_t> arguments, std::function<Val(Emitter &, const Vals &)> fn) {
   r.add({name}, [=](const Call &c) -> Vals {
     Vals operands;
@@ -21,13 +21,13 @@ Val isPositive(Emitter &e, const Val &x) { return e.compare(x, e.like(x, 0), "GT
 Val expm1(Emitter &e, const Val &x) { return e.op("stablehlo.exponential_minus_one", {x}); }
 Val log1p(Emitter &e, const Val &x) { return e.op("stablehlo.log_plus_one", {x}); }
 Val logistic(Emitter &e, const Val &x) { return e.op("stablehlo.logistic", {x}); }
-/// max(x, low) and min(x, high) with numbers.
+/// Returns x limited to [low, high]: max(x, low) and min(x, high).
 Val within(Emitter &e, const Val &x, double low, double high) { return minimum(e, maximum(e, x, e.like(x, low)), e.like(x, high)); }
 
-/// Inside [-limit, limit]; NaN is not.
+/// Returns true for elements in [-limit, limit]; false for NaN.
 Val isInside(Emitter &e, const Val &x, const Val &limit) { return both(e, e.compare(x, e.neg(limit), "GE"), e.compare(x, limit, "LE")); }
 
-/// grad, alpha, scale, input_scale, is_result, self or result
+/// Arguments: grad, alpha, scale, input_scale, is_result, self or result.
 Vals eluBackward(const Call &c) {
   Emitter &e = c.e;
   Val grad = mathLike(c, 0), scale = mathLike(c, 2), inputScale = mathLike(c, 3), x = mathLike(c, 5);
@@ -44,7 +44,7 @@ Vals logSigmoid(const Call &c) {
   return {finished(c, e.sub(minimum(e, x, e.like(x, 0)), log1p(e, small))), buffer};
 }
 
-/// self, weight of a shape that broadcasts
+/// Arguments: self, weight of a shape that broadcasts.
 Vals prelu(const Call &c) {
   Val x = mathLike(c, 0);
   return {finished(c, c.e.select(isPositive(c.e, x), x, c.e.mul(x, mathLike(c, 1))))};
@@ -70,7 +70,7 @@ Vals glu(const Call &c, bool isBackward) {
   return {finished(c, e.concatenate({open, side}, dim))};
 }
 
-/// softmax of rows that may be -inf throughout: zeros instead of NaN
+/// Computes a softmax that yields zeros instead of NaN for rows that are -inf throughout.
 Vals safeSoftmax(const Call &c) {
   Emitter &e = c.e;
   Val x = mathValue(c, 0);
@@ -84,7 +84,7 @@ Vals safeSoftmax(const Call &c) {
   return {finished(c, e.select(isEmpty, e.like(x, 0), share))};
 }
 
-/// grad, self, noise, lower, upper, training, self_is_result
+/// Arguments: grad, self, noise, lower, upper, training, self_is_result.
 Vals rreluBackward(const Call &c) {
   Emitter &e = c.e;
   Val grad = mathLike(c, 0), x = mathLike(c, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Attention.cpp - Scaled dot product attention ------------------------===//
-// [batch, heads, length, width]. The backward pass computes the weights again from the saved logarithms of their sums.
+// Operands are [batch, heads, length, width]. The backward pass computes the weights again from the saved logarithms of their sums.
 #include "tracing/emit/Families.h"
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Attention {
     v = c.e.convert(c.val(first + 2), math);
     scale = c.has(scaleAt) ? c.real(scaleAt) : 1 / std::sqrt(double(q.dim(-1)));
   }
-  /// Before the softmax: -inf where attention is not allowed.
+  /// Returns the scores before the softmax, with -inf where attention is masked.
   Val scores(const Call &c, bool isCausal, size_t maskAt) const {
     Emitter &e = c.e;
     Val s = e.dot(q, k, {0, 1}, {0, 1}, {3}, {3});
@@ -39,7 +39,7 @@ struct Attention {
   }
 };
 
-/// query, key, value, dropout_p, is_causal, attn_mask, scale -> result, logarithm of the sum of each row
+/// Arguments: query, key, value, dropout_p, is_causal, attn_mask, scale. Results: result, logarithm of the sum of each row.
 Vals attention(const Call &c) {
   Emitter &e = c.e;
   Attention a(c, 0, 6);
@@ -49,13 +49,13 @@ Vals attention(const Call &c) {
   Val highest = e.reduce(s, e.lowest(a.math), {3}, "stablehlo.maximum");
   Val shift = e.select(e.op("stablehlo.is_finite", {highest}), highest, e.like(highest, 0));
   Val share = exponential(e, e.sub(s, spreadOver(e, shift, {3}, s.dims()))), sum = total(e, share, {3});
-  Val isEmpty = e.compare(sum, e.like(sum, 0), "EQ"); // no key is allowed: zeros, as PyTorch
+  Val isEmpty = e.compare(sum, e.like(sum, 0), "EQ"); // every key is masked: the result is zero, as in PyTorch
   Val inverse = e.select(isEmpty, e.like(sum, 0), e.div(e.like(sum, 1), sum));
   Val y = e.dot(e.mul(share, spreadOver(e, inverse, {3}, s.dims())), a.v, {0, 1}, {0, 1}, {3}, {2});
   return {finished(c, y), finished(c, e.add(logarithm(e, sum), shift), 1)};
 }
 
-/// grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+/// Arguments: grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale.
 Vals attentionBackward(const Call &c) {
   Emitter &e = c.e;
   Attention a(c, 1, 9);
@@ -73,7 +73,7 @@ Vals attentionBackward(const Call &c) {
           finished(c, e.dot(share, grad, {0, 1}, {0, 1}, {2}, {2}), 2)};
 }
 
-/// i1, i2, i3, expand1, expand2, expand3, sumdim: the sum of a product of three, each with dims of size 1 put in
+/// Arguments: i1, i2, i3, expand1, expand2, expand3, sumdim. Adds dims of size 1 (expand) to each operand and sums the product of all three.
 Vals trilinear(const Call &c) {
   Emitter &e = c.e;
   Val factors[3];

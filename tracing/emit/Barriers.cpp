@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Barriers.cpp - What the compiler must not move across ---------------===//
+//===- Barriers.cpp - Optimization barriers --------------------------------===//
 #include "tracing/Emit.h"
 
 namespace millrace::tracing {
 
 void registerBarriers(Registry &r) {
-  // A list of tensors, and the same tensors, computed before anything that uses one of them.
+  // Returns a list of tensors unchanged. All of them are computed before any operation that uses one of them.
   r.add({"millrace::optimization_barrier"}, [](const Call &c) -> std::vector<Val> {
     std::vector<Val> values;
     std::vector<Shape> shapes;

@@ -5,7 +5,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// A tensor seen as [outer, channels, inner]; statistics are over the other two dims.
+/// A tensor reshaped to [outer, channels, inner]; statistics are computed over the other two dims.
 struct Channels {
   Val x;
   Ints others, dims;
@@ -39,13 +39,13 @@ Val scaledAndShifted(const Call &c, const Channels &k, Val y, size_t weight, siz
   return y;
 }
 
-/// Where the arguments stand; statistics is 0 if there are none.
+/// The positions of the arguments; `statistics` is 0 if the operator has none.
 struct Layout {
   size_t statistics, momentum;
 };
 
-/// input, weight, bias, [running mean, running variance], [training], momentum, eps -> result, mean, 1 / deviation, and the
-/// running statistics if they are wanted. `isTraining`: with the statistics of this batch.
+/// Arguments: input, weight, bias, [running mean, running variance], [training], momentum, eps. Results: result, mean, 1 / deviation, and the new
+/// running statistics if they are requested. `isTraining` normalizes with the statistics of this batch.
 Vals batchNorm(const Call &c, bool isTraining, Layout at) {
   Emitter &e = c.e;
   Channels k(c, 0);
@@ -81,7 +81,7 @@ Vals batchNorm(const Call &c, bool isTraining, Layout at) {
   return made;
 }
 
-/// A gradient that was not asked for is empty, or left out by the front end.
+/// Replaces gradients that were not requested by empty tensors, unless the front end omits them.
 Vals wanted(const Call &c, Vals gradients, const Ints &mask) {
   for (size_t i = 0; i < 3; ++i)
     gradients[i] = i < mask.size() && mask[i] && c.out(i).count() == (gradients[i] ? gradients[i].shape.count() : -1)
@@ -90,7 +90,7 @@ Vals wanted(const Call &c, Vals gradients, const Ints &mask) {
   return gradients;
 }
 
-/// grad, input, weight, running mean, running variance, saved mean, saved 1 / deviation, training, eps, mask
+/// Arguments: grad, input, weight, running mean, running variance, saved mean, saved 1 / deviation, training, eps, mask.
 Vals batchNormBackward(const Call &c) {
   Emitter &e = c.e;
   Channels k(c, 1);
@@ -112,7 +112,7 @@ Vals batchNormBackward(const Call &c) {
 
 //===-- Groups --------------------------------------------------------------===//
 
-/// [N, groups, channels of one, inner]; statistics over the last two.
+/// A tensor reshaped to [N, groups, channels of a group, inner]; statistics are computed over the last two dims.
 struct Groups {
   Val x;
   Ints dims, channels;
@@ -133,7 +133,7 @@ struct Groups {
   Val perChannel(Emitter &e, const Val &v) const { return e.broadcastInDim(e.reshape(e.convert(v, math), channels), dims, {1, 2}); }
 };
 
-/// input, weight, bias, N, C, HxW, group, eps -> result, mean, 1 / deviation
+/// Arguments: input, weight, bias, N, C, HxW, group, eps. Results: result, mean, 1 / deviation.
 Vals groupNorm(const Call &c) {
   Emitter &e = c.e;
   Groups g(c, 0, 3);
@@ -150,7 +150,7 @@ Vals groupNorm(const Call &c) {
   return {finished(c, y), finished(c, mean, 1), finished(c, scale, 2)};
 }
 
-/// grad, input, mean, 1 / deviation, weight, N, C, HxW, group, mask
+/// Arguments: grad, input, mean, 1 / deviation, weight, N, C, HxW, group, mask.
 Vals groupNormBackward(const Call &c) {
   Emitter &e = c.e;
   Groups g(c, 1, 5);

@@ -22,7 +22,7 @@ Val scaledBy(const Call &c, const Val &value, size_t factor) {
   return c.e.mul(value, c.e.broadcast(c.e.convert(c.val(factor), value.dtype()), value.dims()));
 }
 
-/// beta * input + alpha * (a @ b), or with the sum over all matrices of a batch.
+/// Computes beta * input + alpha * (a @ b); with `isSum` the products of all matrices of a batch are added up.
 Vals addProduct(const Call &c, bool isSum) {
   Val product = isSum ? c.e.dot(c.val(1), c.val(2), {}, {}, {0, 2}, {0, 1}) : matmul(c.e, c.val(1), c.val(2));
   if (product && c.val(0).dtype() != product.dtype())
@@ -34,9 +34,9 @@ Vals addProduct(const Call &c, bool isSum) {
   return {c.e.add(c.e.broadcast(input, product.dims()), product)};
 }
 
-/// a, b, offs: products of groups that lie one after the other along one dim and end at `offs`: rows of a (b has a matrix
-/// per group), columns of b (a has one), or what is summed over (the result has one). Everything outside the group counts as
-/// zero, so that no size depends on values. Without `offs` both have a matrix per group.
+/// Arguments: a, b, offs. Products of groups that are consecutive along one dim and end at `offs`: rows of a (b has a matrix per group), columns of b
+/// (a has a matrix per group), or the contracted dim (the result has a matrix per group). Elements outside of a group count as zero, so that no size
+/// depends on values. Without `offs` both operands have a matrix per group.
 Vals groupedProduct(const Call &c) {
   Emitter &e = c.e;
   Val a = c.val(0), b = c.val(1);
@@ -70,7 +70,7 @@ std::string matrixText(const std::vector<std::pair<int64_t, int64_t>> &rows) {
   return text + "]> : tensor<" + std::to_string(rows.size()) + "x2xi64>";
 }
 
-/// "[b, f, 0, 1]": batch and feature first.
+/// Returns the text of a layout with the batch and feature dims first, for example "[b, f, 0, 1]".
 std::string layout(const char *first, const char *second, int64_t spatial) {
   std::string text = std::string("[") + first + ", " + second;
   for (int64_t i = 0; i < spatial; ++i)
@@ -97,7 +97,7 @@ Val convolution(Emitter &e, const Val &x, const Val &w, const std::string &numbe
   return e.op("stablehlo.convolution", {x, w}, attributes, Shape{x.dtype(), dims});
 }
 
-/// Arguments from `first` on: stride, padding, dilation, transposed, output_padding, groups.
+/// The arguments from `first` on: stride, padding, dilation, transposed, output_padding, groups.
 struct ConvolutionArguments {
   Ints stride, padding, dilation, outputPadding;
   bool transposed;
@@ -122,7 +122,7 @@ std::string numbersText(const std::string &x, const std::string &w, const std::s
   return "#stablehlo.conv<" + x + "x" + w + "->" + y + ">";
 }
 
-/// [i, o/groups, ...] as [o, i/groups, ...] and the other way round.
+/// Converts [i, o/groups, ...] to [o, i/groups, ...], or the other way round.
 Val swapChannels(Emitter &e, const Val &w, int64_t groups) {
   Ints permutation(w.rank());
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -146,7 +146,7 @@ Val reversed(Emitter &e, const Val &w) {
   return e.op("stablehlo.reverse", {w}, {{"dimensions", arrayText(dims)}});
 }
 
-/// The gradient of a convolution's input, and the transposed convolution: x is [b, o, ...], w is [o, i/groups, ...].
+/// Computes the gradient of a convolution's input, which is also the transposed convolution: x is [b, o, ...], w is [o, i/groups, ...].
 Val transposedConvolution(Emitter &e, const Val &x, const Val &w, const ConvolutionArguments &a, const Ints &dims) {
   Window window{a.ones(), a.stride, a.dilation, {}};
   for (int64_t i = 0; i < a.spatial; ++i) {
@@ -179,8 +179,8 @@ Vals convolutionForward(const Call &c) {
   return {addBias(c.e, convolution(c.e, x, w, n, window, a.groups, 1, c.out().dims), c.optional(2))};
 }
 
-/// The gradient of the weights [o, i/groups, ...] from the input and the gradient of the result: channels take the place
-/// of the batch, and strides and dilations change places.
+/// Computes the gradient of the weights [o, i/groups, ...] from the input and the gradient of the result: a convolution whose batch dim is the
+/// channels, with strides and dilations exchanged.
 Val weightGradient(Emitter &e, const Val &x, const Val &grad, const ConvolutionArguments &a, const Ints &dims) {
   Window window{a.dilation, a.ones(), a.stride, {}};
   for (int64_t i = 0; i < a.spatial; ++i) {
@@ -193,7 +193,7 @@ Val weightGradient(Emitter &e, const Val &x, const Val &grad, const ConvolutionA
   return convolution(e, x, grad, n, window, 1, a.groups, dims);
 }
 
-/// grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
+/// Arguments: grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask.
 Vals convolutionBackward(const Call &c) {
   Emitter &e = c.e;
   Val grad = c.val(0), x = c.val(1), w = c.val(2);
@@ -225,7 +225,7 @@ Vals convolutionBackward(const Call &c) {
   }
   for (size_t i = 0; i < 3; ++i)
     if (!result[i])
-      result[i] = e.constant(int64_t(0), {grad.dtype(), {0}}); // not asked for; the front end returns None
+      result[i] = e.constant(int64_t(0), {grad.dtype(), {0}}); // not requested; the front end returns None
   return result;
 }
 

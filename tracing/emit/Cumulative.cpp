@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Cumulative.cpp - Running sums, products, extrema --------------------===//
+//===- Cumulative.cpp - Cumulative sums, products and extrema --------------===//
 #include "tracing/emit/Order.h"
 
 namespace millrace::tracing {
 namespace order {
 
-/// A window that reaches from the first element to this one: the compiler makes one pass of it.
+/// Emits a reduce_window whose windows reach from the first element to each element; the compiler recognizes it and makes a single pass.
 Val running(Emitter &e, const Val &x, int64_t dim, const std::string &combine, const Val &init) {
   if (!x || x.rank() == 0 || x.shape.count() == 0)
     return x;
@@ -35,7 +35,7 @@ Vals sumOrProduct(const Call &c, const char *combine, int64_t init) {
   return {e.convert(running(e, x, dimOf(c.integer(1), x.rank()), combine, e.constant(init, {math, {}})), c.out().dtype)};
 }
 
-/// Running extrema and the positions of the last elements that set them; after a NaN there are only NaNs.
+/// Computes cumulative extrema and the positions of the last elements that changed them; after a NaN all results are NaN.
 Vals extremum(const Call &c, bool isMax) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -61,7 +61,7 @@ Val logAddExp(Emitter &e, const Val &a, const Val &b) {
   return e.select(same, a, e.add(high, more));
 }
 
-/// The same for complex numbers: what has the larger real part is taken out.
+/// Computes the same for complex numbers; the number with the larger real part is subtracted from both.
 Val logAddExpComplex(Emitter &e, const Val &a, const Val &b) {
   Val shift = e.op("stablehlo.maximum", {e.op("stablehlo.real", {a}), e.op("stablehlo.real", {b})});
   shift = e.select(e.op("stablehlo.is_finite", {shift}), shift, e.like(shift, 0));
@@ -70,8 +70,8 @@ Val logAddExpComplex(Emitter &e, const Val &a, const Val &b) {
   return e.add(shift, e.op("stablehlo.log", {e.add(power(a), power(b))}));
 }
 
-/// Doubles the distance in every step: there is no neutral element that a window could start from without rounding. In double
-/// precision, because gradients subtract what is nearly equal.
+/// Combines elements at distances that double in every step, because the operation has no neutral element that a window could start with without
+/// rounding. Computes in double precision, because gradients subtract numbers that are nearly equal.
 Vals logSumExp(const Call &c) {
   Emitter &e = c.e;
   bool isComplex = runtime::isComplex(c.out().dtype);

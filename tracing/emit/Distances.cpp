@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Distances.cpp - Between the rows of matrices ------------------------===//
+//===- Distances.cpp - Distances between the rows of matrices --------------===//
 #include "tracing/emit/Families.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 Val sizeOf(Emitter &e, const Val &difference) { return absolute(e, difference); }
 Val powered(Emitter &e, const Val &x, double exponent) { return e.op("stablehlo.power", {x, e.like(x, exponent)}); }
 
-/// The p-norm of the last dim.
+/// Computes the p-norm along the last dim.
 Val norm(Emitter &e, const Val &difference, double p) {
   if (!difference)
     return difference;
@@ -27,7 +27,7 @@ Val norm(Emitter &e, const Val &difference, double p) {
   return powered(e, total(e, powered(e, size, p), last), 1 / p);
 }
 
-/// The gradient of the norm for each difference; `grad` and `distance` are of its shape.
+/// Computes the gradient of the norm for each difference; `grad` and `distance` have the shape of `difference`.
 Val normBackward(Emitter &e, const Val &grad, const Val &difference, const Val &distance, double p) {
   if (!difference)
     return difference;
@@ -45,7 +45,7 @@ Val normBackward(Emitter &e, const Val &grad, const Val &difference, const Val &
   return e.select(p < 1 ? either(e, isZero, e.compare(size, zero, "EQ")) : isZero, zero, made);
 }
 
-/// x1[..., i, None, :] - x2[..., None, j, :] with the batch of the result.
+/// Computes x1[..., i, None, :] - x2[..., None, j, :] with the batch dims of the result.
 Val differences(Emitter &e, const Val &x1, const Val &x2, const Ints &batch) {
   if (!x1 || !x2)
     return {};
@@ -56,13 +56,13 @@ Val differences(Emitter &e, const Val &x1, const Val &x2, const Ints &batch) {
   return e.sub(e.broadcast(e.reshape(x1, left), cube), e.broadcast(e.reshape(x2, right), cube));
 }
 
-/// x1, x2, p
+/// Arguments: x1, x2, p.
 Vals between(const Call &c) {
   Ints batch(c.out().dims.begin(), c.out().dims.end() - 2);
   return {finished(c, norm(c.e, differences(c.e, mathValue(c, 0), mathValue(c, 1), batch), c.real(2)))};
 }
 
-/// grad, x1, x2, p, distances: of x1
+/// Arguments: grad, x1, x2, p, distances. Computes the gradient of x1.
 Vals betweenBackward(const Call &c) {
   Emitter &e = c.e;
   Val grad = mathValue(c, 0);
@@ -78,7 +78,7 @@ Vals betweenBackward(const Call &c) {
   return {finished(c, total(e, made, {difference.rank() - 2}))};
 }
 
-/// Rows i < j of one matrix, in order.
+/// Computes the distances of the rows i < j of one matrix, in order.
 Vals within(const Call &c) {
   Emitter &e = c.e;
   Val x = mathValue(c, 0);
@@ -95,7 +95,7 @@ Vals within(const Call &c) {
   return {finished(c, norm(e, e.sub(a, b), c.real(1, 2)))};
 }
 
-/// grad, self, p, distances: spread over the whole matrix of pairs
+/// Arguments: grad, self, p, distances. Expands both to the matrix of all pairs.
 Vals withinBackward(const Call &c) {
   Emitter &e = c.e;
   Val x = mathValue(c, 1), grad = mathValue(c, 0), distance = mathValue(c, 3);

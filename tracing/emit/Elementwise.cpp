@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Elementwise.cpp - Operators on elements at equal positions ----------===//
-// bf16 and f16 are computed in f32 and rounded once, as PyTorch's CPU kernels do. Operands are brought to the type of the result
-// first, numbers too: x + 257 adds 256 to a bf16 tensor. Products and quotients take numbers as they are.
+// bf16 and f16 are computed in f32 and rounded once, as in PyTorch's CPU kernels. Operands are converted to the type of the result first, and so are
+// numbers: x + 257 adds 256 to a bf16 tensor. Products and quotients use numbers unrounded.
 #include "tracing/Emit.h"
 #include "tracing/emit/Gamma.h"
 #include "tracing/emit/Matrices.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// An argument in the shape and type in which this call computes its first result.
+/// Returns an argument in the shape and type in which this call computes its first result.
 Val math(const Call &c, size_t index) {
   const DType type = c.out().dtype;
   Val value = c.val(index);
@@ -21,7 +21,7 @@ Val math(const Call &c, size_t index) {
     value = c.e.convert(value, type);
   return c.e.broadcast(c.e.convert(value, mathType(type)), c.out().dims);
 }
-/// The same; a number, or a tensor without dims, with all of its digits.
+/// Does the same, but does not round a number, or a tensor of rank 0, to the type of the result.
 Val exact(const Call &c, size_t index) {
   Val value = c.val(index);
   return value.rank() ? math(c, index) : c.e.broadcast(c.e.convert(value, mathType(c.out().dtype)), c.out().dims);
@@ -72,12 +72,12 @@ void logical(Registry &r, const char *name, std::string op) {
   });
 }
 
-/// Rounded towards minus infinity, for floats and integers.
+/// Divides floats or integers and rounds towards minus infinity.
 Val floorDivide(Emitter &e, const Val &a, const Val &b) {
   if (!a)
     return a;
   if (runtime::isFloat(a.dtype())) {
-    // As PyTorch: from the exact remainder, so that 1 / 0.1 gives 9 where the quotient would round up to 10.
+    // The quotient is computed from the exact remainder, as in PyTorch, so that 1 / 0.1 gives 9, although the rounded quotient is 10.
     Val rest = e.op("stablehlo.remainder", {a, b}), zero = e.like(a, 0), one = e.like(a, 1);
     Val quotient = e.div(e.sub(a, rest), b);
     Val differs = e.op("stablehlo.and", {e.compare(rest, zero, "NE"), e.op("stablehlo.xor", {e.compare(b, zero, "LT"), e.compare(rest, zero, "LT")})});
@@ -111,7 +111,7 @@ Val truncate(Emitter &e, const Val &x) {
 
 Val sigmoid(Emitter &e, const Val &x) { return e.op("stablehlo.logistic", {x}); }
 
-/// Standard normal distribution function.
+/// Computes the distribution function of the standard normal distribution.
 Val phi(Emitter &e, const Val &x) {
   return e.mul(e.like(x, 0.5), e.add(e.like(x, 1), e.op("chlo.erf", {e.mul(x, e.like(x, M_SQRT1_2))})));
 }
@@ -298,7 +298,7 @@ void registerBinary(Registry &r) {
   binaryFn(r, {"maximum"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.maximum", {a, b}); });
   binaryFn(r, {"minimum"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.minimum", {a, b}); });
   binaryFn(r, {"atan2"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.atan2", {a, b}); });
-  for (bool isMax : {true, false}) // unlike maximum, the number wins over NaN
+  for (bool isMax : {true, false}) // unlike maximum, the result is NaN only if both operands are
     binaryFn(r, {isMax ? "fmax" : "fmin"}, [isMax](Emitter &e, Val a, Val b) {
       Val made = e.op(isMax ? "stablehlo.maximum" : "stablehlo.minimum", {a, b});
       if (!made || !runtime::isFloat(a.dtype()))
@@ -384,7 +384,7 @@ void registerElementwise(Registry &r) {
   r.add({"addcdiv"}, [](const Call &c) {
     return done(c, c.e.add(math(c, 0), c.e.div(scaled(c, 1, 3), math(c, 2))));
   });
-  r.add({"millrace::convert"}, [](const Call &c) -> Vals { // PyTorch's copy_ drops the imaginary part
+  r.add({"millrace::convert"}, [](const Call &c) -> Vals { // drops the imaginary part, as PyTorch's copy_
     Val x = c.val(0);
     bool drops = x && runtime::isComplex(x.dtype()) && !runtime::isComplex(c.out().dtype);
     return {c.e.convert(drops ? c.e.op("stablehlo.real", {x}) : x, c.out().dtype)};

@@ -8,7 +8,7 @@
 namespace millrace::tracing {
 namespace {
 
-constexpr int64_t kMean = 1, kMax = 2; // 0: the sum
+constexpr int64_t kMean = 1, kMax = 2; // 0 is the sum
 
 Val column(Emitter &e, const Val &index) {
   Ints dims = index.dims();
@@ -16,7 +16,7 @@ Val column(Emitter &e, const Val &index) {
   return e.reshape(index, dims);
 }
 
-/// What every variant knows: indices [n], the bag of each [n], which of them count.
+/// The operands of every variant: indices [n], the bag of each index [n], and whether the index counts [n].
 struct Bags {
   Val index, bag, counts; ///< i64, i64, i1
   int64_t n = 0, bags = 0;
@@ -28,31 +28,31 @@ struct Bags {
     index = c.e.reshape(index, {n});
     counts = c.e.compare(index, c.e.constant(padding, index.shape), "NE");
   }
-  /// From where each bag starts.
+  /// Computes the bags from the offsets at which they start.
   void fromOffsets(const Call &c, size_t at) {
     Emitter &e = c.e;
     Val offsets = e.convert(c.val(at), DType::I64);
     if (!offsets)
       return;
-    // As many bags have begun up to an index as their starts are before it; those that start behind the last index are empty.
+    // The bag of an index is the number of bags that start at or before it; bags that start after the last index are empty.
     Val starts = e.sliceDim(offsets, 0, 0, bags), ones = e.constant(int64_t(1), {DType::I64, {bags}});
     Val begun = scatterAt(e, zeros(e, {DType::I64, {n}}), column(e, starts), ones, 1, "stablehlo.add");
     bag = e.sub(order::running(e, begun, 0, "stablehlo.add", e.constant(int64_t(0), {DType::I64, {}})), e.constant(int64_t(1), {DType::I64, {n}}));
   }
-  /// How many entries of a bag count, in `type`.
+  /// Returns the number of indices that count in each bag, in `type`.
   Val sizes(Emitter &e, DType type) const {
     Val ones = e.convert(counts, type);
     return scatterAt(e, zeros(e, {type, {bags}}), column(e, bag), ones, 1, "stablehlo.add");
   }
 };
 
-/// x with rows that do not count replaced.
+/// Replaces the rows of x that do not count.
 Val masked(Emitter &e, const Val &x, const Val &counts, const Val &otherwise) {
   return e.select(e.broadcastInDim(counts, x.dims(), {0}), x, otherwise);
 }
 
-/// weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
-/// -> result, bag of each index, size of each bag, row of each maximum
+/// Arguments: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx.
+/// Results: result, bag of each index, size of each bag, row of each maximum.
 Vals forward(const Call &c) {
   Emitter &e = c.e;
   int64_t mode = c.integer(4), bags = c.out().dims[0], padding = c.integer(8, -1);
@@ -69,7 +69,7 @@ Vals forward(const Call &c) {
   if (mode == kMax) {
     Val none = e.like(rows, -INFINITY);
     result = scatterAt(e, e.constant(-INFINITY, wide), column(e, b.bag), masked(e, rows, b.counts, none), 1, "stablehlo.maximum");
-    // The first index whose row has the maximum.
+    // The position of a maximum is the first index whose row has it.
     Val isFirst = e.compare(rows, takeAlong(e, result, b.bag, 0), "EQ");
     Shape positions{DType::I64, rows.dims()};
     Val place = e.select(isFirst, e.iota(positions, 0), e.constant(b.n, positions));
@@ -97,7 +97,7 @@ Vals forward(const Call &c) {
   return {finished(c, result), given(b.bag, 1), given(sizesOut, 2), given(maxima, 3)};
 }
 
-/// The gradient of the table.
+/// Computes the gradient of the table.
 Vals tableGradient(const Call &c, const Bags &b, size_t maximaAt, bool byFrequency, int64_t mode, size_t weightsAt) {
   Emitter &e = c.e;
   Val grad = mathValue(c, 0);
@@ -126,7 +126,7 @@ Vals tableGradient(const Call &c, const Bags &b, size_t maximaAt, bool byFrequen
   return {finished(c, scatterAt(e, table, column(e, b.index), rows, 1, "stablehlo.add"))};
 }
 
-/// grad, indices, offsets, offset2bag, bag_size, maxima, num_weights, scale_grad_by_freq, mode, sparse, weights, padding_idx
+/// Arguments: grad, indices, offsets, offset2bag, bag_size, maxima, num_weights, scale_grad_by_freq, mode, sparse, weights, padding_idx.
 Vals backward(const Call &c) {
   Val grad = c.val(0);
   if (!grad || c.flag(9))
@@ -136,7 +136,7 @@ Vals backward(const Call &c) {
   return tableGradient(c, b, 5, c.flag(7), c.integer(8), 10);
 }
 
-/// grad, indices, offset2bag, bag_size, maxima, num_weights, scale_grad_by_freq, mode, weights, padding_idx
+/// Arguments: grad, indices, offset2bag, bag_size, maxima, num_weights, scale_grad_by_freq, mode, weights, padding_idx.
 Vals denseBackward(const Call &c) {
   Val grad = c.val(0);
   if (!grad)
@@ -148,7 +148,7 @@ Vals denseBackward(const Call &c) {
   return tableGradient(c, b, 4, c.flag(6), c.integer(7), 8);
 }
 
-/// grad, weight, indices, offsets, offset2bag, mode, padding_idx
+/// Arguments: grad, weight, indices, offsets, offset2bag, mode, padding_idx.
 Vals weightsGradient(const Call &c) {
   Emitter &e = c.e;
   Val grad = mathValue(c, 0), table = mathValue(c, 1);

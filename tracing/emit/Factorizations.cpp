@@ -21,13 +21,13 @@ Vals choleskyFactor(Emitter &e, const Val &a, bool upper) {
   return {triangle(e, made[0], !upper), made[1]};
 }
 
-/// L L^H x = b, or U^H U x = b.
+/// Solves L L^H x = b, or U^H U x = b.
 Val choleskySolve(Emitter &e, const Val &factor, const Val &b, bool upper) {
   Val x = solveTriangular(e, factor, b, true, !upper, upper ? 'C' : 'N', false);
   return solveTriangular(e, factor, x, true, !upper, upper ? 'N' : 'C', false);
 }
 
-/// self, A, upper
+/// Arguments: self, A, upper.
 Vals choleskySolveOp(const Call &c) {
   Val b = c.val(0), factor = c.val(1);
   if (!b || !factor)
@@ -43,7 +43,7 @@ Vals choleskyInverse(const Call &c) {
 
 //===-- LU ------------------------------------------------------------------===//
 
-/// The matrix P of a = P L U.
+/// Computes the matrix P of a = P L U.
 Val permutationMatrix(Emitter &e, const Val &pivots, int64_t rows, DType type) {
   Val order = permutation(e, pivots, rows, false);
   if (!order)
@@ -82,7 +82,7 @@ Vals lu(const Call &c) {
   return {permutationMatrix(c.e, lu.pivots, a.dim(-2), a.dtype()), lowerUnit(c.e, lu.factors), upperPart(c.e, lu.factors)};
 }
 
-/// LU, pivots, unpack_data, unpack_pivots
+/// Arguments: LU, pivots, unpack_data, unpack_pivots.
 Vals luUnpack(const Call &c) {
   Val lu = c.val(0);
   if (!lu)
@@ -96,11 +96,11 @@ Vals luUnpack(const Call &c) {
   }
   for (size_t i = 0; i < 3; ++i)
     if (!made[i])
-      made[i] = zero(c.e, c.out(i)); // not asked for
+      made[i] = zero(c.e, c.out(i)); // not requested
   return made;
 }
 
-/// LU, pivots, B, left, adjoint
+/// Arguments: LU, pivots, B, left, adjoint.
 Vals luSolve(const Call &c) {
   Emitter &e = c.e;
   Val lu = c.val(0), pivots = c.val(1), b = c.val(2);
@@ -113,7 +113,7 @@ Vals luSolve(const Call &c) {
   b = withBatch(e, b, batch);
   if (left)
     return {solveFactorized(e, lu, pivots, b, isAdjoint)};
-  return {adjoint(e, solveFactorized(e, lu, pivots, adjoint(e, b), !isAdjoint))}; // x a = b: a^H x^H = b^H
+  return {adjoint(e, solveFactorized(e, lu, pivots, adjoint(e, b), !isAdjoint))}; // x a = b is a^H x^H = b^H
 }
 
 Vals inverse(const Call &c) {
@@ -133,7 +133,7 @@ Vals reflectors(Emitter &e, const Val &a) {
   return lapack(e, "geqrf", "geqrf", {{a, 2}}, {{a.shape, 2}, {tau, 1}}, "{}");
 }
 
-/// The first columns of the product of reflectors, as many as `reflectors` has.
+/// Computes the first columns of the product of reflectors; their number is that of the columns of `reflectors`.
 Val product(Emitter &e, const Val &reflectors, const Val &tau) {
   if (!reflectors || !tau)
     return {};
@@ -163,7 +163,7 @@ Vals qr(const Call &c) {
   return {q, r};
 }
 
-/// self (reflectors), tau, other, left, transpose
+/// Arguments: self (reflectors), tau, other, left, transpose.
 Vals multiplyByQ(const Call &c) {
   Val a = c.val(0), tau = c.val(1), other = c.val(2);
   if (!a || !tau || !other)
@@ -177,7 +177,7 @@ Vals multiplyByQ(const Call &c) {
 
 //===-- Eigenvalues and singular values -------------------------------------===//
 
-/// A, full_matrices, compute_uv, driver
+/// Arguments: A, full_matrices, compute_uv, driver.
 Vals svd(const Call &c) {
   Emitter &e = c.e;
   Val a = c.val(0);
@@ -186,7 +186,7 @@ Vals svd(const Call &c) {
   bool isFull = c.flag(1), wantsVectors = c.flag(2, true);
   int64_t m = a.dim(-2), n = a.dim(-1), k = std::min(m, n);
   Shape s{realType(a.dtype()), batched(a.dims(), 2, {k})};
-  if (a.shape.count() == 0) // bases of nothing
+  if (a.shape.count() == 0) // the matrix has no elements, so that the bases are identities
     return {wantsVectors ? identity(e, c.out(0)) : zero(e, c.out(0)), zero(e, s), wantsVectors ? identity(e, c.out(2)) : zero(e, c.out(2))};
   Shape u{a.dtype(), batched(a.dims(), 2, {m, isFull && wantsVectors ? m : k})};
   Shape v{a.dtype(), batched(a.dims(), 2, {isFull && wantsVectors ? n : k, n})};
@@ -196,7 +196,7 @@ Vals svd(const Call &c) {
   return {wantsVectors ? made[2] : zero(e, c.out(0)), made[1], wantsVectors ? made[3] : zero(e, c.out(2))};
 }
 
-/// A, UPLO, compute_v
+/// Arguments: A, UPLO, compute_v.
 Vals eigh(const Call &c) {
   Val a = c.val(0);
   if (!a)
@@ -225,9 +225,9 @@ Vals eig(Emitter &e, const Val &a, bool wantsVectors) {
   return {e.op("stablehlo.complex", {made[0], made[1]}), made[3]};
 }
 
-//===-- Symmetric, not definite ---------------------------------------------===//
+//===-- Symmetric indefinite matrices ---------------------------------------===//
 
-/// self, hermitian, check_errors
+/// Arguments: self, hermitian, check_errors.
 Vals ldlFactor(const Call &c) {
   Val a = c.val(0);
   if (!a)
@@ -238,7 +238,7 @@ Vals ldlFactor(const Call &c) {
   return {triangle(c.e, made[0], true), made[1], made[2]};
 }
 
-/// LD, pivots, B, hermitian
+/// Arguments: LD, pivots, B, hermitian.
 Vals ldlSolve(const Call &c) {
   Val factors = c.val(0), pivots = c.val(1), b = c.val(2);
   if (!factors || !pivots || !b)
@@ -252,9 +252,9 @@ Vals ldlSolve(const Call &c) {
                 "{" + flagText("uplo", 'L') + "}");
 }
 
-//===-- Triangles -----------------------------------------------------------===//
+//===-- Triangular matrices -------------------------------------------------===//
 
-/// A, B, upper, left, unitriangular
+/// Arguments: A, B, upper, left, unitriangular.
 Vals solveTriangularOp(const Call &c) {
   Val a = c.val(0), b = c.val(1);
   if (!a || !b)
@@ -263,7 +263,7 @@ Vals solveTriangularOp(const Call &c) {
   return {solveTriangular(c.e, withBatch(c.e, a, batch), withBatch(c.e, b, batch), c.flag(3, true), !c.flag(2), 'N', c.flag(4))};
 }
 
-/// B, A, upper, transpose, unitriangular
+/// Arguments: B, A, upper, transpose, unitriangular.
 Vals triangularSolve(const Call &c) {
   Val b = c.val(0), a = c.val(1);
   if (!a || !b)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Families.h - What several families of operators share ---------------===//
+//===- Families.h - Helpers that several families of operators share -------===//
 #pragma once
 #include "tracing/Emit.h"
 
@@ -10,11 +10,11 @@ namespace millrace::tracing {
 
 using Vals = std::vector<Val>;
 
-/// An argument in the type in which PyTorch computes the first result.
+/// Returns an argument in the type in which PyTorch computes the first result.
 inline Val mathValue(const Call &c, size_t index) { return c.e.convert(c.val(index), mathType(c.out().dtype)); }
-/// The same, broadcast to the first result.
+/// Returns mathValue() broadcast to the first result.
 inline Val mathLike(const Call &c, size_t index) { return c.e.broadcast(mathValue(c, index), c.out().dims); }
-/// Results in their types and shapes, from values with as many elements.
+/// Converts and reshapes a value with as many elements to a result's type and shape.
 inline Val finished(const Call &c, const Val &value, size_t result = 0) {
   return c.e.reshape(c.e.convert(value, c.out(result).dtype), c.out(result).dims);
 }
@@ -24,7 +24,7 @@ inline Ints countFrom(int64_t from, int64_t to) {
   std::iota(made.begin(), made.end(), from);
   return made;
 }
-/// A dim counted from 0.
+/// Converts a dim that may be negative to one that counts from 0.
 inline int64_t wrapDim(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim; }
 inline int64_t productOf(const Ints &dims, size_t from = 0, size_t to = size_t(-1)) {
   int64_t made = 1;
@@ -37,7 +37,7 @@ inline Val zeros(Emitter &e, const Shape &shape) { return e.constant(int64_t(0),
 inline Val total(Emitter &e, const Val &x, const Ints &dims) {
   return x ? e.reduce(x, e.constant(int64_t(0), {x.dtype(), {}}), dims, "stablehlo.add") : x;
 }
-/// A reduced value at every position that it was reduced from.
+/// Broadcasts a reduced value over the dims that were reduced.
 inline Val spreadOver(Emitter &e, const Val &reduced, const Ints &reducedDims, const Ints &to) {
   Ints mapping;
   for (int64_t i = 0; i < int64_t(to.size()); ++i)
@@ -55,12 +55,12 @@ inline Val absolute(Emitter &e, const Val &a) { return e.op("stablehlo.abs", {a}
 inline Val exponential(Emitter &e, const Val &a) { return e.op("stablehlo.exponential", {a}); }
 inline Val logarithm(Emitter &e, const Val &a) { return e.op("stablehlo.log", {a}); }
 
-/// x[index] along its leading `count` dims; index is [..., count] of positions that lie inside.
+/// Returns x[index] along its leading `count` dims; `index` is [..., count], with positions that are in bounds.
 Val gatherAt(Emitter &e, const Val &x, const Val &index, int64_t count);
-/// x with `updates` combined at x[index] ("" replaces); positions outside are left out.
+/// Combines `updates` with x[index] (`combine` = "": replaces); positions that are out of bounds are ignored.
 Val scatterAt(Emitter &e, const Val &x, const Val &index, const Val &updates, int64_t count, const std::string &combine,
               bool isUnique = false);
-/// x[..., index, ...]: `index` has any shape and takes the place of `dim`.
+/// Returns x[..., index, ...]: the dims of `index`, which has any shape, replace `dim`.
 Val takeAlong(Emitter &e, const Val &x, const Val &index, int64_t dim);
 
 } // namespace millrace::tracing

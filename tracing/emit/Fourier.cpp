@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fourier.cpp - Fourier transforms ------------------------------------===//
-// One stablehlo.fft per dim. Its inverse divides by the length; PyTorch's divides by what the normalization says.
+// One stablehlo.fft per dim. The inverse stablehlo.fft divides by the length; PyTorch's divides by what the normalization argument says.
 #include "tracing/Emit.h"
 
 #include <cmath>
@@ -11,13 +11,13 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// `type` is FFT, IFFT, RFFT or IRFFT; `length` of the real side.
+/// Transforms one dim. `type` is FFT, IFFT, RFFT or IRFFT; `length` is that of the real side.
 Val transform(Emitter &e, const Val &x, int64_t dim, const std::string &type, int64_t length, DType result) {
   if (!x)
     return x;
   Ints order(x.rank());
   std::iota(order.begin(), order.end(), 0);
-  std::swap(order[dim], order.back()); // its own inverse
+  std::swap(order[dim], order.back()); // the permutation is its own inverse
   Val last = e.transpose(x, order);
   Ints dims = last.dims();
   if (type == "RFFT")
@@ -31,7 +31,7 @@ Val transform(Emitter &e, const Val &x, int64_t dim, const std::string &type, in
   return e.transpose(made, order);
 }
 
-/// Times the factor of the normalization (0 none, 1 the root of n, 2 n), and `undo` for what an inverse divided by.
+/// Multiplies by the factor of the normalization (mode 0: 1, 1: 1 / sqrt(n), 2: 1 / n) and by `undo`, the divisor of the inverse transforms.
 Val normalized(Emitter &e, const Val &x, int64_t mode, double n, double undo) {
   double factor = (mode == 2 ? 1 / n : mode == 1 ? 1 / std::sqrt(n) : 1) * undo;
   return !x || factor == 1 ? x : e.mul(x, e.like(x, factor));
@@ -44,7 +44,7 @@ Ints dimsOf(const Call &c, const Val &x) {
   return dims;
 }
 
-/// self, dim, normalization, forward
+/// Arguments: self, dim, normalization, forward.
 Vals complexToComplex(const Call &c) {
   Val x = c.val(0);
   bool isForward = c.flag(3);
@@ -56,7 +56,7 @@ Vals complexToComplex(const Call &c) {
   return {normalized(c.e, x, c.integer(2), n, isForward ? 1 : n)};
 }
 
-/// self, dim, normalization, onesided
+/// Arguments: self, dim, normalization, onesided.
 Vals realToComplex(const Call &c) {
   Val x = c.val(0);
   Ints dims = dimsOf(c, x);
@@ -65,14 +65,14 @@ Vals realToComplex(const Call &c) {
     n *= double(x.dims()[dim]);
   if (c.flag(3))
     x = transform(c.e, x, dims.back(), "RFFT", x.dims()[dims.back()], c.out().dtype);
-  else // both sides
+  else // the two-sided spectrum
     x = transform(c.e, c.e.convert(x, c.out().dtype), dims.back(), "FFT", x.dims()[dims.back()], c.out().dtype);
   for (size_t i = 0; i + 1 < dims.size(); ++i)
     x = transform(c.e, x, dims[i], "FFT", x.dims()[dims[i]], c.out().dtype);
   return {normalized(c.e, x, c.integer(2), n, 1)};
 }
 
-/// self, dim, normalization, last_dim_size
+/// Arguments: self, dim, normalization, last_dim_size.
 Vals complexToReal(const Call &c) {
   Val x = c.val(0);
   Ints dims = dimsOf(c, x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Gamma.cpp - Regularized incomplete gamma functions ------------------===//
-// P(a, x) by its power series where x <= max(a, 1), Q(a, x) = 1 - P by its continued fraction elsewhere, both in double
-// precision and on all elements at once until none changes (DLMF 8.11.4 and 8.9.2, evaluated by Lentz's method).
+// P(a, x) is computed by its power series where x <= max(a, 1), and Q(a, x) = 1 - P by its continued fraction elsewhere. Both run in double precision
+// and on all elements at once until none changes (DLMF 8.11.4 and 8.9.2, evaluated by Lentz's method).
 #include "tracing/emit/Gamma.h"
 
 #include "tracing/emit/Order.h"
@@ -18,7 +18,7 @@ using namespace order;
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr int64_t mostSteps = 2000;
 
-/// Whether any element is unequal zero.
+/// Returns true if any element is not zero.
 Val any(Emitter &e, const Val &flags) {
   Ints all(flags.rank());
   std::iota(all.begin(), all.end(), 0);
@@ -29,7 +29,7 @@ Val goesOn(Emitter &e, const Val &step, const Val &unfinished) {
   return e.op("stablehlo.and", {e.compare(step, e.constant(mostSteps, step.shape), "LT"), any(e, unfinished)});
 }
 
-/// Sum over n of x^n / ((a + 1) ... (a + n)).
+/// Computes the sum over n of x^n / ((a + 1) ... (a + n)).
 Val series(Emitter &e, const Val &a, const Val &x) {
   Val one = e.like(a, 1), all = e.constant(int64_t(1), {DType::I1, a.dims()});
   return e.loop({e.constant(int64_t(1), {DType::I64, {}}), all, a, x, one, one},
@@ -42,7 +42,7 @@ Val series(Emitter &e, const Val &a, const Val &x) {
                 })[5];
 }
 
-/// 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...))
+/// Computes 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...)).
 Val fraction(Emitter &e, const Val &a, const Val &x) {
   Val one = e.like(a, 1), all = e.constant(int64_t(1), {DType::I1, a.dims()});
   auto nonzero = [&](const Val &v) { return e.select(e.compare(v, e.like(v, 0), "EQ"), e.like(v, 1e-300), v); };
@@ -74,7 +74,7 @@ IncompleteGamma incompleteGamma(Emitter &e, const Val &a, const Val &x) {
                        both(e, e.compare(a, infinity, "LT"), e.compare(x, infinity, "LT")));
   Val usesFraction = both(e, isRegular, both(e, e.compare(x, one, "GT"), e.compare(x, a, "GT")));
   Val usesSeries = both(e, isRegular, e.op("stablehlo.not", {usesFraction}));
-  // x^a e^-x / gamma(a); lanes of the other method get numbers that end at once.
+  // The common factor is x^a e^-x / gamma(a). Elements of the other method get operands for which this one ends at once.
   Val b = e.select(isRegular, a, one), y = e.select(isRegular, x, one);
   Val weight = e.op("stablehlo.exponential", {e.sub(e.sub(e.mul(b, e.op("stablehlo.log", {y})), y), e.op("chlo.lgamma", {b}))});
   Val lower = e.div(e.mul(weight, series(e, b, e.select(usesSeries, y, zero))), b);
@@ -94,7 +94,7 @@ Vals atEveryPoint(const Call &c, bool isUpper) {
     return {e.convert(a, c.out().dtype)};
   IncompleteGamma values = incompleteGamma(e, a, x);
   Val made = isUpper ? values.upper : values.lower, zero = e.like(a, 0), one = e.like(a, 1), infinity = e.like(a, INFINITY);
-  // P is 0 at x = 0 and for a = inf, 1 at x = inf and for a = 0; undefined where both limits meet and below 0.
+  // P is 0 at x = 0 and for a = inf, and 1 at x = inf and for a = 0. It is NaN where two of these conflict, and for negative operands.
   auto is = [&](const Val &v, const Val &w) { return e.compare(v, w, "EQ"); };
   auto either = [&](const Val &v, const Val &w) { return e.op("stablehlo.or", {v, w}); };
   made = e.select(either(is(x, zero), is(a, infinity)), isUpper ? one : zero, made);

@@ -9,9 +9,10 @@ struct IncompleteGamma {
   Val lower; ///< P(a, x)
   Val upper; ///< Q(a, x) = 1 - P(a, x)
 };
-/// Of F64 values with the same dims and at least one element. Meaningless unless both are positive and finite.
+/// Both functions of F64 values with the same dims and at least one element. The results are unspecified unless both operands are positive and
+/// finite.
 IncompleteGamma incompleteGamma(Emitter &e, const Val &a, const Val &x);
-/// Its pole at 0 has a side: where 1 / -x goes.
+/// At the pole 0 the result is 1 / -x, so that its sign depends on the sign of zero.
 Val digamma(Emitter &e, const Val &x);
 
 } // namespace millrace::tracing

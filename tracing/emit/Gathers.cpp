@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Gathers.cpp - Gathers and scatters as other families use them -------===//
+//===- Gathers.cpp - Gathers and scatters that other families use ----------===//
 #include "tracing/emit/Families.h"
 
 namespace millrace::tracing {

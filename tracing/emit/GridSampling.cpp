@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- GridSampling.cpp - Values of an image at positions of a grid --------===//
-// input [N, C, (D,) H, W], grid [N, (Do,) Ho, Wo, 2 or 3] of positions in [-1, 1], the last dim of the image first.
+//===- GridSampling.cpp - Sample images at the positions of a grid ---------===//
+// The input is [N, C, (D,) H, W]; the grid is [N, (Do,) Ho, Wo, 2 or 3] and has positions in [-1, 1] whose first component is that of the last image
+// dim.
 #include "tracing/emit/Families.h"
 
 #include <cmath>
@@ -11,17 +12,17 @@ namespace {
 enum Mode { kLinear = 0, kNearest = 1, kCubic = 2 };
 enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-/// One of the elements along a dim that a position is made of; floats of the grid's shape [N, outputs].
+/// One of the elements along a dim that are interpolated; floats of the grid's shape [N, outputs].
 struct Tap {
-  Val place;  ///< whole numbers, perhaps outside
+  Val place;  ///< index of the element, which may be out of bounds
   Val weight;
-  Val slope;  ///< of the weight, for a step of the grid
+  Val slope;  ///< derivative of the weight by the grid's position
 };
 
 Val floorOf(Emitter &e, const Val &x) { return e.op("stablehlo.floor", {x}); }
 Val times(Emitter &e, const Val &x, double factor) { return e.mul(x, e.like(x, factor)); }
 
-/// A position inside, and the slope of that.
+/// A position that is in bounds, and its derivative by the original position.
 struct Inside {
   Val at, slope;
 };
@@ -54,7 +55,7 @@ Inside padded(Emitter &e, const Val &x, double size, int64_t padding, bool align
 }
 
 Val cubicWeight(Emitter &e, const Val &t, int tap, bool isSlope) {
-  // Polynomials of the distance to the element, for |x| <= 1 and 1 < |x| < 2 with a = -0.75.
+  // The weights of cubic interpolation are polynomials of the distance to the element, for |x| <= 1 and 1 < |x| < 2, with a = -0.75.
   const double a = -0.75;
   bool isNear = tap == 1 || tap == 2;
   double direction = tap < 2 ? 1 : -1;
@@ -84,10 +85,10 @@ std::vector<Tap> tapsOf(Emitter &e, const Val &position, int64_t size, int64_t m
   return {{base, e.sub(one, t), e.neg(slope)}, {e.add(base, one), t, slope}};
 }
 
-/// Everything but the direction. Images are [N, space..., C] here: one gather takes all channels.
+/// The state that forward and backward operators share. Images are [N, space..., C] here, so that one gather reads all channels.
 struct Sampler {
   Val image;
-  Ints imageDims, gridDims; ///< as given
+  Ints imageDims, gridDims; ///< dims of the operands
   int64_t spatial, batch, channels, outputs;
   std::vector<std::vector<Tap>> taps;
 
@@ -130,7 +131,7 @@ struct Sampler {
   }
   Ints wide() const { return {batch, outputs, channels}; }
 
-  /// `fn(index [N, outputs, 1 + spatial], isInside, which tap of each dim)` for every combination of taps.
+  /// Calls `fn(index [N, outputs, 1 + spatial], isInside, tap of each dim)` for every combination of taps.
   void forEach(Emitter &e, const std::function<void(const Val &, const Val &, const std::vector<size_t> &)> &fn) const {
     std::vector<size_t> which(size_t(spatial), 0);
     Shape column{DType::I64, {batch, outputs, 1}};
@@ -151,7 +152,7 @@ struct Sampler {
         return;
     }
   }
-  /// The product of weights, with the slope in the place of one of them.
+  /// Returns the product of the weights; for dim `slopeOf` the derivative replaces the weight.
   Val weight(Emitter &e, const std::vector<size_t> &which, int64_t slopeOf = -1) const {
     Val made;
     for (int64_t d = 0; d < spatial; ++d) {
@@ -167,7 +168,7 @@ struct Sampler {
   }
 };
 
-/// input, grid, interpolation, padding, align_corners
+/// Arguments: input, grid, interpolation, padding, align_corners.
 Vals sample(const Call &c) {
   Emitter &e = c.e;
   Sampler s(c, 0);
@@ -181,7 +182,7 @@ Vals sample(const Call &c) {
   return {finished(c, e.transpose(e.reshape(sum, s.outputDims()), s.fromLast()))};
 }
 
-/// grad, input, grid, interpolation, padding, align_corners, mask
+/// Arguments: grad, input, grid, interpolation, padding, align_corners, mask.
 Vals sampleBackward(const Call &c) {
   Emitter &e = c.e;
   Sampler s(c, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Histograms.cpp - Counting into bins ---------------------------------===//
+//===- Histograms.cpp - Histograms ------------------------------------------===//
 #include "tracing/emit/Order.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace {
 
 using namespace order;
 
-/// First and last edge, as numbers of the type of x.
+/// The first and the last edge, in the type of x.
 struct Range {
   Val low, high;
 };
 
-/// The extrema of x, one apart if they are equal.
+/// Returns the extrema of x, or zeros if x has no elements. widened() moves equal extrema apart.
 Range rangeOf(Emitter &e, const Val &x) {
   Shape scalar{x.dtype(), {}};
   Range range{e.constant(int64_t(0), scalar), e.constant(int64_t(0), scalar)};
@@ -30,7 +30,7 @@ Range widened(Emitter &e, const Range &range, double by) {
   return {e.select(same, e.sub(range.low, step), range.low), e.select(same, e.add(range.high, step), range.high)};
 }
 
-/// `bins` + 1 edges, computed from both ends so that they are symmetric.
+/// Returns `bins` + 1 edges, which are computed from both ends so that they are symmetric.
 Val edgesOf(Emitter &e, const Range &range, int64_t bins) {
   Shape shape{range.low.dtype(), {bins + 1}};
   Val low = e.broadcast(range.low, shape.dims), high = e.broadcast(range.high, shape.dims);
@@ -39,7 +39,7 @@ Val edgesOf(Emitter &e, const Range &range, int64_t bins) {
   return e.select(e.compare(index, e.constant(double(bins + 1) / 2, shape), "LT"), fromLow, fromHigh);
 }
 
-/// The bin of every element, by edges; the last bin includes its end. -1 outside.
+/// Returns the bin of every element, or -1 if it is outside of the edges. The last bin includes its upper edge.
 Val binsOf(Emitter &e, const Val &x, const Val &edges) {
   if (!x || !edges)
     return {};
@@ -52,10 +52,10 @@ Val binsOf(Emitter &e, const Val &x, const Val &edges) {
   return e.select(outside, e.like(bin, -1), bin);
 }
 
-/// self, bins, min, max
+/// Arguments: self, bins, min, max.
 Vals histc(const Call &c) {
   Emitter &e = c.e;
-  DType math = runtime::isFloat(c.out().dtype) ? mathType(c.out().dtype) : DType::F64; // bins of integers have fractional bounds
+  DType math = runtime::isFloat(c.out().dtype) ? mathType(c.out().dtype) : DType::F64; // edges between integers are fractions
   Val x = c.val(0);
   if (!x)
     return {x};
@@ -75,7 +75,7 @@ Vals histc(const Call &c) {
   return {e.convert(counts, c.out().dtype)};
 }
 
-/// Counts or weights of points [n, d] with edges per dim; with `density` per volume and share of the whole.
+/// Counts points [n, d], or sums their weights, with edges per dim. `density` divides by the volume of the bin and by the total.
 Val histogram(Emitter &e, const Val &points, const Vals &edges, const std::optional<Val> &weight, bool density, const Shape &result) {
   int64_t n = points.dim(0), total = result.count();
   Val bin = e.constant(int64_t(0), {DType::I64, {n}}), outside = e.constant(int64_t(0), {DType::I1, {n}});
@@ -106,7 +106,7 @@ std::vector<double> reals(const Call &c, size_t index) {
   return list ? *list : std::vector<double>();
 }
 
-/// Edges of `dims` histograms over the last dim of x, from the range that was given or found.
+/// Returns the edges of histograms over the last dim of x, from the given range or from the extrema.
 Vals edgesOfAll(Emitter &e, const Val &points, const Ints &bins, const std::vector<double> &range) {
   Vals made;
   for (size_t d = 0; d < bins.size(); ++d) {
@@ -129,7 +129,7 @@ Val pointsOf(const Call &c, bool isFlat) {
   return c.e.reshape(x, {dims ? x.shape.count() / dims : 0, dims});
 }
 
-/// self, bins (tensors), weight, density
+/// Arguments: self, bins (tensors), weight, density.
 Vals withEdges(const Call &c, bool isFlat) {
   Val points = pointsOf(c, isFlat);
   Vals edges;
@@ -146,7 +146,7 @@ Vals withEdges(const Call &c, bool isFlat) {
   return made;
 }
 
-/// self, bins (numbers), range, weight, density
+/// Arguments: self, bins (numbers), range, weight, density.
 Vals withCounts(const Call &c, bool isFlat) {
   Val points = pointsOf(c, isFlat);
   if (!points)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- IndexReduce.cpp - Rows combined with the rows of another tensor -----===//
+//===- IndexReduce.cpp - Combine rows with rows of another tensor ----------===//
 #include "tracing/emit/Order.h"
 
 #include <numeric>
@@ -9,7 +9,7 @@ namespace {
 
 using namespace order;
 
-/// self, dim, index, source, reduce, include_self
+/// Arguments: self, dim, index, source, reduce, include_self.
 Vals indexReduce(const Call &c) {
   Emitter &e = c.e;
   DType math = mathType(c.out().dtype);
@@ -27,7 +27,7 @@ Vals indexReduce(const Call &c) {
   if (count == 0 || x.shape.count() == 0)
     return {given};
   int64_t dim = dimOf(c.integer(1), x.rank());
-  // [rows, everything else]
+  // The dims are reordered to [rows, all others].
   Ints order(x.rank());
   std::iota(order.begin(), order.end(), 0);
   order.erase(order.begin() + dim);
@@ -52,7 +52,7 @@ Vals indexReduce(const Call &c) {
   if (isMean) {
     Val divisor = includesSelf ? e.add(hits, e.like(hits, 1)) : e.op("stablehlo.maximum", {hits, e.like(hits, 1)});
     Val by = perRow(e.convert(divisor, math)), quotient = e.div(made, by);
-    if (!runtime::isFloat(math) && !runtime::isComplex(math)) { // rounded down
+    if (!runtime::isFloat(math) && !runtime::isComplex(math)) { // integers are rounded down
       Val rest = e.sub(made, e.mul(quotient, by)), below = e.compare(rest, e.like(rest, 0), "LT");
       quotient = runtime::isSigned(math) ? e.select(below, e.sub(quotient, e.like(quotient, 1)), quotient) : quotient;
     }

@@ -25,13 +25,13 @@ Ints range(int64_t from, int64_t to) {
 
 int64_t dimOf(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim; }
 
-/// Negative indices count from the end.
+/// Adds the extent to negative indices, which count from the end.
 Val wrapped(Emitter &e, const Val &index, int64_t extent) {
   Val wide = e.convert(index, DType::I64);
   return e.select(e.compare(wide, e.like(wide, 0), "LT"), e.add(wide, e.like(wide, double(extent))), wide);
 }
 
-/// x[index] along the leading `count` dims of x; index is [..., count].
+/// Returns x[index] along the leading `count` dims of x; `index` is [..., count].
 Val gatherLeading(Emitter &e, const Val &x, const Val &index, int64_t count, const Ints &dims) {
   int64_t batch = index.rank() - 1, window = x.rank() - count;
   Ints sizes = x.dims();
@@ -43,7 +43,7 @@ Val gatherLeading(Emitter &e, const Val &x, const Val &index, int64_t count, con
               Shape{x.dtype(), dims});
 }
 
-/// x with updates combined at x[index] along its `dims`, which increase. The indices' dims of `updates` begin at `place`.
+/// Combines `updates` with x[index] along `dims`, which are in ascending order. In `updates` the indices' dims begin at `place`.
 Val scatterAlong(Emitter &e, const Val &x, const Ints &dims, const Val &index, const Val &updates, int64_t place, const std::string &combine) {
   int64_t batch = index.rank() - 1;
   Ints windows = range(0, place), behind = range(place + batch, updates.rank());
@@ -55,12 +55,12 @@ Val scatterAlong(Emitter &e, const Val &x, const Ints &dims, const Val &index, c
                [&](const Vals &in) { return combine.empty() ? Vals{in[1]} : Vals{e.op(combine, in, {}, scalar)}; })[0];
 }
 
-/// The same along the leading `count` dims of x.
+/// Does the same along the leading `count` dims of x.
 Val scatterLeading(Emitter &e, const Val &x, const Val &index, const Val &updates, int64_t count, const std::string &combine) {
   return scatterAlong(e, x, range(0, count), index, updates, 0, combine);
 }
 
-/// Index vectors of gather and scatter along one dim: the positions themselves, but `index` for that dim.
+/// Returns index vectors for gather and scatter along one dim: an element's own position, with `index` in place of component `dim`.
 Val alongDim(Emitter &e, const Val &index, int64_t dim, int64_t extent) {
   Vals parts;
   Ints column = index.dims();
@@ -105,7 +105,7 @@ Vals scatterWith(const Call &c, const std::string &combine) {
   return {scatterLeading(e, x, alongDim(e, index, dim, x.dims()[dim]), updates, x.rank(), combine)};
 }
 
-/// Moves `dim` to the front.
+/// Returns the permutation that moves `dim` to the front.
 Ints toFront(int64_t dim, int64_t rank) {
   Ints order = {dim};
   for (int64_t i = 0; i < rank; ++i)
@@ -151,7 +151,7 @@ Vals indexAdd(const Call &c, const std::string &combine) {
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
   if (!combine.empty() && c.has(4) && !(std::holds_alternative<int64_t>(c.args[4]) && c.integer(4) == 1))
     source = e.mul(source, e.broadcast(e.convert(c.val(4), x.dtype()), source.dims()));
-  if (combine.empty() && dim != 0) // In place: a transposed x would be copied twice, however few elements change.
+  if (combine.empty() && dim != 0) // without a transposition of x, which would copy x twice even if few elements change
     return {scatterAlong(e, x, {dim}, e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}), source, dim, combine)};
   Ints order = toFront(dim, x.rank());
   Val made = scatterLeading(e, e.transpose(x, order), e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}),
@@ -159,13 +159,13 @@ Vals indexAdd(const Call &c, const std::string &combine) {
   return {isNumber ? e.reshape(made, {}) : e.transpose(made, inverse(order))};
 }
 
-/// Tensors as indices of some dims: the dims in front, and the index vectors.
+/// Index tensors for some dims: the permutation that moves these dims to the front, and the index vectors.
 struct AdvancedIndex {
   Ints order;      ///< indexed dims first
   Ints batch;      ///< the broadcast shape of the indices
   Val index;       ///< [batch..., count]
   int64_t count = 0;
-  int64_t place = 0; ///< where the batch dims stand in the result
+  int64_t place = 0; ///< the position of the batch dims in the result
   bool isValid = false;
 };
 
@@ -214,7 +214,7 @@ AdvancedIndex advanced(const Call &c, const Val &x, size_t at) {
   return made;
 }
 
-/// Permutation that moves the first `batch` dims to position `place`.
+/// Returns the permutation that moves the first `batch` dims to position `place`.
 Ints placed(int64_t batch, int64_t place, int64_t rank) {
   Ints order;
   for (int64_t i = 0; i < place; ++i)
@@ -241,7 +241,7 @@ Vals index(const Call &c) {
   return {e.transpose(made, placed(int64_t(a.batch.size()), a.place, int64_t(dims.size())))};
 }
 
-/// self, indices, values, accumulate
+/// Arguments: self, indices, values, accumulate.
 Vals indexPut(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -260,7 +260,7 @@ Vals indexPut(const Call &c) {
     given.push_back(dims[source]);
   Val natural = e.broadcast(e.convert(c.val(2), x.dtype()), given);
   Ints indexed(a.order.begin(), a.order.begin() + a.count);
-  if (!c.flag(3) && indexed != range(0, a.count)) // in place, as in indexAdd()
+  if (!c.flag(3) && indexed != range(0, a.count)) // without a transposition, as in indexAdd()
     return {scatterAlong(e, x, indexed, a.index, natural, a.place, "")};
   Val values = e.transpose(natural, inverse(order));
   Val made = scatterLeading(e, e.transpose(x, a.order), a.index, values, a.count, c.flag(3) ? (x.dtype() == DType::I1 ? "stablehlo.or" : "stablehlo.add") : "");
@@ -275,7 +275,7 @@ Vals embedding(const Call &c) {
   return {gatherLeading(e, weight, e.reshape(index, column), 1, c.out().dims)};
 }
 
-/// grad, indices, num_weights, padding_idx, scale_grad_by_freq
+/// Arguments: grad, indices, num_weights, padding_idx, scale_grad_by_freq.
 Vals embeddingBackward(const Call &c) {
   Emitter &e = c.e;
   if (c.flag(4))

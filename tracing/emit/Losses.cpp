@@ -19,7 +19,7 @@ Ints broadcastDims(const Ints &a, const Ints &b) {
   return made;
 }
 
-/// Prediction and target in one shape.
+/// Prediction and target, broadcast to one shape.
 struct Pair {
   Val x, target;
   Pair(const Call &c, size_t first) : x(mathValue(c, first)), target(mathValue(c, first + 1)) {
@@ -31,7 +31,7 @@ struct Pair {
   }
 };
 
-/// Element losses summed up as `reduction` says.
+/// Reduces the losses of the elements as `reduction` says.
 Vals reduced(const Call &c, const Val &losses, int64_t reduction) {
   if (!losses || reduction == kNone)
     return {finished(c, losses)};
@@ -39,7 +39,7 @@ Vals reduced(const Call &c, const Val &losses, int64_t reduction) {
   return {finished(c, reduction == kMean ? c.e.div(sum, c.e.like(sum, double(losses.shape.count()))) : sum)};
 }
 
-/// The gradient that each element loss gets.
+/// Returns the gradient of each element's loss.
 Val incoming(const Call &c, size_t index, int64_t reduction, const Val &like) {
   if (!like)
     return like;
@@ -60,7 +60,7 @@ Vals squaredBackward(const Call &c) {
   return {finished(c, c.e.mul(c.e.mul(difference, c.e.like(p.x, 2)), grad))};
 }
 
-/// Quadratic near 0, linear beyond `limit`; smooth L1 is Huber's loss divided by the limit.
+/// Computes a loss that is quadratic near 0 and linear beyond `limit`; smooth L1 is Huber's loss divided by the limit.
 Vals huber(const Call &c, bool isSmoothL1) {
   Emitter &e = c.e;
   Pair p(c, 0);
@@ -102,7 +102,7 @@ Val weighted(const Call &c, const Val &losses, size_t weight) {
   return c.e.mul(losses, c.e.broadcast(c.e.convert(c.val(weight), losses.dtype()), losses.dims()));
 }
 
-/// self, target, weight, reduction; logarithms stop at -100, as in PyTorch
+/// Arguments: self, target, weight, reduction. Logarithms are at least -100, as in PyTorch.
 Vals crossEntropy(const Call &c) {
   Emitter &e = c.e;
   Pair p(c, 0);
@@ -119,7 +119,7 @@ Vals crossEntropyBackward(const Call &c) {
   return {finished(c, e.mul(slope, incoming(c, 0, c.integer(4, kMean), p.x)))};
 }
 
-/// self, target, weight, pos_weight, reduction
+/// Arguments: self, target, weight, pos_weight, reduction.
 Vals crossEntropyOfLogits(const Call &c) {
   Emitter &e = c.e;
   Pair p(c, 0);
@@ -133,12 +133,12 @@ Vals crossEntropyOfLogits(const Call &c) {
   return reduced(c, weighted(c, losses, 2), c.integer(4, kMean));
 }
 
-//===-- Of one class per row ------------------------------------------------===//
+//===-- Losses of one class per row -------------------------------------------===//
 
-/// Rows of classes: x [N, C, ...] with targets [N, ...]; x [C] is one row.
+/// Rows of classes: x is [N, C, ...] with targets [N, ...]; x [C] is one row.
 struct Classes {
-  Val x, target, valid, weight; ///< valid: not to be ignored; weight: of the target's class
-  Ints dims;                    ///< of x
+  Val x, target, valid, weight; ///< valid: whether the target counts; weight: that of the target's class
+  Ints dims;                    ///< dims of x
   bool isRow;
   Classes(const Call &c, size_t first, size_t weightAt, int64_t ignored) {
     Emitter &e = c.e;
@@ -168,7 +168,7 @@ struct Classes {
   }
 };
 
-/// self, target, weight, reduction, ignore_index -> loss, total weight
+/// Arguments: self, target, weight, reduction, ignore_index. Results: loss, total weight.
 Vals likelihood(const Call &c) {
   Emitter &e = c.e;
   Classes k(c, 0, 2, c.integer(4, -100));
@@ -190,7 +190,7 @@ Vals likelihood(const Call &c) {
   return {finished(c, c.integer(3) == kMean ? e.div(sum, weight) : sum), finished(c, weight, 1)};
 }
 
-/// grad, self, target, weight, reduction, ignore_index, total weight
+/// Arguments: grad, self, target, weight, reduction, ignore_index, total weight.
 Vals likelihoodBackward(const Call &c) {
   Emitter &e = c.e;
   Classes k(c, 1, 3, c.integer(5, -100));
@@ -204,7 +204,7 @@ Vals likelihoodBackward(const Call &c) {
   return {finished(c, e.select(k.isTarget(e), spreadOver(e, share, {1}, k.dims), e.like(k.x, 0)))};
 }
 
-/// The distance by which every other class comes too near to the target's, [N, C]; 0 for the target's own.
+/// Computes per class how much its margin to the target's class falls short, [N, C]; 0 for the target's class.
 Val shortfall(const Call &c, const Classes &k, double margin) {
   Emitter &e = c.e;
   Val isTarget = k.isTarget(e), zero = e.like(k.x, 0);
@@ -212,7 +212,7 @@ Val shortfall(const Call &c, const Classes &k, double margin) {
   return e.select(isTarget, zero, maximum(e, e.add(e.sub(e.like(k.x, margin), own), k.x), zero));
 }
 
-/// self, target, p, margin, weight, reduction
+/// Arguments: self, target, p, margin, weight, reduction.
 Vals multiMargin(const Call &c) {
   Emitter &e = c.e;
   Classes k(c, 0, 4, std::numeric_limits<int64_t>::min());
@@ -225,7 +225,7 @@ Vals multiMargin(const Call &c) {
   return reduced(c, e.div(sum, e.like(sum, double(k.dims[1]))), c.integer(5, kMean));
 }
 
-/// grad, self, target, p, margin, weight, reduction
+/// Arguments: grad, self, target, p, margin, weight, reduction.
 Vals multiMarginBackward(const Call &c) {
   Emitter &e = c.e;
   Classes k(c, 1, 5, std::numeric_limits<int64_t>::min());
@@ -241,11 +241,11 @@ Vals multiMarginBackward(const Call &c) {
   return {finished(c, e.mul(slope, spreadOver(e, grad, {1}, k.dims)))};
 }
 
-//===-- Of several classes per row ------------------------------------------===//
+//===-- Losses of several classes per row ---------------------------------------===//
 
-/// Targets are listed up to the first negative one.
+/// The targets of each row, which end at the first negative one.
 struct Labels {
-  Val x, isListed, isHit, isTarget, missing; ///< [N, C], [N, J], [N, J, C], [N, C]; missing [N, J, C]: too near
+  Val x, isListed, isHit, isTarget, missing; ///< [N, C], [N, J], [N, J, C], [N, C]; missing [N, J, C] is how much the margin falls short
   int64_t rows, count;
   Labels(const Call &c, size_t first) {
     Emitter &e = c.e;
@@ -283,7 +283,7 @@ Vals multiLabel(const Call &c) {
   return made;
 }
 
-/// grad, self, target, reduction, is_target
+/// Arguments: grad, self, target, reduction, is_target.
 Vals multiLabelBackward(const Call &c) {
   Emitter &e = c.e;
   Labels l(c, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Matrices.cpp - What operators on batches of matrices share ----------===//
+//===- Matrices.cpp - Helpers for operators on batches of matrices ---------===//
 #include "tracing/emit/Matrices.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ DType realType(DType dtype) {
   return dtype == DType::C64 ? DType::F32 : dtype == DType::C128 ? DType::F64 : dtype;
 }
 
-/// Row and column numbers of one matrix, compared.
+/// Compares the row and column indices of the elements of a matrix.
 static Val positions(Emitter &e, const Ints &dims, int64_t diagonal, const char *direction) {
   Shape index{DType::I32, {dims[dims.size() - 2], dims.back()}};
   Val row = e.iota(index, 0), column = e.iota(index, 1);
@@ -101,7 +101,7 @@ Val scaleColumns(Emitter &e, const Val &x, const Val &row) {
   return e.mul(x, e.broadcastInDim(row, x.dims(), mapping));
 }
 
-/// Minor to major: a matrix column by column, batches outside.
+/// Returns a layout, minor to major, of column-major matrices with the batch dims as the major ones.
 static std::string layoutText(int64_t total, int64_t rank) {
   Ints order;
   if (rank == 2)

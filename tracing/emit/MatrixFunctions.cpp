@@ -13,7 +13,7 @@ Val sumOver(Emitter &e, const Val &x, const Ints &dims) {
   return x ? e.reduce(x, e.constant(int64_t(0), {x.dtype(), {}}), dims, "stablehlo.add") : x;
 }
 
-/// x * factor[...], one factor per matrix.
+/// Returns x * factor[...] with one factor per matrix.
 Val scaled(Emitter &e, const Val &x, const Val &factor) {
   if (!x || !factor)
     return {};
@@ -23,8 +23,8 @@ Val scaled(Emitter &e, const Val &x, const Val &factor) {
   return e.mul(x, e.broadcastInDim(e.convert(factor, x.dtype()), x.dims(), mapping));
 }
 
-/// Scaling and squaring with a Padé approximant of degree 13 (Higham 2005), in double precision. Its coefficients are
-/// b[k] = (2m - k)! m! / ((2m)! (m - k)! k!), here multiplied until b[m] is 1.
+/// Computes the matrix exponential by scaling and squaring with a Padé approximant of degree 13 (Higham 2005), in double precision. Its coefficients
+/// are b[k] = (2m - k)! m! / ((2m)! (m - k)! k!), here multiplied by a constant so that b[m] is 1.
 Vals exponential(const Call &c) {
   Emitter &e = c.e;
   Val a = c.val(0);
@@ -43,7 +43,7 @@ Vals exponential(const Call &c) {
   Val wanted = e.op("stablehlo.ceil", {e.mul(e.op("stablehlo.log", {ratio}), e.like(norm, M_LOG2E))});
   wanted = e.select(e.compare(ratio, e.like(norm, 1), "GT"), e.op("stablehlo.minimum", {wanted, e.like(norm, 1020)}), zero);
   Val shrink = e.op("stablehlo.exponential", {e.mul(e.neg(wanted), e.like(norm, M_LN2))});
-  // A power of two has to be one exactly: squaring would multiply the error.
+  // The power of two has to be exact, because squaring would multiply its error.
   shrink = e.op("stablehlo.reduce_precision", {shrink}, {{"exponent_bits", "11 : i32"}, {"mantissa_bits", "8 : i32"}});
   Val x = scaled(e, a, shrink), square = multiply(e, x, x), one = identity(e, a.shape);
   auto times = [&](const Val &m, double by) { return e.mul(m, e.like(m, by)); };
@@ -73,7 +73,7 @@ Vals exponential(const Call &c) {
   return {e.convert(made, c.out().dtype)};
 }
 
-/// a, b, dim of size 3
+/// Arguments: a, b, dim of size 3.
 Vals cross(const Call &c) {
   Emitter &e = c.e;
   int64_t dim = c.integer(2, -1);

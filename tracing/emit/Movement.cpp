@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Movement.cpp - Views, copies, creation ------------------------------===//
-// A view is a rectangle of digits: with strides s0 >= s1 >= ... that divide each other, the flat index of an element is a
-// number with the digits (i0, i1, ...), so the buffer is reshaped to these digits and a slice of it is the view. Steps along
-// dims that they do not divide are slices with steps. Other geometries (overlapping windows) are gathered.
+// A view is a slice of a reshaped buffer: with strides s0 >= s1 >= ... that divide each other, the flat index of an element is a number with the
+// digits (i0, i1, ...), so that the buffer is reshaped to a dim per digit and sliced. Steps along dims that they do not divide are slices with steps.
+// Any other view (overlapping windows) is a gather.
 #include "tracing/Emit.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// Where a view lies in the flat buffer.
+/// The slice of the reshaped buffer that a view is.
 struct Digits {
   bool fits = false;
-  Ints extents;          ///< the buffer as digits, one per dim of `order` and a last one below the smallest stride
-  Ints start;            ///< first digit of the view
-  Ints order;            ///< dims of the view with more than one element and a stride, by falling stride
-  Ints sizes;            ///< of those dims
-  int64_t padded = 0;    ///< elements of all digits, >= those of the buffer
+  Ints extents;          ///< shape of the buffer: one digit per dim of `order`, and a last one for offsets below the smallest stride
+  Ints start;            ///< start of the slice in each digit
+  Ints order;            ///< dims of the view with more than one element and a stride, by descending stride
+  Ints sizes;            ///< sizes of those dims
+  int64_t padded = 0;    ///< elements of the reshaped buffer with padding, at least those of the buffer
 };
 
 Digits digitsOf(int64_t count, const Ints &sizes, const Ints &strides, int64_t offset) {
@@ -59,7 +59,7 @@ Digits digitsOf(int64_t count, const Ints &sizes, const Ints &strides, int64_t o
   return d;
 }
 
-/// A view that takes steps along the dims of its base, x[1:, ::2], where these do not divide.
+/// A view with steps along the dims of its base, x[1:, ::2], which do not divide the dims.
 struct Steps {
   bool fits = false;
   Ints start, limit, step; ///< per dim of the base
@@ -81,7 +81,7 @@ Steps stepsOf(const Ints &dims, const Ints &sizes, const Ints &strides, int64_t 
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1 || strides[i] == 0)
       continue;
-    size_t d = 0; // the outermost one that it takes steps along
+    size_t d = 0; // the outermost dim of the base with a step
     while (d < rank && (s.order[d] >= 0 || dims[d] == 1 || strides[i] % inner[d]))
       ++d;
     if (d == rank)
@@ -112,7 +112,7 @@ Ints plus(const Ints &a, const Ints &b) {
   return sum;
 }
 
-/// Flat positions of the elements of a view, i64 of the view's shape.
+/// Computes the flat positions of the elements of a view, i64 of the view's shape.
 Val positions(Emitter &e, const Ints &sizes, const Ints &strides, int64_t offset) {
   Shape shape{DType::I64, sizes};
   Val sum = e.constant(offset, shape);
@@ -122,8 +122,8 @@ Val positions(Emitter &e, const Ints &sizes, const Ints &strides, int64_t offset
   return sum;
 }
 
-/// The dims of a view whose elements stand side by side in memory, outermost first; nothing for another view. A gradient's place in a bucket of
-/// DistributedDataParallel is one, at any offset.
+/// Returns the dims of a view whose elements are contiguous in some order of its dims, outermost first; nothing for another view. A gradient's place
+/// in a bucket of DistributedDataParallel is such a view, at any offset.
 std::optional<Ints> orderInMemory(const Ints &sizes, const Ints &strides) {
   Ints order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -151,7 +151,7 @@ Ints inverse(const Ints &order) {
   return made;
 }
 
-/// args: base, sizes, strides, offset
+/// Arguments: base, sizes, strides, offset.
 Vals stridedRead(const Call &c) {
   Emitter &e = c.e;
   Val base = c.val(0);
@@ -161,7 +161,7 @@ Vals stridedRead(const Call &c) {
     return {base};
   if (c.out().count() == 0)
     return {e.constant(int64_t(0), Shape{base.dtype(), sizes})};
-  // Transposed and broadcast bases keep their dims: matmul and fusion like them better than digits.
+  // Transposed and broadcast bases keep their dims, which contractions and fusion can use, unlike digits.
   if (offset == 0) {
     Ints contiguous(base.rank(), 1);
     for (int64_t i = base.rank() - 2; i >= 0; --i)
@@ -182,7 +182,7 @@ Vals stridedRead(const Call &c) {
   Digits d = digitsOf(count, sizes, strides, offset);
   Val flat = e.reshape(base, {count});
   if (Steps s; !d.fits && (s = stepsOf(base.dims(), sizes, strides, offset)).fits) {
-    Ints kept, mapping; // the view's dims in the order of the base's, and their sizes
+    Ints kept, mapping; // the view's dims in the order of the base's dims, and their sizes
     for (int64_t i : s.order)
       if (i >= 0) {
         mapping.push_back(i);
@@ -210,7 +210,7 @@ Vals stridedRead(const Call &c) {
   Val window = e.slice(e.reshape(padTo(e, flat, d.padded), d.extents), d.start, plus(d.start, d.sizes));
   Ints kept = d.order.empty() ? Ints() : Ints(d.sizes.begin(), d.sizes.end() - 1);
   Val value = e.reshape(window, kept);
-  // In the order of the view's dims; dims of stride zero and of one element are broadcast.
+  // The slice is transposed to the order of the view's dims; dims of stride zero and of one element are broadcast.
   Ints sortedOrder(d.order.size());
   std::iota(sortedOrder.begin(), sortedOrder.end(), 0);
   std::sort(sortedOrder.begin(), sortedOrder.end(), [&](int64_t a, int64_t b) { return d.order[a] < d.order[b]; });
@@ -223,7 +223,7 @@ Vals stridedRead(const Call &c) {
   return {expands ? e.broadcastInDim(value, sizes, mapping) : e.reshape(value, sizes)};
 }
 
-/// args: base, source, sizes, strides, offset: the base with the view replaced by source
+/// Arguments: base, source, sizes, strides, offset. Returns the base with the view's elements replaced by those of source.
 Vals stridedWrite(const Call &c) {
   Emitter &e = c.e;
   Val base = c.val(0), source = c.val(1);
@@ -315,7 +315,7 @@ Vals constantPad(const Call &c) {
 }
 
 Vals arange(const Call &c) {
-  // millrace::arange(start, step): the length is known from the result.
+  // millrace::arange(start, step): the length is that of the result.
   DType type = c.out().dtype, math = mathType(type);
   bool isInt = runtime::isInteger(type);
   Shape shape{isInt ? type : math == DType::F32 ? DType::F64 : math, c.out().dims};
@@ -338,7 +338,7 @@ Vals bitcast(const Call &c) {
   if (x.dtype() == c.out().dtype)
     return {c.e.reshape(x, c.out().dims)};
   bool fromComplex = runtime::isComplex(x.dtype()), toComplex = runtime::isComplex(c.out().dtype);
-  if (fromComplex != toComplex) { // real parts and imaginary parts stand in turn
+  if (fromComplex != toComplex) { // real and imaginary parts alternate
     Emitter &e = c.e;
     int64_t n = fromComplex ? x.shape.count() : x.shape.count() / 2;
     if (fromComplex) {
@@ -361,8 +361,9 @@ Vals bitcast(const Call &c) {
   return {c.e.reshape(flat, c.out().dims)};
 }
 
-/// A window of a flat array as one of more dims; its place is known at run time. args from `first` on: starts, the dims that they are
-/// of (the others start at 0), all extents, the window's, and the dims of the view in their order in memory.
+/// A contiguous window of a flat array as a slice of several dims, at an offset that is known at run time. The arguments from `first` on are the
+/// starts, the dims that they belong to (other dims start at 0), the extents of all dims, those of the window, and the view's dims in their order in
+/// memory.
 struct Window {
   Vals starts;
   Ints extents, sizes, order;
@@ -377,7 +378,7 @@ struct Window {
     operands.insert(operands.end(), starts.begin(), starts.end());
     return operands;
   }
-  /// Positions of `order` among its own dims sorted: from memory's order to the view's.
+  /// Returns the permutation from the order in memory to the order of the view.
   Ints toView() const {
     Ints permutation(order.size());
     std::iota(permutation.begin(), permutation.end(), 0);

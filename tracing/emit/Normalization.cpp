@@ -14,7 +14,7 @@ Val sumOver(Emitter &e, const Val &x, const Ints &dims) {
   return e.reduce(x, e.constant(int64_t(0), {x.dtype(), {}}), dims, "stablehlo.add");
 }
 
-/// A reduced value at every position it was reduced from.
+/// Broadcasts a reduced value over the dims that were reduced.
 Val spread(Emitter &e, const Val &reduced, const Ints &dims, const std::vector<int64_t> &to) {
   Ints mapping;
   for (int64_t i = 0; i < int64_t(to.size()); ++i)
@@ -43,7 +43,7 @@ Vals softmax(const Call &c, bool isLog) {
   return {e.convert(made, c.out().dtype)};
 }
 
-/// grad, output, dim
+/// Arguments: grad, output, dim.
 Vals softmaxBackward(const Call &c, bool isLog) {
   Emitter &e = c.e;
   DType math = mathType(c.out().dtype);
@@ -57,7 +57,7 @@ Vals softmaxBackward(const Call &c, bool isLog) {
   return {e.convert(made, c.out().dtype)};
 }
 
-/// input, normalized_shape, weight, bias, eps -> result, mean, 1 / deviation
+/// Arguments: input, normalized_shape, weight, bias, eps. Results: result, mean, 1 / deviation.
 Vals layerNorm(const Call &c) {
   Emitter &e = c.e;
   DType math = mathType(c.out().dtype);
@@ -82,7 +82,7 @@ Vals layerNorm(const Call &c) {
           e.convert(e.reshape(scale, c.out(2).dims), c.out(2).dtype)};
 }
 
-/// grad, input, normalized_shape, mean, rstd, weight, bias, output_mask
+/// Arguments: grad, input, normalized_shape, mean, rstd, weight, bias, output_mask.
 Vals layerNormBackward(const Call &c) {
   Emitter &e = c.e;
   Val input = c.val(1);
@@ -111,7 +111,7 @@ Vals layerNormBackward(const Call &c) {
   result[2] = sumOver(e, grad, outer);
   for (size_t i = 0; i < 3; ++i) {
     if (c.out(i).dims == Ints{0} && result[i].dims() != Ints{0})
-      result[i] = e.constant(int64_t(0), c.out(i)); // not asked for
+      result[i] = e.constant(int64_t(0), c.out(i)); // not requested
     result[i] = e.convert(e.reshape(result[i], c.out(i).dims), c.out(i).dtype);
   }
   return result;

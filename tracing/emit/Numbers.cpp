@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Numbers.cpp - Divisors, exponents, bits of numbers ------------------===//
+//===- Numbers.cpp - Common divisors, exponents, bits of numbers -----------===//
 #include "tracing/emit/Order.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ Vals done(const Call &c, const Val &value) { return {c.e.convert(value, c.out().
 
 Val magnitude(Emitter &e, const Val &x) { return x && runtime::isSigned(x.dtype()) ? e.op("stablehlo.abs", {x}) : x; }
 
-/// Euclid's algorithm on all elements at once, until every remainder is 0.
+/// Computes the greatest common divisor by Euclid's algorithm on all elements at once, until every remainder is 0.
 Val divisor(Emitter &e, const Val &a, const Val &b) {
   if (!a || !b || a.shape.count() == 0)
     return a;
@@ -45,7 +45,7 @@ Vals multiple(const Call &c) {
   return done(c, magnitude(e, e.mul(e.div(a, e.select(isZero, e.like(common, 1), common)), b)));
 }
 
-/// x = mantissa * 2^exponent with a mantissa in [0.5, 1); zero, infinities and NaN have the exponent 0.
+/// Computes x = mantissa * 2^exponent with a mantissa in [0.5, 1); zero, infinities and NaN have the exponent 0.
 Vals mantissaAndExponent(const Call &c) {
   Emitter &e = c.e;
   Val x = e.convert(c.val(0), mathType(c.out().dtype));
@@ -56,7 +56,7 @@ Vals mantissaAndExponent(const Call &c) {
   int64_t digits = isDouble ? 52 : 23, mask = isDouble ? 0x7ff : 0xff, bias = isDouble ? 1022 : 126;
   auto raw = [&](const Val &v) { return e.op("stablehlo.bitcast_convert", {v}, {}, Shape{bits, v.dims()}); };
   auto constant = [&](int64_t value) { return e.constant(value, {bits, x.dims()}); };
-  // Numbers below the normal range are multiplied into it first.
+  // Subnormal numbers are first multiplied by a power of two that makes them normal.
   Val first = e.op("stablehlo.and", {e.op("stablehlo.shift_right_logical", {raw(x), constant(digits)}), constant(mask)});
   Val isZero = e.compare(x, e.like(x, 0), "EQ");
   Val isSmall = e.op("stablehlo.and", {e.compare(first, constant(0), "EQ"), e.op("stablehlo.not", {isZero})});
@@ -71,7 +71,7 @@ Vals mantissaAndExponent(const Call &c) {
   return {e.convert(e.select(special, x, mantissa), c.out().dtype), e.convert(e.select(special, constant(0), exponent), c.out(1).dtype)};
 }
 
-/// Arguments of complex numbers; of real ones 0 or pi.
+/// Computes the arguments of complex numbers; those of real numbers are 0 or pi.
 Vals angle(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -91,7 +91,7 @@ Vals isInfinity(const Call &c, double which) {
   return {c.e.compare(x, c.e.like(x, which), "EQ")};
 }
 
-/// self, dim, keepdim, mode: exclusive or of all elements as 64-bit integers, floats as the bits of a double.
+/// Arguments: self, dim, keepdim, mode. Computes the exclusive or of all elements as 64-bit integers; floats are read as the bits of a double.
 Vals hash(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);

@@ -10,7 +10,7 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// kernel_size, stride, padding from argument `first` on; over the last dims.
+/// The arguments from `first` on: kernel_size, stride, padding. The windows extend over the last dims.
 struct Pool {
   Ints window, stride, low, high, dilation;
   std::string padding;
@@ -33,7 +33,7 @@ struct Pool {
       stride[at] = steps[i];
       dilation[at] = spread[i];
       low[at] = pads[i];
-      // What the last window reaches: more than the padding in ceil mode.
+      // The padding reaches to the end of the last window, which in ceil mode is beyond the given padding.
       high[at] = (output[at] - 1) * steps[i] + spread[i] * (kernel[i] - 1) + 1 - input[at] - pads[i];
     }
     padding = "dense<[";
@@ -47,7 +47,7 @@ struct Pool {
   }
 };
 
-/// The greatest value of each window, and its flat position in the image: that of the first one.
+/// Computes the greatest value of each window, and the flat position in the image of its first occurrence.
 Vals maxPool(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -57,7 +57,7 @@ Vals maxPool(const Call &c, int64_t spatial) {
   Val flat = e.reshape(e.iota({DType::I64, {count}}, 0), image);
   Val positions = e.broadcast(flat, x.dims());
   Shape value{x.dtype(), {}}, position{DType::I64, {}};
-  // By itself, because the positions are seldom wanted: gradients find them again.
+  // The values are computed without the positions, which are seldom used: gradients find them again.
   Val greatest = e.ops("stablehlo.reduce_window", {x, e.lowest(x.dtype())}, pool.attributes(), {c.out(0)}, {value, value},
                        [&](const Vals &in) { return Vals{e.op("stablehlo.maximum", in)}; })[0];
   Val places = e.ops("stablehlo.reduce_window", {x, positions, e.lowest(x.dtype()), e.constant(count, position)},
@@ -72,7 +72,7 @@ Vals maxPool(const Call &c, int64_t spatial) {
   return {greatest, places};
 }
 
-/// grad, self, kernel, stride, padding, dilation, ceil_mode, indices: each gradient goes to the position it came from.
+/// Arguments: grad, self, kernel, stride, padding, dilation, ceil_mode, indices. Adds each gradient at the position of the window's maximum.
 Vals maxPoolBackward(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val grad = c.val(0), x = c.val(1), index = c.val(7);
@@ -80,7 +80,7 @@ Vals maxPoolBackward(const Call &c, int64_t spatial) {
   Shape scalar{math, {}};
   Pool pool(c, 2, spatial, x.rank(), x.dims(), grad.dims(), c.ints(5));
   if (pool.dilation == Ints(x.rank(), 1) && x.shape.count() && grad.shape.count()) {
-    // The first greatest element of each window, a NaN before all others, as the forward operation chooses.
+    // The select region chooses the first greatest element of each window, with NaN as the greatest value, as the forward operator does.
     Region select{{scalar, scalar}, [&](const Vals &in) -> Vals {
                     return {e.op("stablehlo.or", {e.compare(in[0], in[1], "GE"), e.compare(in[0], in[0], "NE")})};
                   }};
@@ -106,15 +106,15 @@ Vals maxPoolBackward(const Call &c, int64_t spatial) {
   return {e.convert(e.reshape(made, x.dims()), x.dtype())};
 }
 
-/// Sums over windows.
+/// Computes sums over windows.
 Val sumPool(Emitter &e, const Val &x, const Pool &pool, const Ints &dims) {
   Shape scalar{x.dtype(), {}};
   return e.ops("stablehlo.reduce_window", {x, e.constant(int64_t(0), scalar)}, pool.attributes(), {Shape{x.dtype(), dims}},
                {scalar, scalar}, [&](const Vals &in) { return Vals{e.add(in[0], in[1])}; })[0];
 }
 
-/// What the sum of each window is divided by. A window may reach beyond the padding in ceil mode: what lies there never
-/// counts, padding only if it is asked for.
+/// Computes the divisor of the sum of each window. In ceil mode a window may reach beyond the padding: elements there never count. Padding counts if
+/// `countsPadding` is true.
 Val divisorOf(Emitter &e, const Pool &pool, const Ints &input, const Shape &output, bool countsPadding) {
   Val made;
   for (int64_t d = 0; d < int64_t(input.size()); ++d) {
@@ -138,7 +138,7 @@ Val divisorOf(Emitter &e, const Pool &pool, const Ints &input, const Shape &outp
   return made ? made : e.constant(1.0, output);
 }
 
-/// self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
+/// Arguments: self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override.
 Vals avgPool(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val x = e.convert(c.val(0), mathType(c.out().dtype));
@@ -150,7 +150,7 @@ Vals avgPool(const Call &c, int64_t spatial) {
   return {e.convert(e.div(total, divisor), c.out().dtype)};
 }
 
-/// grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: every window's share, spread.
+/// Arguments: grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override. Adds each window's gradient to its elements.
 Vals avgPoolBackward(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   DType math = mathType(c.out().dtype);

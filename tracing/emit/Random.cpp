@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Random.cpp - Random numbers from a 64-bit key -----------------------===//
-// Every random operation has a key of its own, a parameter of the program: equal keys, equal numbers, one compilation.
+// Every random operation has a key of its own, a parameter of the program, so that new keys need no compilation. Equal keys give equal numbers.
 #include "tracing/Emit.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// Random bits of an unsigned type in the shape of the result.
+/// Returns random bits of an unsigned type in the shape of the result.
 Val bits(const Call &c, DType type) {
   Emitter &e = c.e;
   Val key = e.op("stablehlo.bitcast_convert", {e.convert(c.val(0), DType::I64)}, {}, Shape{DType::U64, {}});
@@ -19,7 +19,7 @@ Val bits(const Call &c, DType type) {
                {state.shape, Shape{type, c.out().dims}})[1];
 }
 
-/// In [0, 1): as many random bits as the type has digits.
+/// Returns numbers in [0, 1) with as many random bits as the significand of the type has.
 Val unit(const Call &c) {
   Emitter &e = c.e;
   DType type = c.out().dtype == DType::F64 ? DType::F64 : DType::F32;
@@ -39,16 +39,16 @@ Vals uniform(const Call &c) {
 Vals normal(const Call &c) {
   Emitter &e = c.e;
   Val x = unit(c);
-  // The middle of the interval that a draw stands for, in (-1, 1): never an end, where the inverse is infinite.
+  // The number is moved to the middle of the interval that its random bits stand for, in (-1, 1), because the inverse is infinite at the ends.
   double half = x.dtype() == DType::F64 ? 0x1p-54 : 0x1p-25;
   Val centered = e.sub(e.mul(e.add(x, e.like(x, half)), e.like(x, 2)), e.like(x, 1));
-  double limit = x.dtype() == DType::F64 ? 1 - 0x1p-53 : 1 - 0x1p-24; // where rounding reached an end all the same
+  double limit = x.dtype() == DType::F64 ? 1 - 0x1p-53 : 1 - 0x1p-24; // limits numbers that are rounded to an end nevertheless
   centered = e.op("stablehlo.clamp", {e.constant(-limit, {x.dtype(), {}}), centered, e.constant(limit, {x.dtype(), {}})});
   Val z = e.mul(e.op("chlo.erf_inv", {centered}), e.like(x, M_SQRT2));
   return {e.add(e.mul(z, e.like(x, c.real(2))), e.like(x, c.real(1)))};
 }
 
-/// A float in [0, 1) although the result is another type.
+/// Returns an f32 in [0, 1), whatever the type of the result.
 Val unitF32(const Call &c) {
   Emitter &e = c.e;
   Val raw = bits(c, DType::U32);
@@ -80,7 +80,7 @@ Vals randint(const Call &c) {
   return {e.add(value, e.constant(from, value.shape))};
 }
 
-/// The positions 0..n-1 in the order of random keys.
+/// Returns the positions 0..n-1, sorted by random keys.
 Vals randperm(const Call &c) {
   Emitter &e = c.e;
   Val keys = bits(c, DType::U64), positions = e.iota(c.out(), 0);

@@ -11,7 +11,7 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// The dims of an argument, counted from 0; all of them if it is absent or empty.
+/// Returns the dims of an argument, counted from 0; all dims if the argument is absent or empty.
 Ints dimsOf(const Call &c, size_t index, const Val &x) {
   Ints dims = c.ints(index);
   if (dims.empty()) {
@@ -26,7 +26,7 @@ Ints dimsOf(const Call &c, size_t index, const Val &x) {
   return dims;
 }
 
-/// 1 where reduced: keeps dims, or drops them, as the result says.
+/// Reshapes a reduced value to the result, which keeps the reduced dims as 1 or omits them.
 Val shaped(const Call &c, const Val &value, size_t result = 0) { return c.e.reshape(value, c.out(result).dims); }
 
 Val sumOver(Emitter &e, const Val &x, const Ints &dims) {
@@ -48,7 +48,7 @@ Vals sum(const Call &c, size_t dimsAt, bool isMean) {
   return {e.convert(shaped(c, total), c.out().dtype)};
 }
 
-/// With NaN where there is one: stablehlo.maximum and minimum hand it on.
+/// Computes extrema; the result is NaN if an element is, because stablehlo.maximum and minimum propagate NaN.
 Vals extremum(const Call &c, size_t dimsAt, bool isMax) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -58,7 +58,7 @@ Vals extremum(const Call &c, size_t dimsAt, bool isMax) {
   return {shaped(c, e.reduce(x, init, dimsOf(c, dimsAt, x), isMax ? "stablehlo.maximum" : "stablehlo.minimum"))};
 }
 
-/// Least and greatest value of a dim or of all.
+/// Computes the least and the greatest value along one dim or of all elements.
 Vals bothExtrema(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -69,7 +69,7 @@ Vals bothExtrema(const Call &c) {
           shaped(c, e.reduce(x, e.lowest(x.dtype()), dims, "stablehlo.maximum"), 1)};
 }
 
-/// Extreme values of one dim and the positions of the first ones; NaN wins.
+/// Computes the extrema along one dim and their first positions; NaN counts as the extremum.
 Vals withPosition(Emitter &e, const Val &x, int64_t dim, bool isMax) {
   if (x && runtime::isComplex(x.dtype()))
     return {e.fail("an order of complex numbers"), Val()};
@@ -132,11 +132,11 @@ Vals product(const Call &c, size_t dimsAt) {
   return {e.convert(shaped(c, made), c.out().dtype)};
 }
 
-/// args: input, dims, correction, keepdim
+/// Arguments: input, dims, correction, keepdim.
 Vals variance(const Call &c, bool isRoot, bool withMean) {
   Emitter &e = c.e;
   Val x = c.val(0);
-  bool isComplex = runtime::isComplex(x.dtype()); // the squares are of distances then, and real
+  bool isComplex = runtime::isComplex(x.dtype()); // the squares of absolute values are real
   x = isComplex ? x : e.convert(x, mathType(c.out().dtype));
   Ints dims = dimsOf(c, 1, x), keptDims = x.dims();
   double count = 1;
@@ -198,7 +198,7 @@ Vals logSumExp(const Call &c) {
   bool isComplex = runtime::isComplex(math);
   Val size = isComplex ? e.op("stablehlo.real", {x}) : x;
   Val highest = e.reduce(size, e.lowest(size.dtype()), dims, "stablehlo.maximum");
-  Val shift = e.select(e.op("stablehlo.is_finite", {highest}), highest, e.like(highest, 0)); // inf - inf is not a number
+  Val shift = e.select(e.op("stablehlo.is_finite", {highest}), highest, e.like(highest, 0)); // avoids inf - inf, which is NaN
   shift = e.convert(shift, math);
   Val scaled = e.op("stablehlo.exponential", {e.sub(x, e.broadcastInDim(shift, x.dims(), mapping))});
   Val made = e.add(e.op("stablehlo.log", {sumOver(e, scaled, dims)}), shift);

@@ -16,7 +16,7 @@ Taps transposed(const Taps &taps, int64_t count) {
 
 namespace {
 
-/// k if every element stands k times in a row in the result, else 0.
+/// Returns k if the result repeats every element k times, else 0.
 int64_t repeats(const Taps &taps, int64_t count) {
   int64_t rows = int64_t(taps.size()), k = count ? rows / count : 0;
   if (k == 0 || k * count != rows)
@@ -27,7 +27,7 @@ int64_t repeats(const Taps &taps, int64_t count) {
   return k;
 }
 
-/// k if every result is the sum of k neighbours, all with one weight, else 0.
+/// Returns k if every result is the sum of k adjacent elements with one common weight, else 0.
 int64_t blocks(const Taps &taps, int64_t count) {
   int64_t rows = int64_t(taps.size()), k = rows ? count / rows : 0;
   if (k == 0 || k * rows != count)
@@ -74,8 +74,7 @@ Val resample(Emitter &e, const Val &x, int64_t dim, const Taps &taps) {
     split.insert(split.begin() + dim + 1, k);
     return scaledBy(e, total(e, e.reshape(x, split), {dim + 1}), taps[0][0].weight);
   }
-  // Rows that are shorter than others are filled with elements that do not count: not with weight 0, which would make a
-  // NaN of an infinity.
+  // Rows that are shorter than others are padded with elements that are masked. A weight of 0 would not do, because it turns an infinity into NaN.
   Ints index, present;
   std::vector<double> weights;
   for (const std::vector<Tap> &row : taps)
@@ -127,8 +126,8 @@ double cubic(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// What of `count` elements makes each of `rows`. `given`: the scale factor, 0 if there is none. Positions are computed as
-/// PyTorch does, in f32 unless the tensor is f64: near an edge rounding decides which neighbour is taken.
+/// Returns the taps that resize `count` elements to `rows`. `given` is the scale factor, or 0 if there is none. Positions are computed as in PyTorch,
+/// in f32 unless the tensor is f64, because near an edge rounding decides which neighbour is read.
 Taps interpolation(Filter kind, int64_t count, int64_t rows, bool alignCorners, double given, bool isDouble) {
   auto rounded = [&](double value) { return isDouble ? value : double(float(value)); };
   bool isNearest = kind == Filter::Nearest || kind == Filter::NearestExact;
@@ -176,7 +175,7 @@ Taps interpolation(Filter kind, int64_t count, int64_t rows, bool alignCorners, 
   return made;
 }
 
-/// Weights as PyTorch multiplies bytes with: 16 bits, with as many behind the point as the greatest one leaves.
+/// Rounds the weights as PyTorch does for bytes: to 16 bits, of which as many are fractional as the greatest weight allows.
 void inFixedPoint(Taps &taps) {
   double greatest = 0;
   for (const std::vector<Tap> &row : taps)
@@ -190,14 +189,14 @@ void inFixedPoint(Taps &taps) {
       tap.weight = std::ldexp(std::round(std::ldexp(tap.weight, bits)), -bits);
 }
 
-/// self or grad, output_size, [input_size], [align_corners], a scale factor per dim
+/// Arguments: self or grad, output_size, [input_size], [align_corners], a scale factor per dim.
 Vals interpolate(const Call &c, Filter kind, int64_t spatial, bool isBackward) {
   Emitter &e = c.e;
   Val x = mathValue(c, 0);
   if (!x)
     return {x};
   bool isNearest = kind == Filter::Nearest || kind == Filter::NearestExact, isRounded = !isNearest && runtime::isInteger(x.dtype());
-  if (isRounded) // bytes of pictures
+  if (isRounded) // images of bytes
     x = e.convert(x, DType::F64);
   size_t at = isBackward ? 3 : 2;
   bool alignCorners = !isNearest && c.flag(at);
@@ -209,7 +208,7 @@ Vals interpolate(const Call &c, Filter kind, int64_t spatial, bool isBackward) {
     if (isRounded && from != to)
       inFixedPoint(taps);
     x = resample(e, x, dim, isBackward ? transposed(taps, from) : taps);
-    if (isRounded) // after each dim, as PyTorch
+    if (isRounded) // the result is rounded after each dim, as in PyTorch
       x = e.op("stablehlo.clamp", {e.constant(0.0, {DType::F64, {}}), e.op("stablehlo.floor", {e.add(x, e.like(x, 0.5))}),
                                    e.constant(255.0, {DType::F64, {}})});
   }
@@ -244,7 +243,7 @@ Vals adaptiveAverage(const Call &c, int64_t spatial, bool isBackward) {
 
 Val reversedAlong(Emitter &e, const Val &x, int64_t dim) { return e.op("stablehlo.reverse", {x}, {{"dimensions", arrayText({dim})}}); }
 
-/// One dim with `low` elements in front and `high` behind; negative ones cut off.
+/// Pads one dim by `low` elements in front and `high` elements behind; negative numbers cut off.
 Val padded(Emitter &e, Val x, int64_t dim, int64_t low, int64_t high, bool isReflected) {
   if (!x)
     return x;
@@ -272,7 +271,7 @@ Taps edges(int64_t count, int64_t low, int64_t high, bool isReflected) {
   return made;
 }
 
-/// self, padding, or grad, self, padding: pairs from the last dim on
+/// Arguments: self, padding, or grad, self, padding. The padding has pairs of numbers, from the last dim on.
 Vals edgePad(const Call &c, int64_t spatial, bool isReflected, bool isBackward) {
   Val x = isBackward ? mathValue(c, 0) : c.val(0);
   Ints pads = c.ints(isBackward ? 2 : 1);

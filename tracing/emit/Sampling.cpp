@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Sampling.cpp - Gamma, Poisson and binomial random numbers -----------===//
-// By rejection, on all elements at once until each has been accepted; those that have keep their value. Everything is
-// computed in double precision: which number is accepted depends on differences of logarithms of factorials.
+// Numbers are drawn by rejection, on all elements at once until each has been accepted; accepted elements keep their value. Everything is computed in
+// double precision, because the acceptance depends on differences of logarithms of factorials.
 #include "tracing/emit/Families.h"
 #include "tracing/emit/Gamma.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t mostRounds = 10000; // a round accepts more than half of the elements
 
-/// Numbers in (0, 1), and the generator's next state.
+/// Uniform numbers in (0, 1), and the generator's next state.
 struct Draw {
   Val state;
   Vals values;
@@ -43,10 +43,10 @@ Val floorOf(Emitter &e, const Val &x) { return e.op("stablehlo.floor", {x}); }
 Val times(Emitter &e, const Val &x, double factor) { return e.mul(x, e.like(x, factor)); }
 Val plus(Emitter &e, const Val &x, double term) { return e.add(x, e.like(x, term)); }
 
-/// A proposal from uniform numbers and the parameters: value, and whether it is accepted.
+/// Makes a proposal from uniform numbers and the parameters: a value, and whether it is accepted.
 using Propose = std::function<std::pair<Val, Val>(const Vals &uniforms, const Vals &parameters)>;
 
-/// The first accepted proposal of each element. Parameters have the dims of the result.
+/// Returns the first accepted proposal of each element. The parameters have the dims of the result.
 std::pair<Val, Val> firstAccepted(Emitter &e, const Val &state, const Vals &parameters, int64_t uniforms, const Propose &propose) {
   if (!state || !parameters[0])
     return {};
@@ -67,8 +67,8 @@ std::pair<Val, Val> firstAccepted(Emitter &e, const Val &state, const Vals &para
   return {made[3], made[1]};
 }
 
-/// How often a falling product of `first` and ratio(k) / k, summed, stays below a uniform number: inversion of a
-/// distribution on 0, 1, 2 ... with few likely values.
+/// Draws by inversion from a distribution on 0, 1, 2, ... with few likely values: counts the partial sums below a uniform number, of terms that begin
+/// with `first` and whose quotients are ratio(k) / k.
 Val inverted(Emitter &e, const Val &state, const Val &first, const Vals &parameters,
              const std::function<Val(const Val &k, const Vals &)> &ratio) {
   Val level = draw(e, state, first.dims(), 1).values[0];
@@ -90,7 +90,8 @@ Val inverted(Emitter &e, const Val &state, const Val &first, const Vals &paramet
 
 Val parameterOf(const Call &c, size_t index) { return c.e.broadcast(c.e.convert(c.val(index), DType::F64), c.out().dims); }
 
-/// key, concentration. Marsaglia and Tsang 2000: a transformed normal number; below 1 from one more, by a power of a uniform one.
+/// Arguments: key, concentration. Method of Marsaglia and Tsang (2000): a transformed normal number; for a concentration below 1 the number for
+/// concentration + 1, times a power of a uniform one.
 Vals standardGamma(const Call &c) {
   Emitter &e = c.e;
   Val alpha = parameterOf(c, 1);
@@ -108,12 +109,12 @@ Vals standardGamma(const Call &c) {
   }).first;
   Val made = e.mul(d, scaled);
   made = e.select(isSmall, e.mul(made, exponential(e, e.div(logarithm(e, boost.values[0]), alpha))), made);
-  double least = c.out().dtype == DType::F64 ? 0x1p-1022 : 0x1p-126; // never 0: its logarithm is taken
+  double least = c.out().dtype == DType::F64 ? 0x1p-1022 : 0x1p-126; // never 0, because users take its logarithm
   return {e.convert(maximum(e, made, e.like(made, least)), c.out().dtype)};
 }
 
-/// alpha, sample: how the sample changes with alpha where the distribution function keeps its value; that is, minus the
-/// derivative of the function by alpha over the density. The smaller of both tails tells it without cancellation.
+/// Arguments: alpha, sample. Computes the derivative of the sample by alpha at a constant value of the distribution function F: -(dF/dalpha) /
+/// density. The difference quotient uses the smaller tail of F, which avoids cancellation.
 Vals standardGammaGradient(const Call &c) {
   Emitter &e = c.e;
   Val a = parameterOf(c, 0), x = parameterOf(c, 1);
@@ -127,7 +128,7 @@ Vals standardGammaGradient(const Call &c) {
   return {e.convert(e.neg(e.div(change, e.mul(times(e, step, 2), density))), c.out().dtype)};
 }
 
-/// key, rate. Below 10 by inversion, above by Hörmann's transformed rejection (PTRS, 1993).
+/// Arguments: key, rate. Rates below 10 are drawn by inversion, others by Hörmann's transformed rejection (PTRS, 1993).
 Vals poisson(const Call &c) {
   Emitter &e = c.e;
   Val rate = parameterOf(c, 1);
@@ -150,8 +151,8 @@ Vals poisson(const Call &c) {
   return {e.convert(e.select(isSmall, small, large), c.out().dtype)};
 }
 
-/// key, count, probability. With the less likely of both outcomes: below a mean of 10 by inversion, above by Hörmann's
-/// transformed rejection (BTRS, 1993).
+/// Arguments: key, count, probability. Draws the number of the less likely outcome: for a mean below 10 by inversion, else by Hörmann's transformed
+/// rejection (BTRS, 1993).
 Vals binomial(const Call &c) {
   Emitter &e = c.e;
   Val count = parameterOf(c, 1), given = parameterOf(c, 2);
@@ -159,7 +160,7 @@ Vals binomial(const Call &c) {
     return {e.convert(count, c.out().dtype)};
   Val isFlipped = e.compare(given, e.like(given, 0.5), "GT"), p = e.select(isFlipped, e.sub(e.like(given, 1), given), given);
   Val isSmall = e.compare(e.mul(count, p), e.like(p, 10), "LT");
-  Val n = e.select(isSmall, e.like(count, 40), count), chance = e.select(isSmall, e.like(p, 0.5), p); // lanes of the other method
+  Val n = e.select(isSmall, e.like(count, 40), count), chance = e.select(isSmall, e.like(p, 0.5), p); // elements of the other method
   auto [large, state] = firstAccepted(e, firstState(c), {n, chance}, 2, [&](const Vals &u, const Vals &in) {
     const Val &n = in[0], &p = in[1];
     Val q = e.sub(e.like(p, 1), p), deviation = root(e, e.mul(e.mul(n, p), q));
@@ -175,7 +176,7 @@ Vals binomial(const Call &c) {
     Val limit = e.add(e.sub(factorials(mode), factorials(inside)), e.mul(e.sub(inside, mode), logarithm(e, e.div(p, q))));
     return std::pair{k, both(e, isIn, either(e, isSure, e.compare(height, limit, "LE")))};
   });
-  n = e.select(isSmall, count, e.like(count, 0)); // nothing to do for the others
+  n = e.select(isSmall, count, e.like(count, 0)); // the other elements end at once
   Val q = e.sub(e.like(p, 1), p), odds = e.div(p, q);
   Val first = exponential(e, e.mul(n, e.op("stablehlo.log_plus_one", {e.neg(p)})));
   Val small = inverted(e, state, first, {n, odds}, [&](const Val &k, const Vals &in) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Scatter.cpp - Reductions at given positions, positions of a mask ----===//
+//===- Scatter.cpp - Scatter reductions, positions of nonzero elements -----===//
 #include "tracing/emit/Families.h"
 
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// Index vectors of every element of `index`: its own position, but the value of `index` along `dim`.
+/// Returns index vectors for every element of `index`: its own position, with the value of `index` as component `dim`.
 Val positionsAlong(Emitter &e, const Val &index, int64_t dim) {
   Ints column = index.dims();
   column.push_back(1);
@@ -37,7 +37,7 @@ std::optional<How> howOf(const std::string &text) {
   return std::nullopt;
 }
 
-/// self, dim, index, source or number, reduce, [include_self]
+/// Arguments: self, dim, index, source or number, reduce, [include_self].
 Vals scatterReduce(const Call &c) {
   Emitter &e = c.e;
   Val self = c.val(0), index = c.val(2), source = c.val(3);
@@ -50,7 +50,7 @@ Vals scatterReduce(const Call &c) {
     return {self};
   bool includesSelf = c.flag(5, true);
   DType type = self.dtype() == DType::I1 ? DType::I32 : mathType(self.dtype());
-  // Tensors without dims are of one dim with one element.
+  // Tensors of rank 0 are reshaped to one dim with one element.
   auto atLeastOne = [&](const Val &v) { return v.rank() ? v : e.reshape(v, {1}); };
   Val x = atLeastOne(e.convert(self, type)), updates = e.convert(source, type);
   index = atLeastOne(e.convert(index, DType::I64));
@@ -75,7 +75,7 @@ Vals scatterReduce(const Call &c) {
     Val count = maximum(e, counted(e.like(x, includesSelf ? 1 : 0)), e.like(x, 1));
     if (runtime::isFloat(type) || runtime::isComplex(type)) {
       made = e.div(made, count);
-    } else { // rounded down
+    } else { // integers are rounded down
       Val quotient = e.div(made, count), rest = e.sub(made, e.mul(quotient, count));
       made = e.select(e.compare(rest, e.like(rest, 0), "LT"), e.sub(quotient, e.like(quotient, 1)), quotient);
     }
@@ -83,7 +83,7 @@ Vals scatterReduce(const Call &c) {
   return {finished(c, made)};
 }
 
-/// self, size, fill_value: the first positions of what is not zero, row-major
+/// Arguments: self, size, fill_value. Computes the first positions of elements that are not zero, row-major.
 Vals nonzeroStatic(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);

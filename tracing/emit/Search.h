@@ -5,9 +5,9 @@
 
 namespace millrace::tracing {
 
-/// i64 of the shape of `values`: before how many elements of `sorted` each belongs. Equal ones: in front of them, or
-/// behind if `right`. `sorted` has one row for all values, or a row for each row of values; `order`, if it is valid, says
-/// at which positions of `sorted` its elements stand in order.
+/// Returns (i64, shape of `values`) for each value the number of elements of `sorted` that precede its place: those that are smaller, or with `right`
+/// not greater. `sorted` has one row for all values, or a row for each row of `values`. If `order` is valid, it has the positions of the elements of
+/// `sorted` in sorted order.
 Val searchSorted(Emitter &e, const Val &sorted, const Val &values, bool right, const Val &order = {});
 
 } // namespace millrace::tracing

@@ -24,7 +24,7 @@ Val searchSorted(Emitter &e, const Val &sorted, const Val &values, bool right, c
   for (int64_t reach = count; reach > 0; reach /= 2) {
     Val middle = e.op("stablehlo.shift_right_arithmetic", {e.add(low, high), one});
     Val place = order ? at(e.reshape(order, {rows * count}), middle) : middle;
-    // Not "less": NaN stands behind all numbers.
+    // The comparison is negated instead of inverted, so that NaN is sorted after all numbers.
     Val goesRight = negated(e, e.compare(at(table, place), wanted, right ? "GT" : "GE"));
     Val isOpen = e.compare(low, high, "LT");
     low = e.select(both(e, isOpen, goesRight), e.add(middle, one), low);
@@ -37,9 +37,9 @@ namespace {
 
 //===-- Segments ------------------------------------------------------------===//
 
-/// data [batch..., length, inner...] cut along `axis` into segments.
+/// The tensor data, [batch..., length, inner...], cut along `axis` into segments.
 struct Segments {
-  Val id;      ///< [batch, length]: the segment, or their number where there is none
+  Val id;      ///< [batch, length]: index of the segment, or the number of segments if there is none
   Val lengths; ///< [batch, segments]
   int64_t batch = 1, length, inner = 1, segments = 0;
 
@@ -69,12 +69,12 @@ struct Segments {
     }
     id = searchSorted(e, ends, e.iota({DType::I64, {batch, length}}, 1), true);
   }
-  /// Index vectors of [batch, segment] for each element of [batch, length].
+  /// Returns index vectors [batch, segment] for each element of [batch, length].
   Val places(Emitter &e) const {
     Ints dims = {batch, length, 1};
     return e.concatenate({e.iota({DType::I64, dims}, 0), e.reshape(id, dims)}, 2);
   }
-  /// Values of segments [batch, segments, inner] at their elements.
+  /// Returns for each element the value of its segment; x is [batch, segments, inner].
   Val atElements(Emitter &e, const Val &x) const {
     Shape shape{DType::I64, {batch, length, 1}};
     Val within = minimum(e, id, e.like(id, double(segments - 1)));
@@ -91,7 +91,7 @@ std::string combinerOf(const std::string &how) {
 
 double neutralOf(const std::string &how) { return how == "max" ? -INFINITY : how == "min" ? INFINITY : how == "prod" ? 1 : 0; }
 
-/// data, reduce, lengths, indices, offsets, axis, unsafe, initial
+/// Arguments: data, reduce, lengths, indices, offsets, axis, unsafe, initial.
 Vals segmentReduce(const Call &c) {
   Emitter &e = c.e;
   Val data = mathValue(c, 0);
@@ -111,7 +111,7 @@ Vals segmentReduce(const Call &c) {
   return {finished(c, made)};
 }
 
-/// grad, output, data, reduce, lengths, offsets, axis, initial
+/// Arguments: grad, output, data, reduce, lengths, offsets, axis, initial.
 Vals segmentReduceBackward(const Call &c) {
   Emitter &e = c.e;
   Val data = mathValue(c, 2), grad = mathValue(c, 0), output = mathValue(c, 1);
@@ -133,7 +133,7 @@ Vals segmentReduceBackward(const Call &c) {
     Val count = s.combined(e, none, e.select(isBest, one, zero), "stablehlo.add");
     made = e.select(isBest, e.div(g, s.atElements(e, count)), zero);
   } else if (how == "prod") {
-    // Without the element itself: a division, or where it is the only zero the product of the others.
+    // The product without the element itself is a quotient, or, if the element is the only zero, the product of the other elements.
     Val others = s.combined(e, e.constant(c.has(7) ? c.real(7) : 1, segment), e.select(isZero, one, x), "stablehlo.multiply");
     Val count = s.atElements(e, s.combined(e, none, e.select(isZero, one, zero), "stablehlo.add"));
     others = s.atElements(e, others);
@@ -145,7 +145,7 @@ Vals segmentReduceBackward(const Call &c) {
   return {finished(c, e.select(e.broadcastInDim(isInside, element.dims, {0, 1}), made, zero))};
 }
 
-/// self, index, source, accumulate: positions in the flat tensor
+/// Arguments: self, index, source, accumulate. The indices are positions in the flat tensor.
 Vals put(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0), index = e.convert(c.val(1), DType::I64), source = c.val(2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Selection.cpp - Results whose size is a value -----------------------===//
-// The device computes as much as there could be, and how much there is; the front end reads that number, which cuts the
-// graph, and takes the beginning.
+//===- Selection.cpp - Operators whose result size depends on values -------===//
+// The program computes a result of the largest possible size, and the actual size. The front end reads that number, which ends the graph, and slices
+// the result.
 #include "tracing/emit/Order.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace order;
 
 Shape numbers(int64_t count) { return {DType::I64, {count}}; }
 
-/// Moves x[i] for all i with a flag to the front, in order; what follows is zero. Also the number of flags.
+/// Moves x[i] for all i with a flag to the front, in order, and fills up with zeros. Also returns the number of flags.
 Vals compacted(Emitter &e, const Val &x, const Val &flags) {
   if (!x || !flags)
     return Vals(2);
@@ -22,11 +22,11 @@ Vals compacted(Emitter &e, const Val &x, const Val &flags) {
   if (n == 0)
     return {x, zero};
   Val ones = e.convert(flags, DType::I64), before = e.sub(running(e, ones, 0, "stablehlo.add", zero), ones);
-  Val place = e.select(flags, before, e.constant(n, before.shape)); // n is outside: dropped
+  Val place = e.select(flags, before, e.constant(n, before.shape)); // n is out of bounds, so that the element is dropped
   return {addAt(e, e.constant(int64_t(0), x.shape), place, x), sum(e, ones, {0})};
 }
 
-/// x -> positions [n] in the flat tensor of what is not zero, and their number.
+/// Arguments: x. Results: positions [n] in the flat tensor of elements that are not zero, and their number.
 Vals nonzero(const Call &c) {
   Val x = c.val(0);
   if (!x)
@@ -36,7 +36,7 @@ Vals nonzero(const Call &c) {
   return compacted(c.e, c.e.iota(numbers(n), 0), flags);
 }
 
-/// positions [k], sizes -> [k, rank]
+/// Arguments: positions [k], sizes. Results: [k, rank].
 Vals unravel(const Call &c) {
   Emitter &e = c.e;
   Val rest = c.val(0);
@@ -52,7 +52,7 @@ Vals unravel(const Call &c) {
   return {e.concatenate(columns, 1)};
 }
 
-/// Rows of x [n, k] in ascending order, the first column first: their positions.
+/// Returns the positions of the rows of x [n, k] in lexicographic order.
 Val sortedRows(Emitter &e, const Val &x) {
   int64_t n = x.dim(0), k = x.dim(1);
   Vals operands;
@@ -70,7 +70,7 @@ Val sortedRows(Emitter &e, const Val &x) {
                  for (int64_t j = k; j-- > 0;) {
                    const Val &a = in[2 * j], &b = in[2 * j + 1];
                    Val smaller = e.compare(a, b, "LT"), greater = e.compare(b, a, "LT");
-                   if (runtime::isFloat(a.dtype())) { // NaN is the greatest
+                   if (runtime::isFloat(a.dtype())) { // NaN is the greatest value
                      smaller = e.op("stablehlo.or", {smaller, e.op("stablehlo.and", {isNan(e, b), e.op("stablehlo.not", {isNan(e, a)})})});
                      greater = e.op("stablehlo.or", {greater, e.op("stablehlo.and", {isNan(e, a), e.op("stablehlo.not", {isNan(e, b)})})});
                    }
@@ -90,8 +90,8 @@ Val rowsAt(Emitter &e, const Val &x, const Val &index) {
               x.shape);
 }
 
-/// x [n, k], whether to sort -> for every group of equal rows (equal neighbours, without sorting) the position of its first
-/// row in x; per row of x the number of its group; rows per group; the number of groups.
+/// Arguments: x [n, k], whether to sort. Results: for every group of equal rows (without sorting: of adjacent ones) the position in x of its first
+/// row; per row of x the number of its group; the rows of each group; the number of groups.
 Vals groups(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -113,7 +113,7 @@ Vals groups(const Call &c) {
   return {firsts[0], addAt(e, none, order, group), addAt(e, none, group, one), firsts[1]};
 }
 
-/// self, mask, source: the elements of source in turn where the mask is set.
+/// Arguments: self, mask, source. Replaces the elements where the mask is set by consecutive elements of source.
 Vals maskedScatter(const Call &c) {
   Emitter &e = c.e;
   if (c.val(1).dtype() != DType::I1)

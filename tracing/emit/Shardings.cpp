@@ -7,7 +7,7 @@
 namespace millrace::tracing {
 
 void registerShardings(Registry &r) {
-  // A tensor, its sharding as XLA writes it, and as sdy does: empty for what cannot be said in axes. CONVERT_SHLO_TO_SHARDY=0: as XLA.
+  // Arguments: a tensor, its sharding in XLA's notation, and in sdy's, which is empty if axes cannot express it. CONVERT_SHLO_TO_SHARDY=0 uses XLA's.
   r.add({"millrace::sharding"}, [](const Call &c) -> std::vector<Val> {
     Val value = c.val(0);
     std::string hlo = c.text(1), sdy = c.text(2);
@@ -18,7 +18,7 @@ void registerShardings(Registry &r) {
     return {c.e.op("stablehlo.custom_call", {value}, {{"call_target_name", "\"Sharding\""}, {"mhlo.sharding", '"' + hlo + '"'}},
                    value.shape)};
   });
-  // Tensors that are to be sharded alike, however that is; the number of the group.
+  // Arguments: a tensor, and the number of a group of tensors that are to have equal shardings.
   r.add({"millrace::shard_as"}, [](const Call &c) -> std::vector<Val> {
     std::vector<Val> values;
     for (const std::optional<Val> &value : c.vals(0)) {
@@ -27,8 +27,7 @@ void registerShardings(Registry &r) {
     }
     return values;
   });
-  // From a tensor to the part that each device holds of it, which is computed with as it stands; and back: with the sharding
-  // that puts the parts together.
+  // Converts a tensor to the shard that each device holds, for manual computation, or shards back to the tensor that they are shards of.
   auto manual = [](const char *target) {
     return [target](const Call &c) -> std::vector<Val> {
       std::string inside = std::string(target) == "SPMDFullToShardShape" ? "{manual}" : c.text(1);

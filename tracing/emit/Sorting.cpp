@@ -50,7 +50,7 @@ Val pick(Emitter &e, const Val &x, const Val &position, int64_t dim) {
 Val truth(Emitter &e, const Val &x) { return x && x.dtype() != DType::I1 ? e.compare(x, e.constant(int64_t(0), x.shape), "NE") : x; }
 Val isNan(Emitter &e, const Val &x) { return e.compare(x, x, "NE"); }
 
-/// Short sequences are compared as a whole; in long ones the interval is halved.
+/// Compares the value with every element of a short sequence; searches a long one by bisection.
 Val search(Emitter &e, const Val &sequence, const Val &values, bool right) {
   if (!sequence || !values)
     return {};
@@ -60,7 +60,7 @@ Val search(Emitter &e, const Val &sequence, const Val &values, bool right) {
     return e.constant(int64_t(0), result);
   int64_t rows = sequence.shape.count() / n, columns = lanes / rows;
   Val table = e.reshape(sequence, {rows, n}), wanted = e.reshape(values, {rows, columns});
-  // An element counts unless it is certainly behind the value: NaN, the greatest, is behind all.
+  // An element is counted unless it is greater than the value; NaN is the greatest value.
   auto isBefore = [&](const Val &element, const Val &value) {
     return e.op("stablehlo.not", {e.compare(element, value, right ? "GT" : "GE")});
   };
@@ -99,7 +99,7 @@ Vals sort(const Call &c, size_t dimAt, size_t descendingAt) {
   return x ? sorted(c.e, x, dimOf(c.integer(dimAt, -1), x.rank()), c.flag(descendingAt)) : Vals(2);
 }
 
-/// self, k, dim, largest, sorted
+/// Arguments: self, k, dim, largest, sorted.
 Vals topk(const Call &c) {
   Val x = c.val(0);
   if (!x)
@@ -118,7 +118,7 @@ Vals shaped(const Call &c, const Vals &values) {
   return made;
 }
 
-/// self, k, dim, keepdim
+/// Arguments: self, k, dim, keepdim.
 Vals kthValue(const Call &c) {
   Val x = c.val(0);
   if (!x)
@@ -131,7 +131,7 @@ Vals kthValue(const Call &c) {
   return shaped(c, made);
 }
 
-/// The lower one of two middle values, and its position. A NaN is the median of what contains one, unless they are ignored.
+/// Returns the lower one of two middle values, and its position. The median is NaN if an element is, unless NaN is ignored.
 Vals median(const Call &c, const Val &x, int64_t dim, bool ignoresNan) {
   Emitter &e = c.e;
   if (!x)
@@ -146,7 +146,7 @@ Vals median(const Call &c, const Val &x, int64_t dim, bool ignoresNan) {
     return shaped(c, made);
   }
   Val numbers = sum(e, e.convert(e.compare(x, x, "EQ"), DType::I64), {dim}), zero = e.like(numbers, 0), place;
-  if (ignoresNan) { // all NaN: the first one
+  if (ignoresNan) { // if all elements are NaN, the first one is the median
     Val middle = e.div(e.sub(numbers, e.like(numbers, 1)), e.like(numbers, 2));
     place = e.op("stablehlo.maximum", {middle, zero});
   } else {
@@ -167,7 +167,7 @@ Vals medianOfDim(const Call &c, bool ignoresNan) {
   return x ? median(c, x, dimOf(c.integer(1), x.rank()), ignoresNan) : Vals(2);
 }
 
-/// self, dim, keepdim: the most frequent value, the smallest of these, and its last position.
+/// Arguments: self, dim, keepdim. Returns the most frequent value, the smallest of several, and its last position.
 Vals mode(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -185,7 +185,7 @@ Vals mode(const Call &c) {
     isFirst = e.concatenate({e.sliceDim(isFirst, dim, 0, 1), differs}, dim);
   }
   Val start = running(e, e.select(isFirst, place, e.like(place, 0)), dim, "stablehlo.maximum", e.constant(int64_t(0), {DType::I64, {}}));
-  // Runs by length, the first of equal ones: n * length - position has one maximum.
+  // The score orders runs by length, then by position: n * length - position has one maximum, the first one of the longest runs.
   Val score = e.sub(e.mul(e.sub(place, start), e.like(place, double(n))), place);
   Val best = e.reduce(score, e.lowest(DType::I64), {dim}, "stablehlo.maximum");
   Val chosen = e.compare(score, spread(e, best, dim, x.dims()), "EQ");
@@ -193,7 +193,7 @@ Vals mode(const Call &c) {
   return shaped(c, {only(made[0]), only(made[1])});
 }
 
-/// Arguments from `flagsAt` on: out_int32, right, side, sorter.
+/// The arguments from `flagsAt` on: out_int32, right, side, sorter.
 Vals searchSorted(const Call &c, Val sequence, Val values, size_t flagsAt) {
   Emitter &e = c.e;
   if (!sequence || !values)
@@ -229,7 +229,7 @@ void registerSorting(Registry &r) {
   r.add({"nanmedian.dim"}, [](const Call &c) { return medianOfDim(c, true); });
   r.add({"mode"}, mode);
   r.add({"searchsorted.Tensor", "searchsorted.Scalar"}, [](const Call &c) { return searchSorted(c, c.val(0), c.val(1), 2); });
-  r.add({"bucketize.Tensor", "bucketize.Scalar"}, [](const Call &c) { // no side, no sorter
+  r.add({"bucketize.Tensor", "bucketize.Scalar"}, [](const Call &c) { // without the arguments side and sorter
     Val values = c.val(0), sequence = c.val(1);
     if (!values || !sequence)
       return Vals(1);

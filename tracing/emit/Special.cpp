@@ -13,7 +13,7 @@ using namespace special;
 using Coefficients = std::vector<double>;
 using Unary = std::function<Val(Emitter &, const Val &)>;
 
-/// A Chebyshev series by Clenshaw's recurrence, with the terms that matter in the type of t.
+/// Evaluates a Chebyshev series by Clenshaw's recurrence, without the terms that are too small for the type of t.
 Val chebyshev(Emitter &e, const Val &t, const Coefficients &coefficients) {
   if (!t)
     return t;
@@ -34,7 +34,7 @@ Val chebyshev(Emitter &e, const Val &t, const Coefficients &coefficients) {
   return e.add(e.sub(e.mul(t, next), beyond), e.like(t, coefficients[0]));
 }
 
-/// x in [low, high] as t in [-1, 1].
+/// Maps x in [low, high] to t in [-1, 1].
 Val mapped(Emitter &e, const Val &x, double low, double high) {
   return e.sub(e.mul(x, e.like(x, 2 / (high - low))), e.like(x, (high + low) / (high - low)));
 }
@@ -54,7 +54,7 @@ Val i1e(Emitter &e, const Val &x) { return e.op("chlo.bessel_i1e", {x}); }
 Val i0(Emitter &e, const Val &x) { return e.mul(exponential(e, absolute(e, x)), i0e(e, x)); }
 Val i1(Emitter &e, const Val &x) { return e.mul(exponential(e, absolute(e, x)), i1e(e, x)); }
 
-/// K0 and K1, or these times e^x.
+/// Computes K0 or K1, with `isScaled` times e^x.
 Val modifiedK(Emitter &e, const Val &x, int order, bool isScaled) {
   Val square = mapped(e, e.mul(x, x), 0, 4), inverse = mapped(e, over(e, 2, x), 0, 1);
   Val logHalf = logarithm(e, times(e, x, 0.5)), small, large;
@@ -75,12 +75,12 @@ Val modifiedK(Emitter &e, const Val &x, int order, bool isScaled) {
   return e.select(isLess(e, x, 0), e.like(x, NAN), value);
 }
 
-/// J or Y of order 0 or 1 for x > 8: sqrt(2 / (pi x)) times a slow wave.
+/// Computes J or Y of order 0 or 1 for x > 8: sqrt(2 / (pi x)) times a combination of cosine and sine with slowly varying coefficients.
 Val wave(Emitter &e, const Val &x, int order, bool isSecondKind) {
   Val u = over(e, 8, x), t = mapped(e, e.mul(u, u), 0, 1);
   Val p = chebyshev(e, t, order ? kWave1 : kWave0);
   Val q = e.div(chebyshev(e, t, order ? kWave1Side : kWave0Side), x);
-  // cos and sin of x - pi / 4, or of x - 3 pi / 4, from those of x: subtracting from a large x would round.
+  // The cosine and sine of x - pi / 4, or x - 3 pi / 4, are computed from those of x, because the subtraction from a large x would round.
   Val cosine = e.op("stablehlo.cosine", {x}), sine = e.op("stablehlo.sine", {x});
   Val sum = times(e, e.add(cosine, sine), M_SQRT1_2), difference = times(e, e.sub(sine, cosine), M_SQRT1_2);
   Val c = order ? difference : sum, s = order ? e.neg(sum) : difference;
@@ -143,7 +143,7 @@ Val erfcx(Emitter &e, const Val &x) {
   return e.select(isLess(e, x, 0), e.sub(growing, positive), positive);
 }
 
-/// The inverse of the normal distribution function.
+/// Computes the inverse of the standard normal distribution function.
 Val ndtri(Emitter &e, const Val &p) {
   Val one = e.like(p, 1), q = minimum(e, p, e.sub(one, p));
   Val z = root(e, times(e, logarithm(e, q), -2)), w = over(e, 1, z);
@@ -161,8 +161,8 @@ void unary(Registry &r, std::initializer_list<const char *> names, Unary fn) {
   r.add(names, [fn](const Call &c) -> Vals { return {finished(c, fn(c.e, mathLike(c, 0)))}; });
 }
 
-/// The n-th derivative of digamma for n > 0. Below 0 by reflection: psi_n(x) = (-1)^n psi_n(1 - x) - pi (d/dx)^n cot(pi x),
-/// where the derivative of a polynomial P of the cotangent c is -pi (1 + c^2) P'(c).
+/// Computes the n-th derivative of digamma for n > 0. Negative x by reflection: psi_n(x) = (-1)^n psi_n(1 - x) - pi (d/dx)^n cot(pi x), where the
+/// derivative of a polynomial P of the cotangent c is -pi (1 + c^2) P'(c).
 Val polygammaOf(Emitter &e, const Val &x, int64_t n) {
   Val one = e.like(x, 1), isNegative = e.compare(x, e.like(x, 0), "LE");
   Val value = e.op("chlo.polygamma", {e.like(x, double(n)), e.select(isNegative, e.sub(one, x), x)});
@@ -175,7 +175,7 @@ Val polygammaOf(Emitter &e, const Val &x, int64_t n) {
     }
     p = next;
   }
-  // Of the distance to the nearest integer, which is exact.
+  // The angle is computed from the distance to the nearest integer, which is exact.
   Val angle = times(e, e.sub(x, e.op("stablehlo.round_nearest_even", {x})), M_PI);
   Val cotangent = e.div(e.op("stablehlo.cosine", {angle}), e.op("stablehlo.sine", {angle})), sum = e.like(x, p.back());
   for (size_t i = p.size() - 1; i-- > 0;)
@@ -184,7 +184,7 @@ Val polygammaOf(Emitter &e, const Val &x, int64_t n) {
   return e.select(isNegative, reflected, value);
 }
 
-/// n, x
+/// Arguments: n, x.
 Vals polygamma(const Call &c) {
   int64_t n = c.integer(0);
   Val x = mathLike(c, 1);
@@ -196,15 +196,15 @@ Vals polygamma(const Call &c) {
 struct Polynomial {
   /// The polynomial of degree 1.
   Unary first;
-  /// The next one from degree k (a float of the shape of x), x, the current and the previous one.
+  /// Computes the next polynomial from degree k (a float of the shape of x), x, the current and the previous one.
   std::function<Val(Emitter &, const Val &, const Val &, const Val &, const Val &)> next;
-  /// For |x| < 1: a closed form of degree n.
+  /// A closed form of degree n for |x| < 1.
   std::function<Val(Emitter &, const Val &, const Val &)> closed;
-  /// Greater degrees are not a number, as in PyTorch: they overflow.
+  /// Degrees above the limit yield NaN, as in PyTorch, because the recurrence overflows.
   double limitFloat = INFINITY, limitDouble = INFINITY;
 };
 
-/// Degree by degree up to the greatest that is asked for; degrees count as integers, negative ones give 0.
+/// Evaluates the recurrence up to the greatest degree among the elements. Degrees are integers; negative ones yield 0.
 Vals polynomial(const Call &c, const Polynomial &p, bool isShifted) {
   Emitter &e = c.e;
   Val x = mathLike(c, 0), degree = mathLike(c, 1);
@@ -214,7 +214,7 @@ Vals polynomial(const Call &c, const Polynomial &p, bool isShifted) {
     x = e.sub(e.add(x, x), e.like(x, 1));
   degree = e.convert(e.convert(degree, DType::I64), x.dtype());
   Val needed = degree, hasClosed;
-  if (p.closed) { // waves of high degree do not need all degrees below
+  if (p.closed) { // polynomials of high degree need no recurrence here
     hasClosed = both(e, e.compare(degree, e.like(x, 8), "GT"), isLess(e, absolute(e, x), 1));
     needed = e.select(hasClosed, e.like(x, 0), degree);
   }

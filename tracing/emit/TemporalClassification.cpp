@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- TemporalClassification.cpp - CTC loss -------------------------------===//
-// Labels are interleaved with blanks: L = 2 S + 1 states. alpha[t, l] and beta[t, l] are logarithms of the probabilities of
-// all alignments that are in state l at time t, up to t and from t on. The recurrences run as loops of the program.
+// Labels are interleaved with blanks, which gives L = 2 S + 1 states. alpha[t, l] and beta[t, l] are logarithms of the probabilities of all
+// alignments that are in state l at time t, for the times up to t and from t on. Both recurrences are loops of the program.
 #include "tracing/emit/Families.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// log(e^a + e^b + e^c) of values that may be -inf.
+/// Computes log(e^a + e^b + e^c) of values that may be -inf.
 Val logSum(Emitter &e, const Val &a, const Val &b, const Val &c) {
   Val highest = maximum(e, maximum(e, a, b), c);
   highest = e.select(e.compare(highest, e.like(highest, -INFINITY), "EQ"), e.like(highest, 0), highest);
@@ -17,7 +17,7 @@ Val logSum(Emitter &e, const Val &a, const Val &b, const Val &c) {
   return e.add(logarithm(e, sum), highest);
 }
 
-/// [N, L] moved by `by` states, -inf where nothing comes from.
+/// Shifts x [N, L] by `by` states and fills with -inf.
 Val moved(Emitter &e, const Val &x, int64_t by) {
   Val none = e.constant(-INFINITY, {x.dtype(), {}});
   return e.pad(x, none, {0, by}, {0, -by});
@@ -27,13 +27,13 @@ struct Alignments {
   Val log;               ///< [T, N, C]
   Val state;             ///< [N, L]: the class of each state
   Val logState;          ///< [T, N, L]
-  Val skipsTo;           ///< [N, L]: may be entered from two states before
+  Val skipsTo;           ///< [N, L]: whether the state can be entered from two states before
   Val ends[2];           ///< [N, L]: the two states in which an alignment may end
   Val inputs;            ///< [N]: lengths in time
   int64_t steps, batch, classes, states;
   Ints dims;             ///< [N, L]
 
-  /// log_probs and targets from `first` on, then the lengths.
+  /// The arguments from `first` on are log_probs and targets, those from `lengthsAt` on the lengths.
   Alignments(const Call &c, size_t first, size_t lengthsAt, int64_t blank) {
     Emitter &e = c.e;
     log = e.convert(c.val(first), mathType(c.val(first).dtype()));
@@ -53,7 +53,7 @@ struct Alignments {
     }
     states = 2 * longest + 1;
     dims = {batch, states};
-    // Where each label stands among the targets; states between are blanks, and so is what lies behind the end.
+    // The position of each label among the targets; the states between labels, and those after the last one, are blanks.
     Ints place, isLabel, canSkip, end[2];
     int64_t start = 0, row = targets.rank() == 2 ? targets.dim(1) : 0;
     for (int64_t n = 0; n < batch; ++n) {
@@ -93,13 +93,13 @@ struct Alignments {
   }
   static Val number(Emitter &e, int64_t value) { return e.constant(value, {DType::I64, {}}); }
 
-  /// [T, N, L]
+  /// Computes alpha, [T, N, L].
   Val alpha(Emitter &e) const {
     Val none = e.constant(-INFINITY, {log.dtype(), dims}), all = e.constant(-INFINITY, logState.shape);
     if (steps == 0)
       return all;
     Val place = e.iota({DType::I64, dims}, 1), first = e.sliceDim(logState, 0, 0, 1);
-    // The first state, and the second one if it is a label: there are labels if the sequence does not end in state 0.
+    // An alignment begins in the first state, or in the second one if it is a label: a sequence has labels unless it ends in state 0.
     Val hasLabels = e.broadcastInDim(negated(e, e.reshape(e.sliceDim(ends[0], 1, 0, 1), {batch})), dims, {0});
     Val starts = either(e, e.compare(place, e.like(place, 0), "EQ"), both(e, hasLabels, e.compare(place, e.like(place, 1), "EQ")));
     Val now = e.select(starts, e.reshape(first, dims), none);
@@ -113,7 +113,7 @@ struct Alignments {
     return made[2];
   }
 
-  /// [T, N, L]; each sequence begins at its own end.
+  /// Computes beta, [T, N, L]; the recurrence of each sequence begins at its own last step.
   Val beta(Emitter &e) const {
     Val none = e.constant(-INFINITY, {log.dtype(), dims}), all = e.constant(-INFINITY, logState.shape);
     Val skipsFrom = e.pad(skipsTo, e.constant(int64_t(0), {DType::I1, {}}), {0, -2}, {0, 2});
@@ -133,7 +133,7 @@ struct Alignments {
   }
 };
 
-/// log_probs, targets, input_lengths, target_lengths, blank -> -log(likelihood) [N], alpha [N, T, L]
+/// Arguments: log_probs, targets, input_lengths, target_lengths, blank. Results: -log(likelihood) [N], alpha [N, T, L].
 Vals forward(const Call &c) {
   Emitter &e = c.e;
   if (!c.val(0))
@@ -143,7 +143,7 @@ Vals forward(const Call &c) {
     return {Val(), Val()};
   Val alpha = a.alpha(e), likelihood;
   Shape scalar{a.log.dtype(), {}};
-  // alpha at the last step of each sequence.
+  // The value of alpha at the last step of each sequence.
   Val final = e.constant(-INFINITY, {a.log.dtype(), a.dims});
   if (a.steps) {
     Shape column{DType::I64, {a.batch, 1}};
@@ -154,14 +154,14 @@ Vals forward(const Call &c) {
     return e.reduce(e.select(a.ends[i], final, e.like(final, -INFINITY)), e.lowest(scalar.dtype), {1}, "stablehlo.maximum");
   };
   likelihood = logSum(e, ending(0), ending(1), e.constant(-INFINITY, {a.log.dtype(), {a.batch}}));
-  // Without time only the empty sequence is possible.
+  // A sequence of length 0 in time has probability 1 if it has no labels.
   Val isEmpty = e.compare(a.inputs, e.like(a.inputs, 0), "EQ"), noLabels = e.reshape(e.sliceDim(a.ends[0], 1, 0, 1), {a.batch});
   Val certain = e.select(noLabels, e.like(likelihood, 0), e.like(likelihood, -INFINITY));
   likelihood = e.select(isEmpty, certain, likelihood);
   return {finished(c, e.neg(likelihood)), finished(c, e.transpose(alpha, {1, 0, 2}), 1)};
 }
 
-/// grad, log_probs, targets, input_lengths, target_lengths, loss, alpha, blank, zero_infinity
+/// Arguments: grad, log_probs, targets, input_lengths, target_lengths, loss, alpha, blank, zero_infinity.
 Vals backward(const Call &c) {
   Emitter &e = c.e;
   if (!c.val(1) || c.out().count() == 0)
@@ -172,7 +172,7 @@ Vals backward(const Call &c) {
   DType math = a.log.dtype();
   Val alpha = e.transpose(e.convert(c.val(6), math), {1, 0, 2}), joint = e.add(alpha, a.beta(e));
   const Ints &full = a.log.dims();
-  // Per class the sum over its states: a product with [N, L, C] of zeros and ones.
+  // The sum over the states of each class is a contraction with [N, L, C] of zeros and ones.
   Val highest = e.reduce(joint, e.lowest(math), {2}, "stablehlo.maximum");
   highest = e.select(e.compare(highest, e.like(highest, -INFINITY), "EQ"), e.like(highest, 0), highest);
   Val share = exponential(e, e.sub(joint, spreadOver(e, highest, {2}, joint.dims())));

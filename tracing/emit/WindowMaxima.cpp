@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WindowMaxima.cpp - Maxima of windows that differ in size or place ---===//
-// Results are the maxima and their positions in the flat image. Gradients, and unpooling, put values at these positions.
+//===- WindowMaxima.cpp - Maxima of windows of different sizes or places ---===//
+// Results are the maxima and their positions in the flat image. Gradients and unpooling write values to these positions.
 #include "tracing/emit/Families.h"
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace millrace::tracing {
 namespace {
 
-/// The greatest value over `dims` and its position, that of the first one in row-major order; NaN is greatest.
+/// Computes the greatest value over `dims` and its first position in row-major order; NaN is the greatest value.
 Vals greatest(Emitter &e, const Val &x, const Val &position, const Ints &dims) {
   Ints kept;
   for (int64_t i = 0; i < x.rank(); ++i)
@@ -26,7 +26,7 @@ Vals greatest(Emitter &e, const Val &x, const Val &position, const Ints &dims) {
                });
 }
 
-/// Along one dim: the elements of each window, and which of them count.
+/// The windows along one dim: the elements of each window, and which of them count.
 struct Windows {
   Val place, counts; ///< [planes or none, outputs, longest]
 };
@@ -35,7 +35,7 @@ Vals windowMaxima(const Call &c, const Val &x, const std::vector<Windows> &windo
   Emitter &e = c.e;
   int64_t spatial = int64_t(windows.size()), planes = productOf(x.dims(), 0, size_t(x.rank() - spatial));
   Ints image(x.dims().end() - spatial, x.dims().end());
-  // [planes, outputs..., elements...]
+  // The dims of the elements of all windows: [planes, outputs..., elements...].
   Ints dims = perPlane ? Ints{planes} : Ints{}, reducedDims;
   int64_t lead = int64_t(dims.size());
   for (const Windows &w : windows)
@@ -73,7 +73,7 @@ Vals windowMaxima(const Call &c, const Val &x, const std::vector<Windows> &windo
   return {e.reshape(made[0], c.out(0).dims), e.reshape(made[1], c.out(1).dims)};
 }
 
-/// self, output_size
+/// Arguments: self, output_size.
 Vals adaptive(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val x = c.val(0);
@@ -94,7 +94,7 @@ Vals adaptive(const Call &c, int64_t spatial) {
   return windowMaxima(c, x, windows, false);
 }
 
-/// self, kernel_size, output_size, random_samples [N, C, spatial]
+/// Arguments: self, kernel_size, output_size, random_samples [N, C, spatial].
 Vals fractional(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val x = c.val(0), samples = c.val(3);
@@ -124,7 +124,8 @@ Vals fractional(const Call &c, int64_t spatial) {
   return windowMaxima(c, x, windows, true);
 }
 
-/// Values [planes..., positions...] at `index` of empty images of the result's shape; equal positions add up, or replace.
+/// Writes values [planes..., positions...] at `index` to zero images of the result's shape; values at equal positions are added, or the last one
+/// stays.
 Vals placed(const Call &c, const Val &given, const Val &index, int64_t spatial, bool isSum) {
   Emitter &e = c.e;
   if (!given || !index)
