@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Activity.h - What takes this process long ----------------------------===//
-// Other processes that wait for this one are told: the mesh sends it with its signs of life.
+//===- Activity.h - The long-running work of this process ------------------===//
+// The mesh sends it with its signs of life, so that processes that wait for this one can name it in messages.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace millrace::runtime {
 
-/// Around work that may take long: "compiles a program". Threads may nest and overlap; the one that began last is told.
+/// Announces work that may take long, for example "compiles a program", for its lifetime. Announcements of threads may overlap; the last one that
+/// began is reported.
 class Activity {
 public:
   explicit Activity(std::string_view name);
@@ -20,7 +21,7 @@ private:
   friend std::string currentActivity();
 };
 
-/// "" where nothing takes long.
+/// Returns the announced work, or "".
 std::string currentActivity();
 
 } // namespace millrace::runtime

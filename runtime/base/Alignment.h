@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Alignment.h - How buffers lie in memory ----------------------------===//
-// One number for the runtime, which makes buffers, and for code generation, which relies on it.
+//===- Alignment.h - Alignment of buffers ---------------------------------===//
+// The runtime, which allocates buffers, and code generation, which relies on their alignment, share this constant.
 #pragma once
 #include <cstdint>
 
 namespace millrace::runtime {
 
-/// Fact: bytes; every buffer of a kernel begins at a multiple, which the kernel ABI promises (docs/kernel-abi.md): the widest vector, and the line of
-/// most caches.
+/// Fact: alignment of every buffer of a kernel in bytes, which the kernel ABI promises (docs/kernel-abi.md): the size of the widest vector, and of
+/// the cache lines of most processors.
 inline constexpr uint64_t kBufferAlignment = 64;
 
-/// The least multiple of kBufferAlignment that is not less than `bytes`.
+/// Returns the least multiple of kBufferAlignment that is at least `bytes`.
 constexpr uint64_t alignedBytes(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
 
 } // namespace millrace::runtime

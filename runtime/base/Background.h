@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Background.h - Work that can wait -----------------------------------===//
+//===- Background.h - Low-priority background jobs -------------------------===//
 #pragma once
 
 #include <atomic>
@@ -14,29 +14,29 @@
 
 namespace millrace::runtime {
 
-/// One thread of low priority for work whose result is nice to have; it lives while there are jobs. Thread-safe.
+/// One thread of low priority for jobs whose results are optional. The thread exists while there are jobs. Thread-safe.
 class Background {
 public:
-  /// One step of the job; returns whether there are more. Steps of all jobs run one at a time, those of an older job first. Called with
-  /// true instead once, and never again, when the process ends or the system gives no thread.
+  /// Runs one step of the job and returns whether there are more. The steps of all jobs run one at a time, those of an older job first. When the
+  /// process ends, or if no thread can be started, a job is called with true once instead, and never again.
   using Job = std::function<bool(bool isOver)>;
 
-  /// Who ends the process waits for the step that runs; who forks, too, so that the child finds what steps work on in order. The child
-  /// forgets the jobs of its parent.
+  /// Returns the queue of the process. The end of the process, and a fork, wait for the running step, so that a child finds the data of steps in a
+  /// consistent state. A child does not inherit the jobs of its parent.
   static Background &ofProcess();
 
   void add(Job job);
-  /// As above after `delay`, behind the jobs that are there by then; with the end of the process the time has come, too. The job constructs
-  /// nothing that is destroyed at exit.
+  /// Adds a job that starts after `delay`, behind the jobs that are queued by then, or when the process ends. The job must not construct objects that
+  /// are destroyed at exit.
   void addLater(Job job, std::chrono::milliseconds delay);
 
 private:
   using Clock = std::chrono::steady_clock;
   struct Item {
     Job step;
-    bool constructs; ///< objects that are destroyed at exit, perhaps
+    bool constructs; ///< the job may construct objects that are destroyed at exit
   };
-  /// With `mutex` held: whether there is a thread that will look for jobs.
+  /// Returns true if a thread will take jobs, and starts one if needed. The caller holds `mutex`.
   bool startThread();
   void takeDue();
   void work();
@@ -46,14 +46,14 @@ private:
   void afterFork();
   void inChild();
 
-  std::mutex turn;      ///< of who takes `step` next; before it. Without, the thread has `step` again before who waits for it wakes up
+  std::mutex turn;      ///< taken before `step` by whoever takes `step` next; it lets waiters precede the thread's next step
   std::mutex step;      ///< held during a step; before `mutex`
   std::mutex mutex;     ///< guards the next five
-  std::deque<Item> jobs; ///< the first one is at work
+  std::deque<Item> jobs; ///< the first one is running
   std::multimap<Clock::time_point, Job> later;
-  std::unique_ptr<std::condition_variable> changed = std::make_unique<std::condition_variable>(); ///< what the thread waits for between jobs
+  std::unique_ptr<std::condition_variable> changed = std::make_unique<std::condition_variable>(); ///< signals the thread between jobs
   std::unique_ptr<std::thread> thread;
-  bool isRunning = false; ///< the thread will look for jobs again
+  bool isRunning = false; ///< the thread will take further jobs
   std::atomic<bool> isOver{false};
 };
 

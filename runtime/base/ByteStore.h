@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ByteStore.h - Values under keys of named parts ----------------------===//
+//===- ByteStore.h - A key-value store of bytes ----------------------------===//
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace millrace::runtime {
 
-/// What the compiler sees of a cache that outlives the process. Both functions may be empty: nothing is kept. Thread-safe; what is
-/// found may be anything, and must be checked.
+/// The compiler's interface to a persistent cache. Both functions may be empty: then nothing is stored. Thread-safe. The bytes that are found may be
+/// damaged and must be validated.
 struct ByteStore {
   using Key = std::vector<std::pair<std::string, std::string>>;
   std::function<std::optional<std::string>(const Key &)> find;

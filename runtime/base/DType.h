@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DType.h - Element types as the runtime stores them ------------------===//
+//===- DType.h - Element types in the runtime's buffers --------------------===//
 // One enumerator per StableHLO element type. Types narrower than a byte (i1, i2, i4, f4, f6) and the f8 family take
 // one byte per element in memory; signed small integers are sign-extended in it, unsigned ones and floats are zero-
 // extended bit patterns. Complex numbers are stored real part first. Byte order is little endian.
@@ -10,7 +10,7 @@
 
 namespace millrace::runtime {
 
-/// The values are stored in programs: append, never renumber.
+/// The values are stored in programs, so that new types are appended and never renumbered.
 enum class DType : uint8_t {
   Invalid = 0,
   I1 = 1, I2 = 2, I4 = 3, I8 = 4, I16 = 5, I32 = 6, I64 = 7,
@@ -24,13 +24,13 @@ enum class DType : uint8_t {
   Last = Token
 };
 
-/// Bytes that one element takes in a buffer: 0 for Token and Invalid, 1 for everything of at most 8 bits.
+/// Returns the bytes of one element in a buffer: 0 for Token and Invalid, 1 for every type of at most 8 bits.
 size_t byteSize(DType type);
-/// Bits of the type itself: 4 for I4, 1 for I1, 128 for C128.
+/// Returns the bits of the type itself: 4 for I4, 1 for I1, 128 for C128.
 unsigned bitWidth(DType type);
-/// The MLIR spelling: "i1", "ui8", "f8E4M3FN", "bf16", "complex<f32>", "!stablehlo.token".
+/// Returns the type in MLIR's notation: "i1", "ui8", "f8E4M3FN", "bf16", "complex<f32>", "!stablehlo.token".
 std::string_view name(DType type);
-/// Inverse of name(); also accepts "si8" and "token". Invalid when unknown.
+/// Inverse of name(), which also accepts "si8" and "token". Returns Invalid for unknown names.
 DType dtypeFromName(std::string_view name);
 bool isInteger(DType type); ///< i1 and all signed and unsigned integers
 bool isSigned(DType type);  ///< signed integers only (not I1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Environment.h - The environment variables that C++ reads -------------===//
-// variables is the table: name and type. docs/environment.toml says default and meaning of each, and scripts/lint compares both. A name that
-// the table lacks, or has with another type, does not compile.
+// The table `variables` has the name and type of each variable, and docs/environment.toml its default and meaning; scripts/lint compares both. The
+// use of a name that is not in the table, or has another type, does not compile.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace millrace::runtime::environment {
 
 enum class Type {
-  Text,   ///< its reader checks it, or takes it as it is
+  Text,   ///< unchecked text; its reader may check it
   Switch, ///< 1, on, yes, true, y; or 0, off, no, false, n
   Count   ///< a whole number of at least 0
 };
@@ -105,9 +105,9 @@ inline constexpr Variable variables[] = {
     {"XLA_USE_FP16", Type::Switch},
 };
 
-void theTableLacksThisVariable(); ///< is never defined: a call of it is the compiler's error
+void theTableLacksThisVariable(); ///< never defined, so that a call of it is a compile-time error
 
-/// The name of a variable of this type.
+/// The name of a variable of type `type`; its constructor fails to compile for other names.
 template <Type type> struct Name {
   const char *text;
   consteval Name(const char *name) : text(name) {
@@ -116,15 +116,15 @@ template <Type type> struct Name {
   }
 };
 
-/// Empty where it is not set.
+/// Returns the value, or an empty string if the variable is not set.
 std::string text(Name<Type::Text> name);
-/// Nothing where it is not set, or says neither: standard error is told of that once.
+/// Returns nothing if the variable is not set or is neither; the latter is reported once on standard error.
 std::optional<bool> asSwitch(Name<Type::Switch> name);
 inline bool isOn(Name<Type::Switch> name) { return asSwitch(name).value_or(false); }
 inline bool isOff(Name<Type::Switch> name) { return !asSwitch(name).value_or(true); }
-/// Nothing where it is not set, or is no count: standard error is told of that once.
+/// Returns nothing if the variable is not set or is no count; the latter is reported once on standard error.
 std::optional<uint64_t> count(Name<Type::Count> name);
-/// Tells standard error once that the variable says `value`, which is not as expected: "MILLRACE_GDB expects 0 or 1, but got 'x'".
+/// Reports once on standard error that the variable has an unexpected value: "MILLRACE_GDB expects 0 or 1, but got 'x'".
 void warn(const char *name, const std::string &expected, const std::string &value);
 
 } // namespace millrace::runtime::environment

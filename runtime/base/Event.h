@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Event.h - Something that will be finished, with a Status ------------===//
+//===- Event.h - Completion of asynchronous work, with a Status ------------===//
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -12,30 +12,30 @@
 
 namespace millrace::runtime {
 
-/// A handle that is cheap to copy; thread-safe. A default-constructed event is ready and Ok.
+/// A handle of an event, cheap to copy and thread-safe. A default-constructed event is ready and Ok.
 class Event {
 public:
   Event() = default;
   static Event ready(Status status = Status());
 
-  /// Somebody whose work sets the event, perhaps after other work of theirs.
+  /// A queue of work that sets the event, perhaps after other work of the queue.
   class Worker {
   public:
     virtual ~Worker() = default;
-    /// Does their next piece of work on the calling thread; false if there is none that it may do, or somebody does it already.
+    /// Runs the next piece of work on the calling thread. Returns false if there is none that this thread may run, or if another thread runs it.
     virtual bool workOnce() = 0;
-    /// Somebody looks at the event who does not wait: work that was left to those who do must begin.
+    /// Starts the work on a thread of its own, because a caller queries the event without waiting for it.
     virtual void begin() {}
   };
 
-  /// Like all below but await, it lets the event's worker begin.
+  /// Returns whether the event is set. This and all following functions except await() start the worker, see Worker::begin().
   bool isReady() const;
-  /// Blocks until the event is set. Does the work of the event's worker meanwhile: a thread that waits anyway need not wake another one.
+  /// Blocks until the event is set. The calling thread does the work of the event's worker meanwhile, so that no other thread needs to be woken.
   Status await() const;
   std::shared_ptr<Worker> worker() const { return state ? state->worker : nullptr; }
-  /// False if `seconds` passed first.
+  /// Returns false if `seconds` passed before the event was set.
   bool awaitFor(double seconds) const;
-  /// Calls `callback` once, when the event is set (on the setting thread) or at once if it is already.
+  /// Calls `callback` once: when the event is set (on the setting thread), or at once if it is set already.
   void onReady(std::function<void(const Status &)> callback) const;
 
 private:
@@ -43,17 +43,17 @@ private:
   void beginWork() const;
   struct State {
     std::atomic<bool> done{false};
-    std::shared_ptr<Worker> worker; ///< may be null; as long as the state lives
+    std::shared_ptr<Worker> worker; ///< may be null; kept alive by the state
     mutable std::mutex mutex;
     mutable std::condition_variable changed;
-    Status status;                                            ///< written before done
+    Status status;                                            ///< written before `done`
     std::vector<std::function<void(const Status &)>> waiting; ///< guarded by mutex
   };
   explicit Event(std::shared_ptr<State> state) : state(std::move(state)) {}
   std::shared_ptr<State> state;
 };
 
-/// The side that sets the event, once. If the last copy dies without setting it, the event becomes Cancelled.
+/// The side that sets the event, once. If the last copy is destroyed without setting it, the event becomes Cancelled.
 class EventSource {
 public:
   explicit EventSource(std::shared_ptr<Event::Worker> worker = nullptr);
@@ -69,7 +69,7 @@ private:
   std::shared_ptr<Guard> guard;
 };
 
-/// Ready when all are; the status is that of the first failed one in the list.
+/// Returns an event that is ready when all are. Its status is that of the first failed event in the list.
 Event whenAll(const std::vector<Event> &events);
 
 } // namespace millrace::runtime

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FloatModes.h - Modes of a thread that change floating-point results ---===//
-// A thread rounds to nearest, keeps subnormal numbers and traps no exception unless somebody asked for something else: jaxlib's thread pools
-// and torch.set_flush_denormal flush subnormal numbers, fesetround() rounds another way, feenableexcept() traps. Results must not depend on
-// who calls, all the less as folded constants are kept in the compilation cache. So whoever computes for a program holds a DefaultFloatModes:
-// compilation (lowering/Compile.cpp and who runs passes before it), the evaluator, the execution of a program, and threads that serve several
-// callers. A thread that is started meanwhile inherits the modes. Kernels may flush inside (lowering/cpu/emitters/FloatControl.h).
+//===- FloatModes.h - Floating-point modes of a thread --------------------===//
+// By default a thread rounds to nearest, keeps subnormal numbers and traps no exception. Libraries change that: jaxlib's thread pools and
+// torch.set_flush_denormal flush subnormal numbers, fesetround() changes the rounding, feenableexcept() enables traps. Results must not depend on the
+// caller's modes, also because folded constants are stored in the compilation cache. All code that computes for a program therefore holds a
+// DefaultFloatModes: compilation (lowering/Compile.cpp, and tools that run passes before it), the evaluator, the execution of a program, and threads
+// that serve several callers. A thread that is started meanwhile inherits the modes. Kernels may flush inside (lowering/cpu/emitters/FloatControl.h).
 #pragma once
 #include <cstdint>
 #if !defined(__x86_64__) && !defined(__aarch64__)
@@ -13,9 +13,9 @@
 
 namespace millrace::runtime {
 
-/// As long as it lives, arithmetic of this thread rounds to nearest with ties to even, keeps subnormal operands and results, and traps nothing.
-/// Then the caller's modes are back, and its exception flags (of the x87 unit: where it had other modes). A compiler may move arithmetic of the same function across both ends: what has to
-/// stay inside is a call that it cannot see through.
+/// Sets the default modes of this thread for its lifetime: rounding to nearest with ties to even, subnormal operands and results are kept, nothing
+/// traps. Its destructor restores the caller's modes and exception flags (those of the x87 unit if it had other modes). A compiler may move
+/// arithmetic of the same function across both ends, so that the protected code must be a call of a function that is not inlined.
 class DefaultFloatModes {
 public:
   DefaultFloatModes();
@@ -25,15 +25,15 @@ public:
 
 private:
 #if defined(__x86_64__)
-  /// FNSTENV's: the x87 unit computes what is `long double`.
+  /// The environment that FNSTENV stores: the x87 unit computes `long double`.
   struct X87 {
     uint32_t words[7];
   };
-  /// Fact: bits of MXCSR: FTZ, rounding, masks, DAZ; without the flags.
+  /// Fact: bits of MXCSR that are modes: FTZ, rounding, masks, DAZ; without the flags.
   static constexpr uint32_t kVectorModes = 0xffc0;
   /// Fact: MXCSR when a process starts.
   static constexpr uint32_t kVectorDefault = 0x1f80;
-  /// Fact: bits of x87's control word: rounding, precision, masks.
+  /// Fact: bits of x87's control word that are modes: rounding, precision, masks.
   static constexpr uint16_t kX87Modes = 0x0f3f;
   /// Fact: x87's control word when a process starts.
   static constexpr uint16_t kX87Default = 0x033f;
@@ -44,7 +44,7 @@ private:
   }
   uint32_t vector;
   uint16_t x87Word;
-  bool hasX87 = false; ///< the caller had other modes: `x87` is what it had
+  bool hasX87 = false; ///< the caller's x87 unit had other modes, which are in `x87`
   X87 x87;
 #elif defined(__aarch64__)
   uint64_t control, flags;
@@ -65,7 +65,8 @@ inline DefaultFloatModes::DefaultFloatModes() : vector(__builtin_ia32_stmxcsr())
     __builtin_ia32_ldmxcsr((vector & ~kVectorModes) | kVectorDefault);
   if ((x87Word & kX87Modes) == kX87Default)
     return;
-  // FNSTENV masks the exceptions; those that are pending in the copy trap where the caller computes again, as they would have.
+  // FNSTENV masks the exceptions in the unit. Exceptions that are pending in the copy trap when the caller's next operation runs, as without this
+  // class.
   hasX87 = true;
   const uint16_t word = uint16_t((x87Word & ~kX87Modes) | kX87Default);
   asm volatile("fnstenv %0\n\tfnclex\n\tfldcw %1" : "=m"(x87) : "m"(word));

@@ -10,11 +10,11 @@
 
 namespace millrace::runtime {
 
-/// Checksum against damage, at memory speed; not against attackers. Any change confined to one aligned 8-byte word is
-/// certain to change the result. The value is stored in files: never change the algorithm without a new ABI version.
+/// Checksum that detects damage at memory speed, but not manipulation. Any change confined to one aligned 8-byte word changes the result. The value
+/// is stored in files, so that a change of the algorithm requires a new ABI version.
 uint64_t hash64(const void *data, size_t size, uint64_t seed = 0);
 
-/// SHA-256 (FIPS 180-4): for cache keys, where a collision would be a wrong answer.
+/// SHA-256 (FIPS 180-4), for cache keys, whose collision would be a wrong result.
 class Sha256 {
 public:
   void update(const void *data, size_t size);
@@ -32,13 +32,13 @@ private:
   uint64_t total = 0;
 };
 
-/// What only who knows `key` can make of a text: HMAC with SHA-256 (RFC 2104). 32 bytes.
+/// Returns the 32 bytes of HMAC with SHA-256 (RFC 2104), which only holders of `key` can compute.
 std::string hmacSha256(std::string_view key, std::string_view text);
 
-/// Two lower-case digits per byte.
+/// Returns two lower-case digits per byte.
 std::string toHex(const uint8_t *data, size_t size);
 inline std::string toHex(std::string_view bytes) { return toHex(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()); }
-/// The bytes; nothing if `hex` is not what toHex() gives.
+/// Inverse of toHex(); returns nothing for any other text.
 std::optional<std::string> fromHex(std::string_view hex);
 
 } // namespace millrace::runtime

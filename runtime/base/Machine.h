@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Machine.h - Caches, cores and memory nodes of this machine ----------===//
-// What the processor and Linux say about the machine that this process runs on. Code generation asks lowering/cpu/CpuTarget.h,
-// which begins with these facts and may be told others; how many threads to use is Cpu.h's.
+// These are the facts that the processor and Linux report about the machine of this process. Code generation uses lowering/cpu/CpuTarget.h, which
+// starts from these facts and can be given others; Cpu.h determines the number of threads.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,26 +20,26 @@ struct CacheLevel {
 };
 
 struct Machine {
-  std::vector<CacheLevel> caches; ///< level 1 first; those that the machine does not tell are missing
+  std::vector<CacheLevel> caches; ///< level 1 first; levels that the machine does not report are missing
   unsigned processors = 1;        ///< logical ones that are online
-  unsigned cores = 1;             ///< those that do not share execution units
-  unsigned nodes = 1;             ///< of memory (NUMA)
-  double gigahertz = 0;           ///< highest clock; 0 if it is not known
+  unsigned cores = 1;             ///< cores, which share no execution units
+  unsigned nodes = 1;             ///< memory nodes (NUMA)
+  double gigahertz = 0;           ///< highest clock rate; 0 if it is not known
 
-  /// Bytes of the data cache of this level (1 or 2); those of a typical core where the machine does not tell.
+  /// Returns the bytes of the data cache of this level (1 or 2), or those of a typical core if the machine does not report them.
   int64_t cacheBytes(unsigned level) const;
 
-  /// This machine, asked once. Thread-safe.
+  /// Returns this machine, whose facts are read once. Thread-safe.
   static const Machine &host();
 };
 
-/// What `folder` (/sys/devices/system) says; fields that it does not have keep their defaults.
+/// Reads the facts from `folder` (/sys/devices/system); fields that are missing there keep their defaults.
 Machine readMachine(const std::string &folder);
 
-/// Caches as CPUID tells them (leaf 4 of Intel's, 0x8000001D of AMD's processors); empty on others.
+/// Returns the caches that CPUID reports (leaf 4 of Intel's, 0x8000001D of AMD's processors); empty on other processors.
 std::vector<CacheLevel> cachesFromCpuid();
 
-/// "0-3,8" -> 5; 0 for text of another form.
+/// Returns the number of processors in a list: 5 for "0-3,8"; 0 for text of another form.
 unsigned countProcessors(const std::string &list);
 
 } // namespace millrace::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Progress.h - A line on stderr for a person who waits ---------------===//
+//===- Progress.h - A progress line on standard error ---------------------===//
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace millrace::runtime {
 
-/// Shows what is going on once more than a second has passed, five times a second, on a terminal; the line is wiped when the object dies.
-/// Where stderr is no terminal nothing is shown, unless MILLRACE_PROGRESS=1 asks for a line per second; MILLRACE_PROGRESS=0 shows nothing
-/// anywhere. show() is thread-safe.
+/// Shows the progress of work that takes more than a second, five times a second, on a terminal, and erases the line when the object is destroyed. If
+/// standard error is no terminal nothing is shown, unless MILLRACE_PROGRESS=1 asks for a line per second; MILLRACE_PROGRESS=0 shows nothing anywhere.
+/// show() is thread-safe.
 class Progress {
 public:
-  /// `task` stands before what show() says: "compiling jit_step".
+  /// `task` precedes the text of show(): "compiling jit_step".
   explicit Progress(std::string task = {});
   ~Progress();
   void show(std::string what);
@@ -28,9 +28,9 @@ private:
   bool onTerminal = false;
   std::mutex mutex;
   std::condition_variable changed;
-  std::string latest;    ///< guarded by mutex, as the next
+  std::string latest;    ///< guarded by mutex, like the next member
   bool isOver = false;
-  std::thread thread;    ///< none where nothing will be shown
+  std::thread thread;    ///< not started if nothing will be shown
 };
 
 } // namespace millrace::runtime

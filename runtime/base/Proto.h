@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Proto.h - Messages of protocol buffers, field by field ---------------===//
+//===- Proto.h - Write and read messages of protocol buffers ---------------===//
 #pragma once
 #include <bit>
 #include <cmath>
@@ -20,14 +20,14 @@ inline void putVarint(std::string &out, uint64_t value) {
   out += char(value);
 }
 inline void putTag(std::string &out, uint32_t field, Wire wire) { putVarint(out, field << 3 | wire); }
-/// Nothing for 0, which is what a reader takes for a field that is not there.
+/// Appends a number. Omits 0, which readers assume for a missing field.
 inline void putNumber(std::string &out, uint32_t field, uint64_t value) {
   if (!value)
     return;
   putTag(out, field, Varint);
   putVarint(out, value);
 }
-/// Zeros, too: for readers that tell what is there, such as JSON.
+/// Appends a number, also 0, for readers that distinguish missing fields, such as converters to JSON.
 inline void putKnownNumber(std::string &out, uint32_t field, uint64_t value) {
   putTag(out, field, Varint);
   putVarint(out, value);
@@ -52,7 +52,7 @@ inline void putReal(std::string &out, uint32_t field, double value) {
   putTag(out, field, Fixed64);
   out.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
-/// A repeated field of integers, zeros included; nothing for an empty list.
+/// Appends a repeated field of integers, zeros included; nothing for an empty list.
 template <typename Range>
 void putPacked(std::string &out, uint32_t field, const Range &values) {
   std::string packed;
@@ -61,16 +61,16 @@ void putPacked(std::string &out, uint32_t field, const Range &values) {
   putText(out, field, packed);
 }
 
-/// The fields of one message.
+/// Iterates over the fields of one message.
 class Reader {
 public:
   explicit Reader(std::string_view bytes) : rest(bytes) {}
   uint32_t field = 0;
-  uint64_t number = 0;    ///< of varints and fixed numbers
-  std::string_view bytes; ///< of the others
+  uint64_t number = 0;    ///< value of a varint or fixed-size number
+  std::string_view bytes; ///< content of any other field
   bool isBroken = false;
 
-  /// False at the end, and where the message is no message.
+  /// Advances to the next field. Returns false at the end, and if the bytes are no message.
   bool next() {
     uint64_t tag;
     if (rest.empty() || isBroken || !varint(tag))
@@ -93,7 +93,7 @@ public:
     default: return fail();
     }
   }
-  /// The next of integers that are packed without tags.
+  /// Advances to the next integer of a packed field, whose integers have no tags.
   bool nextPacked() { return !rest.empty() && !isBroken && varint(number); }
   double real() const { return std::bit_cast<double>(number); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Status.h - Error code and message, or a value -----------------------===//
-// The runtime reports every failure as a Status; no exception leaves a runtime function. The numbers of the codes are
-// those of the PJRT C API (and of gRPC), so that a plug-in can pass them on.
+// The runtime reports every failure as a Status, and no exception leaves a runtime function. The numbers of the codes are those of the PJRT C API
+// (and of gRPC), so that the plug-in passes them on unchanged.
 #pragma once
 #include <cassert>
 #include <memory>
@@ -18,10 +18,10 @@ enum class Code : int {
   Unimplemented = 12, Internal = 13, Unavailable = 14, DataLoss = 15, Unauthenticated = 16
 };
 
-/// "INVALID_ARGUMENT" and so on.
+/// Returns "INVALID_ARGUMENT" and so on.
 std::string_view name(Code code);
 
-/// Copying is cheap; an Ok status holds no memory.
+/// A code and a message. Copying is cheap; an Ok status holds no memory.
 class [[nodiscard]] Status {
 public:
   Status() = default;
@@ -32,9 +32,9 @@ public:
   bool ok() const { return !rep; }
   Code code() const { return rep ? rep->code : Code::Ok; }
   std::string_view message() const { return rep ? std::string_view(rep->message) : std::string_view(); }
-  /// "INVALID_ARGUMENT: message", or "OK".
+  /// Returns "INVALID_ARGUMENT: message", or "OK".
   std::string toString() const;
-  /// The same code, with `context` and ": " before the message. Ok stays Ok.
+  /// Returns the status with `context` and ": " before its message. Ok stays Ok.
   Status withContext(std::string_view context) const;
 
 private:
@@ -56,7 +56,7 @@ inline Status dataLoss(std::string message) { return Status(Code::DataLoss, std:
 inline Status deadlineExceeded(std::string message) { return Status(Code::DeadlineExceeded, std::move(message)); }
 inline Status aborted(std::string message) { return Status(Code::Aborted, std::move(message)); }
 
-/// A value or the Status that says why there is none. Test with `if (!x)`, then `*x` or `x.status()`.
+/// A value, or the Status that says why there is none. Test with `if (!x)`, then use `*x` or `x.status()`.
 template <typename T>
 class [[nodiscard]] StatusOr {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TaskThread.h - Tasks for a thread that begins when it is needed -----===//
+//===- TaskThread.h - A thread that runs tasks in order --------------------===//
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -9,13 +9,13 @@
 
 namespace millrace::runtime {
 
-/// Runs tasks one after the other, in order, on one thread of its own. Thread-safe.
+/// Runs tasks one after the other, in order, on one thread of its own, which starts with the first task. Thread-safe.
 class TaskThread {
 public:
   ~TaskThread() { stop(); }
-  /// Returns at once. False after stop().
+  /// Enqueues a task and returns at once. Returns false after stop().
   bool add(std::function<void()> task);
-  /// Waits for the tasks that are there; there will be no more. Not to be called by a task.
+  /// Accepts no further tasks and waits for the queued ones. Must not be called by a task.
   void stop();
 
 private:
@@ -25,7 +25,7 @@ private:
   std::condition_variable changed;
   std::deque<std::function<void()>> tasks; ///< guarded by mutex
   bool isStopped = false;                  ///< guarded by mutex
-  std::thread thread;                      ///< begins with the first task; guarded by mutex
+  std::thread thread;                      ///< starts with the first task; guarded by mutex
 };
 
 } // namespace millrace::runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ThreadPool.h - Threads that run pieces of kernel ranges -------------===//
-// One pool serves all devices and clients of a process. A piece never blocks and never starts another range, so the
-// pool cannot deadlock, however many devices wait for it on however few processors. The calling thread works too.
+//===- ThreadPool.h - Threads that run parts of kernel ranges --------------===//
+// One pool serves all devices and clients of a process. A piece of a range never blocks and never starts another range, so that the pool cannot
+// deadlock, however many devices wait for it on however few processors. The calling thread runs pieces, too.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,40 +12,41 @@
 
 namespace millrace::runtime {
 
-/// Who wants to know which threads take part in a range. Called from all of them.
+/// Callbacks that observe which threads take part in a range. All threads call them.
 struct PoolObserver {
-  const void *(*look)();  ///< what the caller of a range works at, valid until the range has run; null: nobody looks
+  const void *(*look)();  ///< returns what the caller of a range executes, valid until the range has run; null if the range is not observed
   uint64_t (*now)();
-  void (*worked)(const void *at, uint64_t begin, uint64_t pieces); ///< a thread that is not the caller's ran so many, until now
-  void (*waited)(const void *at, uint64_t begin);                  ///< the caller, for the others
+  void (*worked)(const void *at, uint64_t begin, uint64_t pieces); ///< another thread than the caller's has run so many pieces since `begin`
+  void (*waited)(const void *at, uint64_t begin);                  ///< the caller has waited for the others since `begin`
 };
 
 class ThreadPool {
 public:
   /// Set while the process starts, or never.
   static inline constinit const PoolObserver *observer = nullptr;
-  /// Runs iterations [begin, end); a result other than 0 is an error code.
+  /// Runs iterations [begin, end) and returns 0, or an error code.
   using Body = int32_t (*)(void *context, int64_t begin, int64_t end);
 
-  /// `threads` counts the caller: 1 means no worker threads; at most kMostThreads. Workers start with the first range that is cut.
+  /// `threads` includes the caller, so that 1 means no worker threads; at most kMostThreads. Workers start with the first range that is cut into
+  /// pieces.
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
 
-  /// The pool of the process, with defaultThreadCount() threads. Never destroyed. In a forked child it has no workers
-  /// and runs everything inline.
+  /// Returns the pool of the process, with defaultThreadCount() threads; it is never destroyed. In a forked child it has no workers and runs all
+  /// pieces on the calling thread.
   static ThreadPool &global();
 
   unsigned size() const { return disabled.load(std::memory_order_relaxed) ? 1 : threadCount; }
 
-  /// Calls `body` for pieces of `piece` iterations (the last one may be shorter) that cover [0, end). Returns when all
-  /// have run; 0 or the error of one failed piece (pieces not begun by then are skipped). Runs with the same numbers give a thread the same
-  /// pieces, as long as all threads come and are equally fast. `isBackward`: each begins with the last of them. Thread-safe.
+  /// Calls `body` for pieces of `piece` iterations (the last one may be shorter) that cover [0, end). Returns when all have run: 0, or the error of
+  /// one failed piece (pieces that have not begun by then are skipped). Ranges of the same size assign the same pieces to a thread, as long as all
+  /// threads take part and are equally fast. With `isBackward` each thread begins with its last piece. Thread-safe.
   int32_t run(int64_t end, int64_t piece, Body body, void *context, bool isBackward = false);
 
-  /// Least time of a piece of a job of `total` that is worth handing to another thread, all in picoseconds: less while a worker spins for work,
-  /// or if the next job of this size follows soon (`isRepeated`: in a loop; or the last one was asked about not long ago), more while workers
-  /// must be woken for this one.
+  /// Returns the least time of a piece that is worth handing to another thread, for a job that takes `total`, both in picoseconds. It is less while a
+  /// worker spins, and if the next job of this size is expected soon (`isRepeated`: the job is in a loop; or a job was queried not long ago); it is
+  /// more while workers have to be woken for this job.
   uint64_t leastPiece(bool isRepeated, uint64_t total);
   static constexpr uint64_t leastPieceAwake = 6'000'000, leastPieceAsleep = 20'000'000;
 
@@ -59,43 +60,44 @@ private:
   void work(unsigned worker);
   bool workOnce();
   bool hasWork();
-  /// Waits until a job is opened that was not there when `seen` were, or for as long as that is likely to happen soon; true if one was.
+  /// Waits until a job is opened after the first `seen` ones, for as long as that is likely to happen soon. Returns true if one was.
   bool awaitJob(unsigned seen);
   void park(unsigned worker);
-  /// Wakes a parked worker; false if there is none.
+  /// Wakes a parked worker. Returns false if there is none.
   bool wakeOne();
-  /// Wakes at most two of those that `job` still wants: whoever is woken does so too, so that many come in the time of a few.
+  /// Wakes at most two of the workers that `job` still needs. Each woken worker calls it, too, so that the time grows with the logarithm of their
+  /// number.
   void wakeFor(Job &job);
   Slot *takeSlot();
-  /// The number of pieces that this thread has run.
+  /// Runs pieces of the job and returns how many this thread has run.
   static uint64_t help(Job &job);
 
   const unsigned threadCount;
-  /// Threads that wait for work without sleeping keep a processor busy: only if there is one for each.
+  /// True if workers may spin for work, which keeps a processor busy: only if there is a processor for each thread.
   const bool maySpin;
-  const unsigned mostHelpers; ///< of one job: no more than there are processors beside the caller's, but one at least
+  const unsigned mostHelpers; ///< helpers of one job: at most the processors besides the caller's, at least one
   std::atomic<bool> disabled{false};
   std::atomic<bool> started{false};
   std::atomic<bool> stopping{false};
-  /// Number of jobs opened so far; workers spin until there is a new one before they park.
+  /// The number of jobs opened so far. Workers spin until it changes before they park.
   alignas(64) std::atomic<unsigned> openedJobs{0};
   alignas(64) std::atomic<unsigned> runningJobs{0};
-  std::atomic<unsigned> spinning{0}; ///< workers
-  std::atomic<int64_t> lastSmall{0}; ///< when there was a job that is cut only while a worker spins; nanoseconds
+  std::atomic<unsigned> spinning{0}; ///< workers that spin
+  std::atomic<int64_t> lastSmall{0}; ///< time in nanoseconds of the last job that is cut only while a worker spins
   std::mutex starting;
   std::vector<std::thread> workers;
   std::unique_ptr<Slot[]> slots;
   std::unique_ptr<Parking> parking;
 };
 
-/// Size of the pieces in which to run `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity`
-/// that takes at least about `leastPicoseconds` and gives every thread some four pieces, and equally many if there are few; with many threads a
-/// quarter of that, for one piece each. Returns `end` when the whole range should run inline: one thread, unknown cost (0), or work for less than
-/// two pieces of `leastPicoseconds`.
+/// Returns the size of the pieces for `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity` that takes at least about
+/// `leastPicoseconds` and gives every thread about four pieces, and all threads equally many if there are few; if there are many threads, at least a
+/// quarter of that time with one piece each. Returns `end` if the whole range should run on the calling thread: with one thread, an unknown cost (0),
+/// or less than two pieces of work.
 int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads,
                   uint64_t leastPicoseconds = ThreadPool::leastPieceAsleep);
 
-/// 64-byte aligned memory of this thread, valid until the next call on the same thread; nullptr if there is none.
+/// Returns 64-byte aligned memory of this thread, which is valid until the thread's next call; nullptr if there is none.
 void *threadScratch(size_t bytes);
 
 } // namespace millrace::runtime

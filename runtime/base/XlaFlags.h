@@ -8,15 +8,15 @@
 
 namespace millrace::runtime {
 
-/// The value of `--name=value` in XLA_FLAGS; "true" for `--name` alone, empty where it is not there. The last one counts.
+/// Returns the value of `--name=value` in XLA_FLAGS; "true" for `--name` alone, empty if it is not set. The last occurrence counts.
 std::string xlaFlag(std::string_view name);
-/// Whether it is there and is neither "false" nor "0".
+/// Returns true if the flag is set and is neither "false" nor "0".
 bool isXlaFlagOn(std::string_view name);
 
-/// One line per flag of `flags` that has no effect here; one that resembles a flag that has is told of it. Flags of other hardware (xla_gpu_,
-/// xla_tpu_) are passed over.
+/// Returns one line per flag of `flags` that has no effect here; the line names a similar flag that has one, if any. Flags of other hardware
+/// (xla_gpu_, xla_tpu_) are ignored.
 std::vector<std::string> unknownXlaFlags(std::string_view flags);
-/// Tells standard error of those of XLA_FLAGS, once per process.
+/// Prints the lines for XLA_FLAGS on standard error, once per process.
 void warnOfUnknownXlaFlags();
 
 } // namespace millrace::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ArenaPool.h - Room for intermediate results ------------------------===//
+//===- ArenaPool.h - Pool of arenas ---------------------------------------===//
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,46 +7,47 @@
 
 namespace millrace::runtime {
 
-/// A mapping that becomes the arena of one execution after the other.
+/// A mapping that is used as the arena of one execution after the other.
 struct ArenaBlock {
   void *data = nullptr;
-  uint64_t capacity = 0; ///< of the mapping: addresses, which cost nothing
+  uint64_t capacity = 0; ///< bytes of the mapping; only addresses, which cost no memory
   uint64_t touched = 0;  ///< bytes from the beginning that may take memory
-  uint64_t lent = 0;     ///< bytes from the beginning that are somebody's arena now
+  uint64_t lent = 0;     ///< bytes from the beginning that are the arena of an execution now
   uint64_t needed = 0;   ///< the largest arena since ArenaPool::takeUnneeded()
-  uint64_t lastUse = 0;  ///< uses of memory are numbered
+  uint64_t lastUse = 0;  ///< number of the block's last use
   bool isLent = false;
 };
 
 using ArenaBlockPtr = std::unique_ptr<ArenaBlock>;
 
-/// The blocks of a device: as many as executions have run at a time, whatever programs those were of. Plain data: callers lock, and give what is
+/// The arena blocks of a device: as many as executions have run at a time, of whatever programs. Plain data: callers lock, and return blocks that are
 /// taken out to the system.
 class ArenaPool {
 public:
-  /// Lends the smallest free block that holds `bytes`; of several those that have more of the pages, then the one used last. Null if there is none.
+  /// Lends the smallest free block that holds `bytes`; of several the one with more touched pages, then the most recently used one. Null if there is
+  /// none.
   ArenaBlock *lend(uint64_t bytes);
-  /// A block that was mapped for an arena of `bytes` bytes.
+  /// Adds a block that was mapped for an arena of `bytes` bytes, and lends it.
   ArenaBlock *lendNew(void *data, uint64_t capacity, uint64_t bytes);
-  /// What lend() has returned. `now` numbers the uses of memory.
+  /// Takes back a block of lend(). `now` is the number of this use of memory.
   void giveBack(ArenaBlock *block, uint64_t now);
   size_t blocks() const { return all.size(); }
-  /// Bytes that take memory, at most, and are nobody's arena.
+  /// Returns an upper bound of the bytes that take memory and are in no arena.
   uint64_t unused() const { return unusedBytes; }
 
-  /// Takes a free block out; null if there is none.
+  /// Removes a free block and returns it; null if there is none.
   ArenaBlockPtr takeLargest();
   ArenaBlockPtr takeOldest();
   uint64_t oldestUse() const; ///< ~0 if there is none
   std::vector<ArenaBlockPtr> takeAll();
-  /// Takes out free blocks that have been no arena since the last call. What the arenas of others did not need, behind them, is given back to the
-  /// system: little, most times, and nobody must lend the block meanwhile.
+  /// Removes free blocks that have been in no arena since the last call. Returns to the system the ends of other blocks that no arena needed since
+  /// then; that is usually little, and the caller's lock prevents that the block is lent meanwhile.
   std::vector<ArenaBlockPtr> takeUnneeded();
-  /// Gives back what lent blocks have touched behind their arena.
+  /// Returns to the system the touched pages behind the arenas of lent blocks.
   void dropTails();
 
-  /// The size of the mapping for an arena of `bytes`: with room to grow, so that programs that become larger step by step (a generated text,
-  /// token by token) find the pages that they have touched. The room is addresses only.
+  /// Returns the size of the mapping for an arena of `bytes`. It has room to grow, so that programs that grow step by step (text that is generated
+  /// token by token) find pages that are touched already. The room costs addresses only.
   static uint64_t capacityFor(uint64_t bytes);
 
 private:

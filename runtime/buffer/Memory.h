@@ -17,15 +17,15 @@ namespace millrace::runtime {
 
 class Arena;
 
-/// Fact: bytes; that of all buffers.
+/// Fact: alignment of all buffers, in bytes.
 inline constexpr size_t kAlignment = kBufferAlignment;
 
 /// All sizes in bytes.
 struct AllocatorStats {
-  uint64_t inUse = 0;       ///< handed out and not returned (as requested, without rounding), arenas of executions that run included
+  uint64_t inUse = 0;       ///< allocated and not freed (as requested, without rounding), including the arenas of running executions
   uint64_t peak = 0;        ///< largest inUse since creation or resetPeak()
   uint64_t pooled = 0;      ///< free memory kept for reuse
-  uint64_t peakHeld = 0;    ///< largest inUse + pooled since creation or resetPeak(); what the system sees, but for rounding
+  uint64_t peakHeld = 0;    ///< largest inUse + pooled since creation or resetPeak(); apart from rounding the memory that the process takes
   uint64_t allocations = 0; ///< number of allocate() calls that succeeded
   uint64_t poolHits = 0;    ///< how many of them took pooled memory
   uint64_t largest = 0;     ///< largest single request
@@ -35,41 +35,41 @@ struct AllocatorStats {
   uint64_t arenaBlocks = 0; ///< blocks for arenas, lent or pooled
 };
 
-/// Hands out 64-byte aligned memory. What comes back is kept for reuse:
-///   * memory of values by size (FreeLists.h), as much as a quarter more than has lived at a time (kSpareBytes at least);
-///   * arenas, the room for intermediate results of an execution, in blocks that all programs share (ArenaPool.h).
-/// What was not needed for kIdleTime goes back to the system, at the next sweep after that; what does not fit the limit, at once. Thread-safe.
+/// Allocates 64-byte aligned memory and keeps freed memory for reuse:
+///   * memory of values by size (FreeLists.h), up to a quarter more than has been in use at a time (at least kSpareBytes);
+///   * arenas, the memory for temporary values of an execution, in blocks that all programs share (ArenaPool.h).
+/// Memory that was not needed for kIdleTime is returned to the system at the next sweep; memory that exceeds the limit, at once. Thread-safe.
 class Allocator : public std::enable_shared_from_this<Allocator> {
 public:
-  /// What was not needed for so long goes back to the system. Getting a gigabyte from it again takes 1 to 2.5 % of this time. Unit: milliseconds.
-  /// Source: measured on a Zen 4: 0.1 s for a gigabyte, 0.25 s with 4 KiB pages touched one by one.
+  /// Memory that was not needed for this time is returned to the system. Getting a gigabyte from it again takes 1 to 2.5 % of this time.
+  /// Unit: milliseconds. Source: measured on a Zen 4: 0.1 s for a gigabyte, 0.25 s with 4 KiB pages touched one by one.
   static constexpr std::chrono::milliseconds kIdleTime{10'000};
-  /// Free memory of values that is kept however little lives: the system gives it back within some 10 ms, and it is a tenth of what a process with
-  /// JAX or PyTorch takes. Unit: bytes. Source: judgement, not measured alone; commit 8be1604 has the figures of the whole change.
+  /// Free memory of values that is kept even if few values are alive: the system needs about 10 ms to provide it again, and it is a tenth of the
+  /// memory of a process with JAX or PyTorch. Unit: bytes. Source: judgement, not measured alone; commit 8be1604 has the figures of the whole change.
   static constexpr uint64_t kSpareBytes = uint64_t(64) << 20;
 
-  /// A request beyond `limit` bytes in use fails with ResourceExhausted; 0 = no limit. Under a limit, what is in use and what is pooled together
-  /// stay below it. Sweeps come in the background, every `idleTime`, where the allocator is held by a shared_ptr.
+  /// A request that exceeds `limit` bytes in use fails with ResourceExhausted; 0 means no limit. Under a limit the sum of used and pooled memory
+  /// stays below it. A background sweep runs every `idleTime` if a shared_ptr holds the allocator.
   explicit Allocator(uint64_t limit = 0, std::chrono::milliseconds idleTime = kIdleTime) : limit(limit), idleTime(idleTime) {}
   ~Allocator();
   Allocator(const Allocator &) = delete;
 
-  /// Memory for `bytes` (also 0) bytes, not initialised.
+  /// Allocates `bytes` (also 0) bytes, not initialised.
   StatusOr<void *> allocate(uint64_t bytes);
-  /// `bytes` as given to allocate.
+  /// Frees memory of allocate(). `bytes` is the number given there.
   void deallocate(void *data, uint64_t bytes);
-  /// Room for one execution, not initialised, until the arena is destroyed. The allocator outlives it.
+  /// Lends the arena of one execution, not initialised, until the returned object is destroyed. The allocator outlives it.
   StatusOr<Arena> lend(uint64_t bytes);
   AllocatorStats stats() const;
   void resetPeak();
   /// Returns all free memory to the system.
   void trim();
-  /// Returns free memory that was not needed since the last sweep. Whether there is more, for the next one.
+  /// Returns free memory that was not needed since the last sweep to the system. Returns true if the next sweep may find more.
   bool sweep();
 
 private:
   friend class Arena;
-  /// Blocks on their way back to the system, which takes long: freed without the mutex.
+  /// Blocks that will be returned to the system without holding the mutex, because that takes long.
   struct Leaving {
     std::vector<FreeLists::Block> values;
     std::vector<ArenaBlockPtr> arenas;
@@ -77,13 +77,13 @@ private:
     Leaving(const Leaving &) = delete;
     ~Leaving();
   };
-  // With the mutex held:
+  // The caller holds the mutex:
   Status countIn(uint64_t bytes);
   void countHeld() { counters.peakHeld = std::max(counters.peakHeld, counters.inUse + pooled()); }
   uint64_t pooled() const { return values.bytes() + arenas.unused(); }
-  /// Values give back what makes all that is held more than a quarter larger than what has lived at a time.
+  /// Removes free memory of values until all held memory is at most a quarter more than has been in use at a time.
   void boundValues(Leaving &leaving);
-  /// What is pooled makes room under the limit.
+  /// Removes pooled memory until the sum is below the limit.
   void respectLimit(Leaving &leaving);
   bool needsSweep();
 
@@ -96,12 +96,12 @@ private:
   AllocatorStats counters;  ///< without `pooled`
   FreeLists values;
   ArenaPool arenas;
-  uint64_t uses = 0;      ///< of memory, numbered
-  uint64_t recentPeak = 0, earlierPeak = 0; ///< of inUse, since the last sweep and between the two before it
-  std::weak_ptr<int> sweeper; ///< lives while a sweep is to come
+  uint64_t uses = 0;      ///< number of uses of memory so far
+  uint64_t recentPeak = 0, earlierPeak = 0; ///< peaks of inUse since the last sweep, and between the two sweeps before it
+  std::weak_ptr<int> sweeper; ///< alive while a sweep is scheduled
 };
 
-/// The room for intermediate results of one execution.
+/// The arena of one execution, which holds its temporary values.
 class Arena {
 public:
   Arena() = default;
@@ -125,17 +125,16 @@ private:
   ArenaBlock *block = nullptr;
 };
 
-/// A piece of memory with its owner; always held by shared_ptr. Freed when the last reference goes.
+/// A block of memory with its owner, always held by shared_ptr. It is freed with the last reference.
 class Storage {
 public:
   ~Storage();
   Storage(const Storage &) = delete;
 
   static StatusOr<std::shared_ptr<Storage>> allocate(std::shared_ptr<Allocator> allocator, uint64_t bytes);
-  /// Memory of somebody else: `release` runs when the last reference goes. Immutable memory is never written, so a
-  /// donation of it becomes a copy.
+  /// Wraps foreign memory; `release` runs with the last reference. Immutable memory is never written, so that its donation makes a copy.
   static std::shared_ptr<Storage> import(void *data, uint64_t bytes, bool isMutable, std::function<void()> release);
-  /// Takes over memory that came from `allocator`.
+  /// Wraps memory that `allocator` allocated.
   static std::shared_ptr<Storage> adopt(std::shared_ptr<Allocator> allocator, void *data, uint64_t bytes);
 
   void *data() const { return memory; }

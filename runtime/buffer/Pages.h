@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Pages.h - Memory from the system and back --------------------------===//
+//===- Pages.h - Allocate memory from the system, and return it -----------===//
 #pragma once
 #include <cstdint>
 
 namespace millrace::runtime {
 
-/// Blocks of at least so many are mappings of their own: what is freed is the system's again at once, where the C library would keep up to 32 MiB of
-/// every block that it has seen freed (its dynamic threshold). A page at the end, unused, is less than 2 % of it. Unit: bytes. Source: arithmetic:
-/// 4096 of 262144 bytes.
+/// Blocks of at least so many bytes are mappings of their own, which are returned to the system when they are freed. The C library would keep up to
+/// 32 MiB of every block that it has seen freed (its dynamic threshold). The unused rest of the last page is less than 2 %. Unit: bytes. Source:
+/// arithmetic: 4096 of 262144 bytes.
 inline constexpr uint64_t kMappedBytes = 256 << 10;
 
-/// `bytes` in whole pages: huge ones where there are at least two of them.
+/// Rounds `bytes` up to whole pages, which are huge ones if the block has at least two of them.
 uint64_t wholePages(uint64_t bytes);
 
-/// wholePages(bytes) zeroed bytes, which take memory once they are touched; null if there are none. Large mappings begin on a huge page: fewer
-/// TLB misses in every kernel that streams through them.
+/// Maps wholePages(bytes) zeroed bytes, which take memory when they are touched; null on failure. Large mappings begin at a huge page, which means
+/// fewer TLB misses in every kernel that streams through them.
 void *mapPages(uint64_t bytes);
 void unmapPages(void *data, uint64_t bytes);
-/// Gives the pages that lie within [from, to) of a mapping back to the system; touched again they are zero.
+/// Returns the pages within [from, to) of a mapping to the system; they are zero when they are touched again.
 void dropPages(void *data, uint64_t from, uint64_t to);
 
-/// Memory of `capacity` bytes, a multiple of 64, on a multiple of 64; null if there is none.
+/// Allocates `capacity` bytes, a multiple of 64, aligned to 64 bytes; null on failure.
 void *allocateBlock(uint64_t capacity);
 void freeBlock(void *data, uint64_t capacity);
 
-/// Marks memory for the address sanitizer, where the build has it.
+/// Marks memory as inaccessible for the address sanitizer in builds that have it.
 void markFree(void *data, uint64_t bytes);
 void markUsed(void *data, uint64_t bytes);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Cache.h - Persistent compilation cache ------------------------------===//
-// A folder of files, one per entry, shared by any number of processes without locks: entries are written to temporary
-// files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read. Processes that want an entry which is not
-// there may take turns, so that one makes it for all.
+// The cache is a folder of files, one per entry, that any number of processes share without locks: entries are written to temporary files and
+// renamed, and validated completely (checksum, flatbuffers verifier, key) when they are read. Processes that miss the same entry may take turns, so
+// that one of them makes it for all.
 //   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels, .mrs for plans of shardings;
-//   <folder>/usage: how much there is
-// The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by
-// comparing with the stored entries: which parts of the most similar one differ.
+//   <folder>/usage: the size of all entries
+// The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by the parts in which the most
+// similar entry differs.
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -20,15 +20,15 @@ namespace millrace::runtime {
 
 class CacheKey {
 public:
-  /// Names are unique: "program", "options", "cpu features", "libmillrace". Order does not matter.
+  /// Adds a part. Names are unique: "program", "options", "cpu features", "libmillrace". The order of calls does not matter.
   void add(std::string name, std::string_view value);
   struct Part {
     std::string name, digest;
     bool operator==(const Part &) const = default;
   };
-  /// Sorted by name.
+  /// Returns the parts, sorted by name.
   const std::vector<Part> &parts() const { return sorted; }
-  /// 64 hexadecimal digits.
+  /// Returns the digest as 64 hexadecimal digits.
   std::string digest() const;
 
 private:
@@ -40,27 +40,26 @@ enum class CacheMode { Off, ReadOnly, ReadWrite };
 struct CacheOptions {
   CacheMode mode = CacheMode::ReadWrite;
   std::string folder;
-  uint64_t sizeLimit = uint64_t(10) << 30; ///< bytes; least recently used entries go first
-  /// Receives one line per damaged entry or failed write; stderr if empty.
+  uint64_t sizeLimit = uint64_t(10) << 30; ///< bytes; the least recently used entries are evicted first
+  /// Receives one line per damaged entry or failed write; if empty, standard error does.
   std::function<void(const std::string &)> warn;
 };
 
-/// Folder from MILLRACE_CACHE_DIR, else $XDG_CACHE_HOME/millrace, else ~/.cache/millrace; mode from MILLRACE_CACHE=
-/// off|ro|rw; size limit from MILLRACE_CACHE_SIZE in MiB. InvalidArgument for another mode or size; without any home
-/// folder the mode is Off.
+/// Reads the folder from MILLRACE_CACHE_DIR, else $XDG_CACHE_HOME/millrace, else ~/.cache/millrace; the mode from MILLRACE_CACHE=off|ro|rw; the size
+/// limit from MILLRACE_CACHE_SIZE in MiB. Without a home folder the mode is Off. Errors: InvalidArgument for another mode or size.
 StatusOr<CacheOptions> cacheOptionsFromEnvironment();
 
-/// What a key stands for. Misses are explained among entries of one kind.
+/// The kind of an entry. Misses are explained among entries of one kind.
 enum class EntryKind { Program, Kernel, Plan };
 
 struct CacheStats {
-  uint64_t hits = 0, misses = 0; ///< of programs
+  uint64_t hits = 0, misses = 0; ///< counts for programs
   uint64_t kernelHits = 0, kernelMisses = 0;
-  uint64_t planHits = 0, planMisses = 0; ///< of shardings that were chosen automatically
+  uint64_t planHits = 0, planMisses = 0; ///< counts for plans of automatic sharding
   uint64_t writes = 0, damaged = 0, evicted = 0;
 };
 
-/// Thread-safe. Nothing here fails the caller: a damaged entry is a miss with a warning, a failed write is a warning.
+/// The cache. Thread-safe. No failure here is one of the caller: a damaged entry is a miss with a warning, a failed write is a warning.
 class Cache {
 public:
   explicit Cache(CacheOptions options);
@@ -69,41 +68,40 @@ public:
     std::string_view value;            ///< 64-byte aligned
     std::shared_ptr<const void> owner; ///< keeps `value`
   };
-  /// The entry of that key. On a miss `whyNot` (if given) says why, for example "the cache has this program, but with
-  /// other options, cpu features", "no entry has this program", "the entry is damaged".
+  /// Returns the entry of that key. On a miss `whyNot` (if given) is set to the reason, for example "the cache has this program, but with other
+  /// options, cpu features", "no entry has this program", "the entry is damaged".
   std::optional<Hit> find(const CacheKey &key, std::string *whyNot = nullptr, EntryKind kind = EntryKind::Program);
 
-  /// Stores (or replaces) an entry, then removes the least recently used ones beyond the size limit. Does nothing
-  /// unless the mode is ReadWrite.
+  /// Stores (or replaces) an entry, then evicts the least recently used ones beyond the size limit. Does nothing unless the mode is ReadWrite.
   void store(const CacheKey &key, std::string_view value, EntryKind kind = EntryKind::Program);
 
-  /// Held by whoever is about to make an entry; a process that waited finds it afterwards. Null if that cannot be, or takes too long: it
-  /// has to be made anyway.
+  /// Returns a lock that the process that makes an entry holds; a process that waited for it finds the entry afterwards. Null if the lock fails or
+  /// takes too long: then the caller makes the entry itself.
   std::shared_ptr<void> turn(const CacheKey &key) const;
-  /// Whether there is a file for it.
+  /// Returns true if there is a file for the key.
   bool mayHave(const CacheKey &key) const;
 
   const CacheOptions &options() const { return settings; }
   CacheStats stats() const;
-  /// Ok if entries can be written; PermissionDenied and so on, for messages at start-up.
+  /// Returns Ok if entries can be written, else PermissionDenied and so on, for messages at start-up.
   Status checkWritable() const;
-  /// Says one line through CacheOptions::warn.
+  /// Prints one line through CacheOptions::warn.
   void warn(const std::string &message) const;
-  /// The same, the first time that something of this name is said of the folder in this process: a disk is full for every entry.
+  /// Does the same for the first warning `what` about this folder in this process: a full disk, for example, would be reported for every entry.
   void warnOnce(const std::string &what, const std::string &message) const;
 
 private:
   std::string path(const std::string &digest, EntryKind kind) const;
   std::string explain(const CacheKey &key) const;
-  /// `bytes` more are in the folder; removes entries if these are too many. `tellOthers`: processes, too.
+  /// Adds `bytes` to the size of the folder and evicts entries if it exceeds the limit. `tellOthers` updates the folder's `usage` file.
   void count(uint64_t bytes, bool tellOthers, const std::string &justWritten);
   void evict(const std::string &justWritten);
 
   CacheOptions settings;
   mutable std::mutex mutex;
   CacheStats counters;                     ///< guarded by mutex
-  std::optional<uint64_t> estimatedBytes;  ///< guarded by mutex; size of the folder as this process knows it
-  uint64_t untoldBytes = 0;                ///< guarded by mutex; of these, what is not in the folder's `usage` yet
+  std::optional<uint64_t> estimatedBytes;  ///< guarded by mutex; size of the folder as far as this process knows
+  uint64_t untoldBytes = 0;                ///< guarded by mutex; the part that is not in the folder's `usage` yet
 };
 
 } // namespace millrace::runtime

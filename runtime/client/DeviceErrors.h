@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DeviceErrors.h - Which device ran out of memory --------------------===//
+//===- DeviceErrors.h - Name the device that ran out of memory ------------===//
 #pragma once
 
 #include "runtime/base/Status.h"
 
 namespace millrace::runtime {
 
-/// The same status; if memory was exhausted, with the device's name in front. What devices that meet this one were told has one already.
+/// Returns the status; if memory was exhausted, with the device's name in front, unless the error is that of another device and names it already.
 inline Status onDevice(uint32_t device, const Status &status) {
   constexpr std::string_view kName = "CpuDevice(id=";
   if (status.code() != Code::ResourceExhausted || status.message().substr(0, kName.size()) == kName)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ExecutorState.h - What the steps of a program share ----------------===//
-// Of the files that implement Executor.h only: Executor.cpp (frames, values, kernels and copies), ControlSteps.cpp (loops, branches, calls),
-// ExchangeSteps.cpp (collectives and transfers), CustomCallSteps.cpp.
+//===- ExecutorState.h - State of an execution (private) ------------------===//
+// Only the files that implement Executor.h include this: Executor.cpp (frames, values, kernels and copies), ControlSteps.cpp (loops, branches,
+// calls), ExchangeSteps.cpp (collectives and transfers), CustomCallSteps.cpp.
 #pragma once
 #include "runtime/client/Executor.h"
 #include "runtime/client/Profile.h"
@@ -11,18 +11,18 @@
 
 namespace millrace::runtime {
 
-/// One activation of a function.
+/// The frame of one activation of a function.
 struct Frame {
   const Function *function = nullptr;
   const Plan::FunctionPlan *plan = nullptr;
   void **pointers = nullptr;
-  DynamicCell **cells = nullptr; ///< nullptr where the slot is no cell; the array exists only if plan->hasCells
+  DynamicCell **cells = nullptr; ///< per slot its cell, or nullptr; the array exists only if plan->hasCells
   DynamicCell *ownCells = nullptr;
   int64_t *dims = nullptr;
   char *arena = nullptr;
 };
 
-/// The profile that is being filled, or null.
+/// Returns the profile that is being measured, or null.
 Profile *measuredProfile();
 
 /// One execution of a program on one device.
@@ -40,7 +40,7 @@ public:
   }
 
   ~Executor() {
-    leaveMeetings(); // where an exception passes by: the memory that others read is still there
+    leaveMeetings(); // also when an exception passes: the memory that other devices read is still valid
     plan.goesBackward.store(goesBackward, std::memory_order_relaxed);
   }
 
@@ -57,7 +57,7 @@ private:
       frame.pointers[id] = static_cast<char *>(frame.pointers[view.index]) + view.offset;
     }
   }
-  /// Evaluates dim bindings; `argumentDim(k, axis)` gives actual sizes. Then compares all argument shapes.
+  /// Evaluates dim bindings; `argumentDim(k, axis)` returns actual sizes. Then compares the shapes of all arguments.
   template <typename ArgumentDim>
   Status bindDims(Frame &frame, bool callerHasDims, ArgumentDim argumentDim);
 
@@ -98,22 +98,22 @@ private:
   const Plan &plan;
   const Program &program;
   const ExecutionTarget &target;
-  uint64_t seedsDrawn = 0; ///< by RandomSeed steps so far
+  uint64_t seedsDrawn = 0; ///< number of seeds that RandomSeed steps have drawn
   struct PendingCollective {
-    CollectiveCall call; ///< others read it: it stays where it is
+    CollectiveCall call; ///< other devices read it, so that its address must not change
     const Function *function;
-    std::shared_ptr<RunContext::Meeting> meeting; ///< null: done already
+    std::shared_ptr<RunContext::Meeting> meeting; ///< null if the collective is complete
   };
   std::list<PendingCollective> pending;
   char *stack;
   char *arena;
   char *staging;
-  bool goesBackward; ///< the next kernel that streams through memory
-  Profile *profile; ///< null: not measured
-  const profile::ProgramInfo *recorded; ///< null: not recorded
-  uint64_t turnsOfLoop = 0; ///< that ended last
+  bool goesBackward; ///< direction of the next kernel that streams through memory
+  Profile *profile; ///< null if the execution is not measured
+  const profile::ProgramInfo *recorded; ///< null if the execution is not recorded
+  uint64_t turnsOfLoop = 0; ///< iterations of the loop that ended last
   uint32_t location = kNone;
-  unsigned openLoops = 0; ///< an error ends the run: nobody counts on it then
+  unsigned openLoops = 0; ///< number of enclosing loops; not maintained after an error, which ends the run
 };
 
 template <typename ArgumentDim>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Profile.h - Where the time of executions goes -----------------------===//
+//===- Profile.h - Measured times of the steps of executions --------------===//
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace millrace::runtime {
 
-/// Time of the steps of executions on one device. Loops, conditions and calls count as the steps inside of them.
+/// Times of the steps of executions on one device. Loops, conditions and calls are measured as the steps that they contain.
 struct Profile {
   struct Entry {
     uint64_t calls = 0, nanoseconds = 0;
@@ -17,7 +17,7 @@ struct Profile {
       nanoseconds += time;
     }
   };
-  std::vector<Entry> kernels;         ///< index into Program::kernels
+  std::vector<Entry> kernels;         ///< by index into Program::kernels
   std::map<std::string, Entry> steps; ///< "copy", "custom_call cholesky", ...
 
   /// Launches of a kernel that were cut into equally many pieces, and the time of each piece, summed over the launches.
@@ -25,14 +25,14 @@ struct Profile {
     uint64_t launches = 0;
     std::vector<uint64_t> nanoseconds;
   };
-  /// Kernels are cut as for so many threads, and their pieces run one after the other on the calling thread, each measured; 0: they run as
-  /// always. From the times follows how long a machine with so many cores would take (benchmarks.scaling --predict).
+  /// If not 0, kernels are cut into pieces as for so many threads, and the pieces run one after the other on the calling thread, each measured. The
+  /// times predict the execution on a machine with so many cores (benchmarks.scaling --predict).
   unsigned piecesFor = 0;
-  std::vector<std::map<size_t, Pieces>> pieces; ///< index into Program::kernels; by the number of pieces of a launch
+  std::vector<std::map<size_t, Pieces>> pieces; ///< by index into Program::kernels, then by the number of pieces of a launch
 };
 
-/// While it lives, executions on device 0 of this process that begin are measured into `profile`: one at a time, of one
-/// program. For tools; there is one scope at most. Wait for the executions before it ends.
+/// Measures the executions on device 0 of this process that begin in its lifetime into `profile`: one at a time, of one program. For tools. There is
+/// at most one scope. Its user waits for the executions before it ends.
 class ProfileScope {
 public:
   explicit ProfileScope(Profile &profile);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RemoteCalls.h - Calls of collectives, on their way to processes -----===//
+//===- RemoteCalls.h - Encode calls of collectives for messages ------------===//
 #pragma once
 #include "runtime/collective/Collective.h"
 
@@ -12,7 +12,7 @@ namespace millrace::runtime {
 struct EncodedCall {
   std::string head;
   std::vector<iovec> payload;
-  bool isWhole = false; ///< it is the payload for every process that reads any
+  bool isWhole = false; ///< every process that reads a payload gets this one
   std::vector<std::unique_ptr<char[]>> packed; ///< parts of arguments that are not contiguous
 };
 
@@ -25,7 +25,7 @@ EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, cons
 StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, size_t size, std::shared_ptr<char> payload,
                                                            uint64_t payloadBytes);
 
-/// Of what has to be equal on all devices that execute a step, in whatever process.
+/// Returns a hash of the fields that must be equal on all devices that execute a step, in every process.
 uint64_t signatureOf(const CollectiveStep &step);
 
 } // namespace millrace::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Objects.h - What the handles of the C ABI point to ------------------===//
-// Also for lowering/embedding, which makes programs and errors.
+//===- Objects.h - The objects behind the handles of the C ABI -------------===//
+// lowering/embedding, which makes programs and errors, includes it, too.
 #pragma once
 #define MILLRACE_C_ABI_ONLY
 #include "include/millrace/millrace.h"
@@ -15,6 +15,6 @@ struct millrace_program {
 };
 
 namespace millrace::runtime {
-/// nullptr for Ok. The caller owns the result.
+/// Returns a new error, which the caller owns; nullptr for Ok.
 millrace_error *toCError(const Status &status);
 } // namespace millrace::runtime

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Abi.h - Memory layout of the XLA FFI C interface, version 0.3 -------===//
-// Written from the published layout, so that runtime/ needs no header of somebody else. Handlers are compiled against
-// the original header: the assertions below and test/e2e/jax, where a handler is compiled, keep the two equal.
+// It is written from the published layout, so that runtime/ includes no foreign header. Handlers are compiled against the original header; the
+// assertions below, and test/e2e/jax, where a handler is compiled, ensure that both layouts are equal.
 //
-// Every structure begins with its size and a list of extensions. The size counts up to the last member that its version
-// guarantees (`statedSize`), which for some is not the end: a handler refuses a frame of any other size.
+// Every structure begins with its size and a list of extensions. The size is that up to the last member that the structure's version guarantees
+// (`statedSize`), which is not always the end: a handler refuses a structure of any other size.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Array {
   void *data;
 };
 
-/// Operands, and results.
+/// The operands, or the results, of a call.
 struct Arguments {
   Header header;
   int64_t count;
@@ -71,7 +71,7 @@ struct Arguments {
   void **values;
 };
 
-/// Sorted by name: handlers search.
+/// The attributes of a call, sorted by name because handlers search them.
 struct Attributes {
   Header header;
   int64_t count;
@@ -88,7 +88,7 @@ struct CallFrame {
   Stage stage;
   Arguments arguments, results;
   Attributes attributes;
-  Future *future; ///< written by handlers that go on after they have returned; not counted in the stated size
+  Future *future; ///< set by handlers that complete after they return; not included in the stated size
 };
 
 using Handler = Error *(CallFrame *);
@@ -97,7 +97,7 @@ struct Bundle {
 };
 
 struct TypeId {
-  int64_t id; ///< 0: none yet
+  int64_t id; ///< 0 if no number has been assigned yet
 };
 struct TypeInfo {
   Header header;
@@ -161,7 +161,7 @@ struct StateArgs {
   TypeId *type;
   void *state;
 };
-/// Up to version 0.2 only the stage instantiate leaves a state; 0.1 ends with the function that destroys it.
+/// Up to version 0.2 only the stage `instantiate` has a state; in 0.1 the structure ends with the function that destroys it.
 struct OldStateArgs {
   Header header;
   Context *context;
@@ -219,7 +219,7 @@ struct DeviceArgs {
 struct Api {
   Header header;
   Version version;
-  const void *internal; ///< only for handlers linked into XLA itself
+  const void *internal; ///< used only by handlers that are linked into XLA
   Error *(*errorCreate)(ErrorCreateArgs *);
   void (*errorMessage)(ErrorMessageArgs *);
   void (*errorDestroy)(ErrorDestroyArgs *);
@@ -240,7 +240,7 @@ struct Api {
   Error *(*device)(DeviceArgs *);
 };
 
-/// The size that T states: without the padding at its end, and without members that its version does not guarantee.
+/// Returns the size that T states: without the padding at its end, and without members that its version does not guarantee.
 template <typename T>
 inline constexpr size_t statedSize = sizeof(T);
 template <>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Attributes.h - Attributes of a call as FFI handlers see them --------===//
+//===- Attributes.h - Attributes of a call in the FFI's layout -------------===//
 #pragma once
 #include "runtime/ffi/Objects.h"
 #include "runtime/program/Program.h"
@@ -8,7 +8,7 @@
 
 namespace millrace::runtime::ffi {
 
-/// A dictionary in the layout of the interface; owns all that it points to. Immutable, so shared by all calls.
+/// A dictionary in the layout of the interface, with all the memory that it points to. It is immutable, so that all calls share it.
 class AttributeTable {
 public:
   explicit AttributeTable(const std::vector<Attribute> &attributes);
@@ -19,7 +19,7 @@ private:
   struct Entry {
     std::string name;
     abi::Bytes nameBytes;
-    std::vector<uint8_t> data; ///< of scalars and arrays
+    std::vector<uint8_t> data; ///< storage of scalars and arrays
     std::string text;
     abi::Scalar scalar;
     abi::Array array;

@@ -8,13 +8,12 @@
 
 namespace millrace::runtime::ffi {
 
-/// Makes `bundle` the handler of custom calls named `target`. Asks it for its version first: FailedPrecondition if it
-/// was compiled for an interface that we do not speak, InvalidArgument if it cannot execute. The stage `instantiate` runs
-/// when a program is loaded, the others at every call, in order.
+/// Registers `bundle` as the handler of custom calls named `target`. The stage `instantiate` runs when a program is loaded, the others at every call,
+/// in order. Errors: FailedPrecondition if the handler's version of the interface is not supported, InvalidArgument if it has no execute stage.
 Status registerHandler(std::string target, const abi::Bundle &bundle);
 
-/// `function` is called as the older interfaces are, by the api_version of the call: 1 = f(out, in),
-/// 2 = f(out, in, status), 3 = f(out, in, config, configSize, status). `out` is the result, or with several an array.
+/// Registers `function` with the untyped signature that the call's api_version selects: 1 = f(out, in), 2 = f(out, in, status), 3 = f(out, in,
+/// config, configSize, status). `out` is the result, or an array of several results.
 void registerUntypedHandler(std::string target, void *function);
 
 } // namespace millrace::runtime::ffi

@@ -17,20 +17,20 @@ struct CustomCall;
 
 namespace millrace::runtime::ffi {
 
-/// Number of an element type in the interface; those of types it does not know are 0.
+/// Returns the interface's number of an element type, or 0 for types that the interface lacks.
 int32_t abiType(DType type);
 
-/// Takes over `error` (null = ok).
+/// Converts `error` (null = Ok) to a Status and frees it.
 Status takeError(abi::Error *error);
 abi::Error *makeError(Status status);
 
-/// An object that a handler left for later stages, with the function that ends it.
+/// An object that a handler stored for later stages, with the function that destroys it.
 class State {
 public:
   State() = default;
   State(const State &) = delete;
   ~State();
-  /// `destroy` of the handler itself, else that of the registered type.
+  /// Stores the object. `destroy` is the handler's own function; if null, that of the registered type is used.
   Status set(abi::TypeId type, void *data, void (*destroy)(void *) = nullptr);
   StatusOr<void *> get(abi::TypeId type) const;
 
@@ -40,11 +40,11 @@ private:
   void (*destroy)(void *) = nullptr;
 };
 
-/// Gives `id` the number of the type called `name` (a new one where it is 0). The same name must come with the same
-/// number. A type without `destroy` can be looked up, but not owned by a State.
+/// Sets `id` to the number of the type named `name` (a new number if `id` is 0). A name always has the same number. Objects of a type without
+/// `destroy` can be looked up, but not owned by a State.
 Status registerType(std::string_view name, abi::TypeId *id, const abi::TypeInfo *info);
 
-/// The table of functions that handlers call.
+/// Returns the table of functions that handlers call.
 const abi::Api &api();
 
 } // namespace millrace::runtime::ffi
@@ -55,15 +55,15 @@ struct Error {
   Status status;
 };
 
-/// Lives as long as one call of one stage.
+/// The state of one call of one stage.
 struct Context {
-  const CustomCall *call = nullptr; ///< null while a call is instantiated: no device then
+  const CustomCall *call = nullptr; ///< null in the stage `instantiate`, which has no device
   State *states[numStages] = {};
-  int minor = minorVersion; ///< of the interface that the handler was compiled for
+  int minor = minorVersion; ///< minor version of the interface that the handler was compiled for
 };
 
-/// Completed by the handler's own threads. The parts are shared: who completes it may still be inside when the waiting
-/// thread goes on and frees it.
+/// Threads of the handler complete it. Its parts are shared, because the completing thread may still use them when the waiting thread has continued
+/// and freed the future.
 struct Future {
   struct Parts {
     std::mutex mutex;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TaskThreads.h - Threads that run the tasks of foreign handlers ------===//
-// These threads are not those of the pool for kernels: a foreign task may block, which would stop all kernels.
+//===- TaskThreads.h - Threads that run tasks of FFI handlers --------------===//
+// These threads are separate from the pool for kernels, because a task of a handler may block, which would stop all kernels.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -11,9 +11,9 @@ namespace millrace::runtime::ffi {
 class TaskThreads {
 public:
   using Task = void (*)(void *);
-  /// Of the process; the threads start with the first task and are never joined.
+  /// Returns the threads of the process, which start with the first task and are never joined.
   static TaskThreads &global();
-  /// 1 where there are none (in a forked child); tasks then run in schedule().
+  /// Returns the number of threads; 1 if there are none (in a forked child), where schedule() runs the tasks itself.
   unsigned size() const;
   void schedule(Task task, void *data);
 

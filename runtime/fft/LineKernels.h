@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LineKernels.h - Fourier transforms of lines in vectors ---------------===//
-// Every lane of a vector is a line. A group of lines is loaded into scratch memory (transposed where elements lie side by side),
-// real and imaginary parts apart, goes through one pass per radix between two places (Stockham's autosort form), and is stored.
-// Included by one file per vector width, compiled for the processors that have it. Everything is a template of the number of
-// lanes, so that the linker cannot mix the versions up; nothing of the standard library with code in it may be used.
-// Where it can, the first pass reads the tensor itself, and the last one writes it: a line that does not stay in the first cache comes
-// through it twice less.
+// Every lane of a vector is a line. A group of lines is loaded into scratch memory with separate real and imaginary parts (transposed if lines are
+// contiguous), goes through one pass per radix between two buffers (Stockham's autosort algorithm), and is stored.
+// One file per vector width includes this and is compiled for processors with such vectors. All functions are templates of the number of lanes, so
+// that the linker cannot mix versions for different processors; for the same reason no function of the standard library may be used.
+// Where possible the first pass reads the tensor itself, and the last one writes it: lines that exceed the level 1 cache pass through it two times
+// less.
 #pragma once
 #include "runtime/base/FftPlan.h"
 #include "runtime/fft/Lines.h"
@@ -24,7 +24,7 @@ struct Group {
   struct Number {
     V re, im;
   };
-  /// The parts of the points of all lines.
+  /// The real and the imaginary parts of the points of all lines of a group.
   struct Place {
     V *re, *im;
     MILLRACE_INLINE Number load(int64_t at) const { return {re[at], im[at]}; }
@@ -36,7 +36,7 @@ struct Group {
   static MILLRACE_INLINE Number sub(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
   static MILLRACE_INLINE Number mul(Number a, T re, T im) { return {a.re * re - a.im * im, a.re * im + a.im * re}; }
   static MILLRACE_INLINE Number scaled(Number a, T by) { return {a.re * by, a.im * by}; }
-  /// a + by b, one operation per part where the processor has it.
+  /// Returns a + by b, as one fused operation per part if the processor has it.
   static MILLRACE_INLINE Number plus(Number a, Number b, T by) { return {a.re + b.re * by, a.im + b.im * by}; }
   static MILLRACE_INLINE Number minusI(Number a) { return {a.im, -a.re}; } ///< -i a
   static MILLRACE_INLINE V load(const T *from) {
@@ -46,21 +46,21 @@ struct Group {
   }
   static MILLRACE_INLINE void store(V value, T *to) { __builtin_memcpy(to, &value, sizeof value); }
 
-  // Transposition of `lanes` vectors: elements i and i + distance change places between vectors v and v + distance.
+  // Transposition of `lanes` vectors: elements i and i + distance are exchanged between vectors v and v + distance.
   template <int distance, int... i>
   static MILLRACE_INLINE void exchange(V &a, V &b, std::integer_sequence<int, i...>) {
     V low = __builtin_shufflevector(a, b, (i & distance ? lanes + i - distance : i)...);
     V high = __builtin_shufflevector(a, b, (i & distance ? lanes + i : i + distance)...);
     a = low, b = high;
   }
-  /// Within each four elements: of a and b in turns the first two, or the last two, elements (size 1) or halves (size 2).
+  /// Within each four elements, interleaves the first two, or the last two, of a and b: single elements (size 1) or halves (size 2).
   template <int size, bool isHigh, int... i>
   static MILLRACE_INLINE V zip(V a, V b, std::integer_sequence<int, i...>) {
     return __builtin_shufflevector(a, b, (i / 4 * 4 + i % size + (i % 4 / size / 2 + isHigh * 2 / size) * size + i / size % 2 * lanes)...);
   }
   template <int distance, int count = lanes>
   static MILLRACE_INLINE void exchangeAll(V *rows) {
-    if constexpr (distance == 2 && sizeof(T) == 4) { // an instruction each; exchanging neighbours would take two
+    if constexpr (distance == 2 && sizeof(T) == 4) { // one instruction each; an exchange of neighbours would take two
 #pragma clang loop unroll(full)
       for (int v = 0; v < count; v += 4) {
         V low[2], high[2];
@@ -83,7 +83,7 @@ struct Group {
       exchangeAll<distance / 2, count>(rows);
   }
 
-  // Complex numbers side by side in two vectors; their parts in two others.
+  // Conversion between complex numbers with adjacent parts in two vectors and separate parts in two others.
   template <int... i>
   static MILLRACE_INLINE Number split(V a, V b, std::integer_sequence<int, i...>) {
     return {__builtin_shufflevector(a, b, (2 * i)...), __builtin_shufflevector(a, b, (2 * i + 1)...)};
@@ -151,7 +151,7 @@ struct Group {
     }
   }
 
-  /// The same for any odd radix up to the largest one, by pairs of conjugated roots; of `unit` neighbouring points there may be one number of them
+  /// The same for any odd radix up to the largest one, by pairs of conjugated roots; `unit` adjacent points may share one root.
   /// all.
   static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit, int64_t radix, const T *own) {
     Number sums[largestRadix / 2 + 1], differences[largestRadix / 2 + 1];
@@ -179,8 +179,8 @@ struct Group {
       }
   }
 
-  /// A mixed-radix transform of length n in `from`; returns which of the places holds the result. `begin` and `end` leave out passes
-  /// that happen elsewhere: `stride` is the product of the radices before.
+  /// Transforms `from` of length n by mixed radices and returns which of the two buffers has the result. `begin` and `end` select the passes, because
+  /// some are done elsewhere; `stride` is the product of the radices of the passes before.
   static MILLRACE_INLINE Place mixedRadix(const LinePlan<T> &plan, int64_t n, Place from, Place spare, std::size_t begin, std::size_t end,
                                           int64_t stride = 1) {
     int64_t current = n / stride;
@@ -223,7 +223,7 @@ struct Group {
     return back;
   }
 
-  /// Of the transform Z of z(j) = x(2j) + i x(2j + 1): that of x, n + 1 points.
+  /// Computes the transform of x, n + 1 points, from the transform Z of z(j) = x(2j) + i x(2j + 1).
   static void splitReal(const LinePlan<T> &plan, Place z) {
     int64_t n = plan.n;
     const T *turn = plan.halves.data();
@@ -237,7 +237,7 @@ struct Group {
       z.store(l, k == l ? add(even, turned) : Number{last.re, -last.im});
     }
   }
-  /// The way back, without the factor 1/2: Z of n points from n + 1 points of X.
+  /// Inverse of splitReal() without the factor 1/2: Z of n points from n + 1 points of X.
   static void joinReal(const LinePlan<T> &plan, Place z) {
     int64_t n = plan.n;
     const T *turn = plan.halves.data();
@@ -257,7 +257,7 @@ struct Group {
   const T *in[lanes];
   T *out[lanes];
   bool sideBySide = false, outSideBySide = false;
-  int64_t done = 0; ///< lines at the begin that the group before writes; side by side only
+  int64_t done = 0; ///< first lines that the previous group writes; for columns only
 
   Group(const Lines<T> &lines, int64_t group) : job(lines) {
     int64_t o = 0, i = 0;
@@ -273,7 +273,7 @@ struct Group {
       first = group * lanes;
       if (job.mayOverwrite && first + lanes > job.lines && job.lines >= lanes)
         first = job.lines - lanes;
-      o = first / job.inner, i = first - o * job.inner; // divisions take as long as a short line
+      o = first / job.inner, i = first - o * job.inner; // avoids divisions, which take as long as a short line
     }
     count = job.lines - first < lanes ? job.lines - first : lanes;
     bool isWhole = count == lanes && i + lanes <= job.inner;
@@ -296,7 +296,7 @@ struct Group {
     sideBySide = isWhole && job.inInner == 2, outSideBySide = isWhole && job.outInner == 2;
   }
 
-  /// One point of lines side by side; isPartial: of those that are not done.
+  /// Stores one point of adjacent lines; isPartial: only of the lines that are not done.
   template <bool isPartial>
   MILLRACE_INLINE void storeColumns(Number x, T *at) const {
     V low = joinLow(x.re, x.im, Sequence()), high = joinHigh(x.re, x.im, Sequence());
@@ -310,7 +310,7 @@ struct Group {
       at[i] = both[i];
   }
 
-  /// Contiguous lines of `numbers` real numbers: visit(i, vector) for all i.
+  /// Reads contiguous lines of `numbers` real numbers: calls visit(i, vector) for all i.
   template <typename Visit>
   MILLRACE_INLINE void loadRows(int64_t numbers, Visit visit) const {
     int64_t i = 0;
@@ -340,7 +340,7 @@ struct Group {
       for (int l = 0; l < lanes; ++l)
         rows[l] = value(i + l);
       exchangeAll<lanes / 2>(rows);
-      // Lines beyond the last one are the last one.
+      // Lanes beyond the last line repeat the last line.
 #pragma clang loop unroll(full)
       for (int l = 0; l < lanes; ++l)
         store(rows[l], out[l] + i);
@@ -396,13 +396,13 @@ struct Group {
   static bool hasOwnButterfly(int64_t radix) { return radix <= 5 || radix == 8; }
   bool readsPoints() const { return job.inStep != 2 && sideBySide; }
   bool writesPoints() const { return job.outStep != 2 && outSideBySide; }
-  /// The first pass can read the tensor: no other step comes before it.
+  /// Returns true if the first pass can read the tensor, because no other step precedes it.
   bool canStart(const LinePlan<T> &plan) const {
     using Ends = typename Lines<T>::Ends;
     return (job.ends == Ends::Complex || job.ends == Ends::RealIn) && !plan.convolution && plan.radices.size() >= 2 &&
            hasOwnButterfly(plan.radices[0]) && (readsPoints() || (job.inStep == 2 && plan.n / plan.radices[0] >= block));
   }
-  /// The last pass can write the tensor.
+  /// Returns true if the last pass can write the tensor.
   bool canEnd(const LinePlan<T> &plan) const {
     using Ends = typename Lines<T>::Ends;
     return (job.ends == Ends::Complex || job.ends == Ends::RealOut) && !plan.convolution && plan.radices.size() >= 2 &&
@@ -433,7 +433,7 @@ struct Group {
       return;
     }
     for (int64_t next = 0; next < m; next += block) {
-      int64_t place = next + block <= m ? next : m - block; // some once more rather than one by one
+      int64_t place = next + block <= m ? next : m - block; // the last block overlaps the one before, which is faster than single points
       V rows[radix][lanes];
       for (int k = 0; k < radix; ++k) {
         V turned[lanes];
@@ -485,7 +485,7 @@ struct Group {
       }
     };
     if (writesPoints())
-      return done ? columns(yes, no) : job.turns || scale != 1 || isSwapped ? columns(no, no) : columns(no, yes); // no branches in the last
+      return done ? columns(yes, no) : job.turns || scale != 1 || isSwapped ? columns(no, no) : columns(no, yes); // the last variant has no branches
     for (int64_t next = 0; next < stride; next += block) {
       int64_t place = next + block <= stride ? next : stride - block;
       V rows[radix][lanes];
@@ -501,7 +501,7 @@ struct Group {
         for (int l = 0; l < lanes; ++l)
           turned[l] = rows[j][l];
         exchangeAll<lanes / 2>(turned);
-        // Lines beyond the last one are the last one.
+        // Lanes beyond the last line repeat the last line.
 #pragma clang loop unroll(full)
         for (int l = 0; l < lanes; ++l)
           store(turned[l], out[l] + 2 * (place + stride * j));

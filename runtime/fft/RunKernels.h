@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RunKernels.h - Fourier transforms of contiguous lines ----------------===//
-// Every vector holds runs of eight neighbouring points, or of four: of one line or of as many as it has room for. The first pass has that
-// radix, so that its results for so many places become such runs by one transposition in registers; for all later passes the lanes are
-// neighbours that go through the same steps. Against lines in lanes (LineKernels.h) that is five shuffles per vector instead of eight, and
-// a few lines at a time stay in the first cache where sixteen do not.
-// Included by one file per vector width; see LineKernels.h for what such a file may use.
+// Every vector holds runs of eight or four adjacent points, of one line or of several. The first pass has that radix, so that its results for so many
+// places become such runs by one transposition in registers; in all later passes the lanes are adjacent points with the same operations. Compared
+// with one line per lane (LineKernels.h) that takes five shuffles per vector instead of eight, and a few lines at a time stay in the level 1 cache
+// where sixteen do not.
+// One file per vector width includes this; LineKernels.h says what such a file may use.
 #pragma once
 #include "runtime/fft/LineKernels.h"
 
@@ -36,7 +36,7 @@ struct Runs {
     __builtin_memcpy(first, &a, sizeof a);
     __builtin_memcpy(second, &b, sizeof b);
   }
-  /// A run of points of each line, `at` numbers from their begin: two vectors.
+  /// Loads a run of points of each line, `at` numbers from their begin: two vectors.
   static MILLRACE_INLINE Number load(const T *const *lines, int64_t at) {
     if constexpr (together == 4)
       return G::split(loadHalves(lines[0] + at, lines[1] + at, Sequence()), loadHalves(lines[2] + at, lines[3] + at, Sequence()), Sequence());
@@ -54,7 +54,7 @@ struct Runs {
       G::store(high, together == 2 ? lines[1] + at : lines[0] + at + lanes);
     }
   }
-  /// A run of numbers, the same for each line.
+  /// Loads a run of numbers that is the same for each line.
   template <int... i>
   static MILLRACE_INLINE V repeat(const T *from, std::integer_sequence<int, i...>) {
     typedef T Run __attribute__((ext_vector_type(run)));
@@ -63,13 +63,13 @@ struct Runs {
     return __builtin_shufflevector(value, value, (i % run)...);
   }
 
-  /// An inverse transform is the forward one with the parts exchanged before and behind, and scaled.
+  /// An inverse transform is the forward one with the parts exchanged before and after it, and scaled.
   template <bool isInverse>
   static void firstPass(const LinePlan<T> &plan, const T *const *in, Place to) {
     int64_t m = plan.n / run;
     const T *turns = plan.firstTurns.data();
     for (int64_t next = 0; next < m; next += run) {
-      int64_t first = next + run <= m ? next : m - run; // some once more rather than one by one
+      int64_t first = next + run <= m ? next : m - run; // the last run overlaps the one before, which is faster than single points
       Number x[run];
       for (int64_t k = 0; k < run; ++k) {
         Number z = load(in, 2 * (first + m * k));
@@ -90,7 +90,7 @@ struct Runs {
     }
   }
 
-  /// m sets of roots, in the order in which they are read. The last of all passes has none but 1.
+  /// Applies m sets of roots, in the order in which they are read. The roots of the last pass are 1.
   template <int radix, bool isLast = false>
   static void pass(Place from, Place to, const T *roots, int64_t m, int64_t stride) {
     for (int64_t p = 0; p < m; ++p, roots += 2 * (radix - 1)) {
@@ -110,7 +110,7 @@ struct Runs {
     }
   }
 
-  /// The passes [1, end).
+  /// Runs the passes [1, end).
   static MILLRACE_INLINE Place middlePasses(const LinePlan<T> &plan, Place from, Place spare, std::size_t end) {
     int64_t current = plan.n / run, stride = 1;
     for (std::size_t number = 1; number < end; ++number) {
@@ -148,7 +148,7 @@ struct Runs {
     }
   }
 
-  /// A line each from `in` to `out`.
+  /// Transforms a line each from `in` to `out`.
   template <bool isInverse>
   static void transform(const LinePlan<T> &plan, const T *const *in, T *const *out, T scale, T *scratch) {
     const std::vector<int64_t> &radices = plan.runRadices;
@@ -173,7 +173,7 @@ struct Runs {
     }
   }
 
-  /// Of each line's run that begins with a[0], in b: b[0] and what is before it, backwards: b[0], a[run - 1], a[run - 2], ..., a[1].
+  /// Reverses the order of each run: returns per line b[0], a[run - 1], a[run - 2], ..., a[1], where the run begins with a[0].
   template <int... i>
   static MILLRACE_INLINE V backwards(V a, V b, std::integer_sequence<int, i...>) {
     return __builtin_shufflevector(a, b, (i % run ? i / run * run + run - i % run : lanes + i)...);
@@ -183,7 +183,7 @@ struct Runs {
     return __builtin_shufflevector(a, a, (i / run * run + run - 1 - i % run)...);
   }
 
-  /// Real lines of 2n numbers: the transform of their halves, and from it n + 1 points (Group::splitReal).
+  /// Transforms real lines of 2n numbers: computes the transform of their halves, and from it n + 1 points (Group::splitReal).
   static void transformReal(const LinePlan<T> &plan, const T *const *in, T *const *out, T *scratch) {
     int64_t n = plan.n, vectors = n / run;
     V *memory = reinterpret_cast<V *>(scratch);
@@ -200,7 +200,7 @@ struct Runs {
     case 8: pass<8, true>(z, other, nullptr, 1, stride); break;
     default: G::oddPass(z, other, plan.roots.data(), n, 1, stride, run, plan.runRadices[last], plan.small[std::size_t(plan.runRadices[last])].data()); break;
     }
-    // Points k of a run together with n - k; where both meet in the middle some come twice, and the later ones stay.
+    // Points k of a run are processed together with n - k. In the middle some are computed twice, and the later results stay.
     const T *turns = plan.halves.data();
     for (int64_t v = 0; run * v <= n / 2; ++v) {
       Number a = other.load(v), before = other.load(vectors - 1 - v), at = other.load(v ? vectors - v : 0);
@@ -222,7 +222,7 @@ struct Runs {
       const T *in[together];
       T *out[together];
       for (int64_t i = 0; i < together; ++i) {
-        int64_t line = group * together + i < lines.lines ? group * together + i : lines.lines - 1; // the last one once more
+        int64_t line = group * together + i < lines.lines ? group * together + i : lines.lines - 1; // beyond the last line, the last one is repeated
         in[i] = lines.in + line * lines.inOuter, out[i] = lines.out + line * lines.outOuter;
         if (joins) {
           T *joined = scratch + (4 * together + 2 * i) * plan.n;
@@ -242,7 +242,7 @@ struct Runs {
 
 #undef MILLRACE_INLINE
 
-/// Contiguous lines of a plan with runs.
+/// Transforms contiguous lines of a plan with runs.
 template <typename T, int lanes>
 void transformRuns(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch) {
   if constexpr (lanes >= 8)

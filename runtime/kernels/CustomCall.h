@@ -7,7 +7,7 @@
 
 namespace millrace::runtime {
 
-/// A dense row-major tensor (or one in the layout the call asked for).
+/// A dense tensor, row-major or in the layout that the call requests.
 struct TensorView {
   void *data = nullptr;
   DType dtype = DType::Invalid;
@@ -25,27 +25,27 @@ struct CustomCall {
   const CustomCallStep &step; ///< target, backend config, attributes
   std::vector<TensorView> arguments, results;
   uint32_t device = 0;        ///< ordinal of the executing device
-  std::string_view location;  ///< of the operation in the source; may be empty
+  std::string_view location;  ///< location of the operation in the source; may be empty
   int64_t run = 0;            ///< equal for all devices of one execution, different for different executions
-  /// Attribute of that name or nullptr.
+  /// Returns the attribute of that name, or nullptr.
   const Attribute *attribute(std::string_view name) const;
 };
 
-/// Must not block on other devices. An error ends the execution; the runtime adds target and location to it.
+/// The function of a custom call. It must not block on other devices. An error ends the execution; the runtime adds target and location to it.
 using CustomCallHandler = std::function<Status(const CustomCall &)>;
 
-/// Makes the handler of one place of call, when a program is loaded: what depends on attributes only is done once.
-/// State in the handler lives as long as the loaded program.
+/// Makes the handler of one call in a program when the program is loaded, so that work that depends on attributes only is done once. The handler's
+/// state lives as long as the loaded program.
 using CustomCallFactory = std::function<StatusOr<CustomCallHandler>(const CustomCallStep &)>;
 
-/// Registers (or replaces) a handler for all programs loaded afterwards. Thread-safe.
+/// Registers (or replaces) a handler for all programs that are loaded afterwards. Thread-safe.
 void registerCustomCall(std::string target, CustomCallHandler handler);
 void registerCustomCallFactory(std::string target, CustomCallFactory factory);
 
-/// NotFound (naming the target and the closest registered name) if there is none. Thread-safe.
+/// Returns the factory of a target. Errors: NotFound (with the target and the most similar registered name) if there is none. Thread-safe.
 StatusOr<CustomCallFactory> findCustomCall(const std::string &target);
 
-/// Whether the function may run foreign code, which may wait for anything: all but those of this library.
+/// Returns true if the function may run foreign code, which may wait for anything: true for all targets but those of this library.
 bool isForeignCustomCall(const std::string &target);
 
 std::vector<std::string> customCallTargets();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OrderKey.h - Elements as unsigned numbers of the same order ----------===//
+//===- OrderKey.h - Sort keys: unsigned integers in the order of elements ---===//
 #pragma once
 #include "runtime/base/DType.h"
 
@@ -7,15 +7,15 @@
 
 namespace millrace::runtime {
 
-/// How elements of one type compare. Floats in `total` order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN. Otherwise zeros are
-/// equal, and so are NaNs, which come after everything.
+/// The order of the elements of one type. In `total` order floats are -NaN < -inf < ... < -0 < 0 < ... < inf < NaN. Otherwise zeros are equal, and
+/// all NaN are equal and come last.
 struct ElementOrder {
   enum class Kind : uint8_t { Unsigned, Signed, Float };
   Kind kind = Kind::Unsigned;
   bool descending = false, total = false;
   uint64_t infinity = 0; ///< bits of the infinity of a float
 
-  /// False if elements of `type` cannot be ordered by their bits.
+  /// Returns false if elements of `type` cannot be ordered by their bits.
   static bool of(DType type, bool descending, bool total, ElementOrder &order) {
     order = {Kind::Unsigned, descending, total, 0};
     switch (type) {
@@ -38,7 +38,7 @@ struct ElementOrder {
     return true;
   }
 
-  /// `visit(key)` with a function object from the bits of an element to its key: the smaller, the earlier.
+  /// Calls `visit(key)` with a function object that converts the bits of an element to its key; smaller keys come first.
   template <typename Bits, typename Visitor>
   auto withKey(Visitor visit) const {
     constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
@@ -48,7 +48,7 @@ struct ElementOrder {
     case Kind::Signed: return visit([flip](Bits bits) { return Bits(bits ^ sign ^ flip); });
     case Kind::Float: break;
     }
-    // Without branches: signs of real numbers cannot be predicted.
+    // The code has no branches, because the signs of real data cannot be predicted.
     constexpr int signAt = 8 * sizeof(Bits) - 1;
     auto ordered = [flip](Bits bits) { return Bits(bits ^ (Bits(0 - Bits(bits >> signAt)) | sign) ^ flip); };
     if (total)
@@ -60,8 +60,8 @@ struct ElementOrder {
     });
   }
 
-  /// The element of a key that withKey() made, for orders in which different elements have different keys. Elements that share
-  /// their key with another one (a negative zero, a NaN with other bits than its key's) come back as that other one.
+  /// Returns the element of a key, for orders in which different elements have different keys. An element that shares its key with another one (a
+  /// negative zero, a NaN with other bits) is returned as that other one.
   template <typename Bits>
   Bits element(Bits key) const {
     constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
@@ -73,7 +73,7 @@ struct ElementOrder {
     return Bits(key ^ (Bits(Bits(key >> (8 * sizeof(Bits) - 1)) - 1) | sign));
   }
 
-  /// Two different elements may have the same key.
+  /// Returns true if two different elements may have the same key.
   bool hasEqualElements() const { return kind == Kind::Float && !total; }
 };
 

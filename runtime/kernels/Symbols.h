@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Symbols.h - Symbols that kernels may use ----------------------------===//
-// Machine code of programs is linked against this list and nothing else of the process:
+// The machine code of programs is linked against this list and nothing else of the process:
 //   memcpy memmove memset, the C library's math functions in float and double,
 //   compiler support (half and bfloat conversions, 128-bit division, powi),
 //   millrace_rt_*: ours, declared below.
@@ -39,7 +39,7 @@ MILLRACE_COMPLEX_BINARY(div)
 MILLRACE_COMPLEX_BINARY(atan2)
 #undef MILLRACE_COMPLEX_UNARY
 #undef MILLRACE_COMPLEX_BINARY
-/// 64-byte aligned memory for kernels whose temporaries have run-time size; nullptr if there is none.
+/// Allocates 64-byte aligned memory for temporaries of a kernel whose size is known at run time; nullptr on failure.
 void *millrace_rt_alloc(uint64_t bytes);
 void millrace_rt_free(void *data);
 }
@@ -50,7 +50,7 @@ struct RuntimeSymbol {
   const char *name;
   void *address;
 };
-/// The whole list. Process lifetime.
+/// Returns the whole list, which is never destroyed.
 const std::vector<RuntimeSymbol> &runtimeSymbols();
 
 } // namespace millrace::runtime

@@ -5,8 +5,8 @@
 
 namespace millrace::runtime {
 
-/// millrace_top_k: x [..., n] -> values [..., k] in order, positions [..., k] (i32 or i64); equal elements in the order of their
-/// positions. Attributes: `largest`; `total_order`, as in OrderKey.h.
+/// millrace_top_k: x [..., n] -> values [..., k] in order, positions [..., k] (i32 or i64). Equal elements are in the order of their positions.
+/// Attributes: `largest`; `total_order`, as in OrderKey.h.
 Status topK(const CustomCall &call);
 
 } // namespace millrace::runtime

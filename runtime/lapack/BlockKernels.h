@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- BlockKernels.h - Triangular systems and factorizations in vectors ---===//
-// One tile does all the work that counts: c -= a b for a few rows of c, a few vectors wide, with the elements of a broadcast from memory; then, if
-// the rows are unknowns of a triangular system, the substitution among them.
-// Included by one file per vector width, compiled for the processors that have it: as runtime/fft/LineKernels.h, all of it is a template of
-// the number of lanes, and nothing of the standard library with code in it is used.
+//===- BlockKernels.h - Vector kernels of factorizations and solvers -------===//
+// One tile does almost all the work: c -= a b for a few rows of c, a few vectors wide, with the elements of a broadcast from memory; then, if the
+// rows are unknowns of a triangular system, the substitution among them.
+// One file per vector width includes this and is compiled for processors with such vectors. As in runtime/fft/LineKernels.h, all functions are
+// templates of the number of lanes, and no function of the standard library is used.
 #pragma once
 #include "runtime/lapack/Blocks.h"
 
@@ -16,9 +16,9 @@ namespace millrace::runtime::lapack {
 template <typename T, int lanes>
 struct BlockKernels {
   typedef T V __attribute__((ext_vector_type(lanes)));
-  /// Those of a tile's row. Unit: vectors. Source: arithmetic: 8 rows of 3 vectors of sums, or 4 of 3, fit 32 or 16 registers with the factors.
+  /// Vectors of a tile's row. Unit: vectors. Source: arithmetic: 8 rows of 3 vectors of sums, or 4 of 3, fit 32 or 16 registers with the factors.
   static constexpr int kVectors = 3;
-  /// Those of a tile: sums fit the registers. Unit: rows. Source: arithmetic, as kVectors.
+  /// Rows of a tile, whose sums fit the registers. Unit: rows. Source: arithmetic, as kVectors.
   static constexpr int kRows = lanes * sizeof(T) == 64 ? 8 : 4;
 
   static MILLRACE_INLINE V load(const T *from) {
@@ -28,15 +28,15 @@ struct BlockKernels {
   }
   static MILLRACE_INLINE void store(V value, T *to) { __builtin_memcpy(to, &value, sizeof value); }
 
-  /// Factors a(i, k) at data[i * row + k * step].
+  /// A matrix of factors; a(i, k) is data[i * row + k * step].
   struct Factors {
     const T *data;
     int64_t row, step;
     const T *at(int64_t i, int64_t k) const { return data + i * row + k * step; }
   };
 
-  /// c(r, :) -= sum over k of a(r, k) x(k, :). `solves`: the rows are those of x that follow, unknowns of the triangle that follows in a:
-  /// x(r, :) = (c(r, :) - sum of those before) * inverse[r] (null: 1).
+  /// Computes c(r, :) -= sum over k of a(r, k) x(k, :). With `solves` the rows are the next ones of x, unknowns of the triangle that follows in a:
+  /// x(r, :) = (c(r, :) - sum over the preceding unknowns) * inverse[r] (null: 1).
   template <int rows, int vectors, bool solves>
   static void tile(Factors a, int64_t terms, const T *x, T *c, int64_t length, const T *inverse) {
     V sums[rows][vectors];
@@ -83,7 +83,7 @@ struct BlockKernels {
     }
   }
 
-  /// Rows of a tile when `left` remain.
+  /// Returns the number of rows of the next tile if `left` rows remain.
   static MILLRACE_INLINE int rowsOf(int64_t left) { return left >= kRows ? kRows : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 
   template <bool solves>
@@ -96,7 +96,7 @@ struct BlockKernels {
     }
   }
 
-  /// a x = c in the memory of c, n rows of `vectors` vectors; a is lower triangular.
+  /// Solves a x = c in the memory of c, n rows of `vectors` vectors; a is lower triangular.
   static void solveStrip(Factors a, int64_t n, T *x, int64_t length, int vectors, const T *inverse) {
     for (int64_t i = 0; i < n;) {
       int rows = rowsOf(n - i);
@@ -105,10 +105,10 @@ struct BlockKernels {
     }
   }
 
-  /// Vectors per tile for `left` vectors: no lone one at the end.
+  /// Returns the number of vectors of the next tile if `left` vectors remain; avoids a last tile of one vector.
   static MILLRACE_INLINE int vectorsOf(int64_t left) { return left == 4 ? 2 : left < kVectors ? int(left) : kVectors; }
 
-  /// c -= a x: m rows, `vectors` vectors.
+  /// Computes c -= a x for m rows of `vectors` vectors.
   static void subtractProduct(Factors a, int64_t m, int64_t terms, const T *x, T *c, int64_t length, int64_t vectors) {
     for (int64_t v = 0; v < vectors;) {
       int count = vectorsOf(vectors - v);
@@ -124,7 +124,7 @@ struct BlockKernels {
   static void solve(const TriangularSystems<T> &s, int64_t begin, int64_t end, T *scratch) {
     int64_t n = s.n, width = s.width, size = s.rows * s.columns;
     T *x = scratch, *inverse = scratch + n * width;
-    // The rows of x op(a) = b are the columns of op(a)^T x^T = b^T; a triangle that is upper then is solved from its end.
+    // The rows of x op(a) = b are the columns of op(a)^T x^T = b^T. An upper triangle is solved from its end.
     bool isTransposed = s.transposed == s.left, isLower = s.lower != isTransposed;
     for (int64_t strip = begin; strip < end; ++strip) {
       int64_t system = strip / s.strips, first = strip % s.strips * width;
@@ -165,10 +165,10 @@ struct BlockKernels {
     }
   }
 
-  /// The row length of a square in scratch memory, in whole vectors; elements after a row's end are 0.
+  /// Returns the row length of a square matrix in scratch memory, a multiple of the vector; elements after a row's end are 0.
   static MILLRACE_INLINE int64_t rowLength(int64_t n) { return rowLengthOf<T>(n, lanes); }
 
-  /// a = u^T u, row by row, a matrix per lane; those beyond the last one are the last one.
+  /// Factors a = u^T u, row by row, with a matrix per lane; lanes beyond the last matrix repeat it.
   static void choleskyInLanes(const T *a, T *factors, int *info, int64_t n, bool lower, int64_t count, T *scratch) {
     auto place = [&](int64_t i, int64_t j) { return scratch + (i * n + j) * lanes; };
     for (int64_t i = 0; i < n; ++i)
@@ -206,7 +206,7 @@ struct BlockKernels {
     }
   }
 
-  /// a = u^T u: rows of u from the first one down, a tile's at a time.
+  /// Factors a = u^T u; computes the rows of u from the first one on, a tile at a time.
   static int cholesky(const T *a, T *factor, int64_t n, bool lower, T *scratch) {
     int64_t length = rowLength(n), used = (n + lanes - 1) / lanes * lanes;
     T *u = scratch, *inverse = scratch + n * length;
@@ -239,7 +239,7 @@ struct BlockKernels {
         for (int64_t j = i + r + 1; j < i + rows; ++j)
           row[j] *= over;
       }
-      // The rest of these, then the others.
+      // The remaining columns of these rows, then the other rows.
       for (int r = 0; r < rows; ++r) {
         T *row = u + (i + r) * length;
         for (int64_t j = i + rows; j < beyond; ++j) {
@@ -263,7 +263,7 @@ struct BlockKernels {
   }
 
   struct Lu {
-    T *w, *columns; ///< the matrix; columns of a panel
+    T *w, *columns; ///< w is the matrix, columns the columns of a panel
     int *exchanges;
     int64_t m, n, length;
     Share share;
@@ -272,7 +272,7 @@ struct BlockKernels {
 
   static MILLRACE_INLINE V sizes(V x) { return __builtin_elementwise_abs(x); }
 
-  /// The first of `numbers` [begin, end) of the largest magnitude. `numbers` is aligned; other elements of its vectors may be read.
+  /// Returns the first of `numbers` [begin, end) of the largest magnitude. `numbers` is aligned; other elements of its vectors may be read.
   static int64_t largest(const T *numbers, int64_t begin, int64_t end) {
     V most = V(T(-1)), place;
     for (int lane = 0; lane < lanes; ++lane)
@@ -291,10 +291,10 @@ struct BlockKernels {
     for (int64_t i = begin; i < end; ++i)
       if (__builtin_elementwise_abs(numbers[i]) == best)
         return i;
-    return begin; // none is a number
+    return begin; // all are NaN
   }
 
-  // Transposition of `lanes` vectors: elements i and i + distance change places between vectors v and v + distance.
+  // Transposition of `lanes` vectors: elements i and i + distance are exchanged between vectors v and v + distance.
   template <int distance, int... i>
   static MILLRACE_INLINE void exchange(V &a, V &b, std::integer_sequence<int, i...>) {
     V low = __builtin_shufflevector(a, b, (i & distance ? lanes + i - distance : i)...);
@@ -311,7 +311,7 @@ struct BlockKernels {
       transpose<distance / 2>(rows);
   }
 
-  /// One vector of columns, from row `first` on: column by column in scratch, where each is contiguous.
+  /// Factors one vector of columns, from row `first` on, column by column in scratch memory, where each column is contiguous.
   static void panel(Lu &lu, int64_t first) {
     int64_t rows = lu.m - first, padded = (rows + lanes - 1) / lanes * lanes, vectors = (lu.n + lanes - 1) / lanes;
     int64_t width = lu.n - first < lanes ? lu.n - first : lanes;
@@ -351,7 +351,7 @@ struct BlockKernels {
         continue;
       }
       T over = T(1) / pivot, across[lanes];
-      bool isTiny = over - over != 0; // infinite: a subnormal pivot
+      bool isTiny = over - over != 0; // the reciprocal is infinite, because the pivot is subnormal
       for (int64_t c = j + 1; c < width; ++c)
         across[c] = columns[c * padded + j];
       for (int64_t i = j / lanes * lanes; i < padded; i += lanes) {
@@ -377,7 +377,7 @@ struct BlockKernels {
     }
   }
 
-  /// The same row by row: of few of them.
+  /// Does the same row by row, for few rows.
   static void shortPanel(Lu &lu, int64_t first) {
     int64_t m = lu.m, last = first + lanes < lu.n ? first + lanes : lu.n, vectors = (lu.n + lanes - 1) / lanes;
     T *w = lu.w + first, *column = lu.columns;
@@ -408,7 +408,7 @@ struct BlockKernels {
         continue;
       }
       T over = T(1) / pivot;
-      bool isTiny = over - over != 0; // infinite: a subnormal pivot
+      bool isTiny = over - over != 0; // the reciprocal is infinite, because the pivot is subnormal
       V row = load(w + j * lu.length), place = numbers - T(j - first);
       row = place > T(0) ? row : V(0);
       for (int64_t i = j + 1; i < m; ++i) {
@@ -421,16 +421,16 @@ struct BlockKernels {
     }
   }
 
-  /// The rows of a product below a corner that are one thread's, and what of its columns.
+  /// The rows of a product below a corner that one thread computes, and the columns.
   struct Update {
     const Lu &lu;
     Factors corner, below;
     int64_t terms, rest; ///< rows of the corner; vectors to the right of it
     T *u;
-    /// Rows of a product below a corner that are one thread's. Unit: rows. Source: judgement, not measured alone; commit 24d4e28 has the figures of
-    /// the whole change.
+    /// Rows of a product below a corner that one thread computes. Unit: rows. Source: judgement, not measured alone; commit 24d4e28 has the figures
+    /// of the whole change.
     static constexpr int64_t kBand = 64;
-    int64_t rows() const { return lu.m - (u - lu.w) / lu.length - terms; } ///< below the corner
+    int64_t rows() const { return lu.m - (u - lu.w) / lu.length - terms; } ///< rows below the corner
     int64_t bands() const { return (rows() + kBand - 1) / kBand; }
     int64_t strips() const { return (rest + kVectors - 1) / kVectors; }
     int vectorsOf(int64_t strip) const { return rest - strip * kVectors < kVectors ? int(rest - strip * kVectors) : kVectors; }
@@ -452,13 +452,13 @@ struct BlockKernels {
     }
   }
 
-  /// Columns [begin, end), whole vectors but for the last ones, from row `begin` on: halves.
+  /// Factors columns [begin, end), whole vectors except for the last ones, from row `begin` on, by halving the columns recursively.
   static void factorColumns(Lu &lu, int64_t begin, int64_t end) {
     if (end - begin <= lanes)
       return lu.m - begin <= 2 * lanes ? shortPanel(lu, begin) : panel(lu, begin);
     int64_t vectors = (end - begin + lanes - 1) / lanes, middle = begin + vectors / 2 * lanes, length = lu.length;
     factorColumns(lu, begin, middle);
-    int64_t right = middle, terms = (right < lu.m ? right : lu.m) - begin; // fewer rows than columns: all rows have their pivots then
+    int64_t right = middle, terms = (right < lu.m ? right : lu.m) - begin; // with fewer rows than columns, all rows have their pivots then
     T *corner = lu.w + begin * length, *u = corner + right;
     Update update{lu, {corner + begin, length, 1}, {corner + terms * length + begin, length, 1}, terms, (end - right + lanes - 1) / lanes, u};
     // Fewer are not shared by threads. Unit: products. Source: judgement, not measured alone; commit 24d4e28 has the figures of the whole change.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Families.h - The handlers, by family --------------------------------===//
+//===- Families.h - LAPACK handlers by family ------------------------------===//
 #pragma once
 #include "runtime/lapack/Lapack.h"
 
@@ -10,7 +10,7 @@ namespace millrace::runtime::lapack {
 using Handlers = std::vector<std::pair<std::string, CustomCallHandler>>;
 using Function = Status (*)(const CustomCall &);
 
-/// Adds lapack_s<real>_ffi, lapack_d<real>_ffi, lapack_c<complex>_ffi, lapack_z<complex>_ffi.
+/// Adds the handlers lapack_s<real>_ffi, lapack_d<real>_ffi, lapack_c<complex>_ffi and lapack_z<complex>_ffi.
 inline void add(Handlers &handlers, const std::string &real, const std::string &complex, Function s, Function d,
                 Function c, Function z) {
   handlers.emplace_back("lapack_s" + real + "_ffi", s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Lapack.h - Matrix factorizations as custom calls --------------------===//
-// The targets lapack_*_ffi and tridiagonal_solve_perturbed_ffi that JAX's rules for CPUs emit, on Debian's OpenBLAS:
-// opened when first needed, one thread per call (batches are spread over the pool). Handlers registered under the same
-// names later win: under JAX those of jaxlib. What the compiler makes of some of them, millrace_*, needs no library (RealMatrices.cpp).
+// The targets are lapack_*_ffi and tridiagonal_solve_perturbed_ffi, which JAX's rules for CPUs emit. They call Debian's OpenBLAS, which is opened
+// when first needed, with one thread per call; batches are distributed over the pool. Handlers that are registered later under the same names replace
+// these: under JAX those of jaxlib. The compiler converts some of the calls to millrace_*, which needs no library (RealMatrices.cpp).
 #pragma once
 #include "runtime/kernels/CustomCall.h"
 

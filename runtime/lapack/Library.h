@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Library.h - Routines of OpenBLAS and how to call them ---------------===//
+//===- Library.h - Call routines of OpenBLAS -------------------------------===//
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -9,11 +9,11 @@
 
 namespace millrace::runtime::lapack {
 
-/// Address of a Fortran routine, "dpotrf_". FailedPrecondition (with what to install) if OpenBLAS is missing.
-/// MILLRACE_OPENBLAS names another library file.
+/// Returns the address of a Fortran routine, for example "dpotrf_". MILLRACE_OPENBLAS names another library file. Errors: FailedPrecondition (with
+/// the package to install) if OpenBLAS is missing.
 StatusOr<void *> routine(const std::string &name);
 
-/// Fortran passes everything by address; the length of each character argument follows at the end (`one`).
+/// Fortran passes all arguments by address; the length of each character argument (`one`) follows at the end.
 inline constexpr size_t one = 1;
 template <typename... Args>
 void callFortran(void *routine, Args... args) {
@@ -33,7 +33,7 @@ struct RealOf<std::complex<T>> {
 template <typename T>
 using Real = typename RealOf<T>::type;
 
-/// Routine `name` for elements of type T: s, d, c, z before it, _ behind it.
+/// Returns the name of a routine for elements of type T: with s, d, c or z in front and _ behind.
 template <typename T>
 StatusOr<void *> routineFor(const char *name) {
   constexpr bool isSingle = std::is_same_v<Real<T>, float>;

@@ -19,7 +19,7 @@ inline constexpr DType dtypeOf<std::complex<double>> = DType::C128;
 template <>
 inline constexpr DType dtypeOf<int> = DType::I32;
 
-/// `count` matrices (or vectors, cols = 1), one after the other, each column by column.
+/// `count` contiguous column-major matrices, or vectors with cols = 1.
 template <typename T>
 struct Matrices {
   T *data = nullptr;
@@ -27,15 +27,15 @@ struct Matrices {
   int rows = 1, cols = 1;
   int64_t size() const { return int64_t(rows) * cols; }
   T *operator[](int64_t i) const { return data + i * size(); }
-  /// Leading dimension for LAPACK, which wants at least 1.
+  /// Returns the leading dimension, which LAPACK requires to be at least 1.
   int ld() const { return rows ? rows : 1; }
 };
 
-/// Reads operands and results of a call in turn, checking their types; the first error stays.
+/// Reads the operands and results of a call in order and checks their types; the first error is kept.
 class Signature {
 public:
   explicit Signature(const CustomCall &call) : call(call) {}
-  /// The next operand (result), whose last `rank` dimensions are one matrix, vector or scalar.
+  /// Returns the next operand (result), whose last `rank` dimensions are one matrix, vector or scalar.
   template <typename T>
   Matrices<T> operand(int rank) {
     return take<T>(call.arguments, argument++, rank, "operand");
@@ -44,7 +44,7 @@ public:
   Matrices<T> result(int rank) {
     return take<T>(call.results, resultIndex++, rank, "result");
   }
-  /// A result that starts as a copy of operand `index` (or is the same memory).
+  /// Returns a result that is initialized with operand `index` (or aliases it).
   template <typename T>
   Matrices<T> updated(size_t index, int rank) {
     Matrices<T> target = result<T>(rank);
@@ -52,10 +52,10 @@ public:
       copyOperand(index, resultIndex - 1);
     return target;
   }
-  /// An attribute that is a character ('L') or a boolean.
+  /// Returns an attribute that is a character ('L') or a boolean.
   char flag(const char *name);
   int64_t integer(const char *name);
-  /// All operands and results were read, and all batches are equally large.
+  /// Checks that all operands and results were read, and that all batches have the same size.
   Status done();
 
 private:
@@ -79,14 +79,14 @@ private:
   Status error;
 };
 
-/// Runs body(begin, end) for pieces of [0, count) on the pool; `flops` of one matrix decide about the pieces.
+/// Runs body(begin, end) for pieces of [0, count) on the pool. `flops` is the work of one matrix, which determines the size of the pieces.
 Status forMatrices(int64_t count, double flops, const std::function<void(int64_t, int64_t)> &body);
 
-/// Workspace size that a routine reported in its first element.
+/// Returns the workspace size that a routine reported in its first element.
 template <typename T>
 int workSize(T reported) {
   double size = std::real(reported);
-  // Single precision cannot hold every size; rounding down would be too small.
+  // Single precision cannot represent every size, and the size must not be rounded down.
   return int(size * (1 + 1e-6)) + 1;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Cost.h - Work of a whole program ------------------------------------===//
+//===- Cost.h - Estimate the work of a program -----------------------------===//
 #pragma once
 #include "runtime/program/Program.h"
 
@@ -9,8 +9,8 @@ struct ProgramCost {
   double flops = 0, bytesAccessed = 0;
 };
 
-/// Work of one execution on one device, counted from its kernels: a kernel that is called twelve times counts twelve
-/// times; the body of a loop counts once (its trip count is not known), of several branches the most expensive one.
+/// Returns the work of one execution on one device, as the sum over its kernels: a kernel that is called twelve times counts twelve times, the body
+/// of a loop counts once (its trip count is not known), and of several branches the most expensive one counts.
 ProgramCost costOf(const Program &program);
 
 } // namespace millrace::runtime

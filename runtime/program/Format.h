@@ -16,11 +16,11 @@ struct Header {
   uint64_t payloadSize;
   uint64_t payloadHash;
   uint64_t reserved[3];
-  uint64_t headerHash; ///< hash64 of everything before it
+  uint64_t headerHash; ///< hash64 of the header before this field
 };
 static_assert(sizeof(Header) == 64);
 
-/// Nesting of loops, branches and dictionaries in steps that readers accept.
+/// The deepest nesting of loops, branches and dictionaries in steps that readers accept.
 inline constexpr unsigned maxNesting = 60;
 
 } // namespace millrace::runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- KernelUpgrades.h - Better machine code for a program that runs ------===//
-// The tiered mode of the compiler gives out a program with machine code that was made quickly, and goes on in the background. Each kernel
-// that is compiled well comes through here: to the code that is loaded (Loader.h), and, when all are there, to the cache.
+//===- KernelUpgrades.h - Optimized machine code for a loaded program ------===//
+// In the tiered mode the compiler returns a program whose machine code was generated quickly, and optimizes its kernels in the background. Each
+// optimized kernel is published here, and passed on to the loaded code (Loader.h) and, when all are published, to the cache.
 #pragma once
 #include "runtime/program/KernelEntry.h"
 #include "runtime/program/Program.h"
@@ -14,19 +14,20 @@
 
 namespace millrace::runtime {
 
-/// Thread-safe. Who compiles calls publish() and, in the end in any case, finish().
+/// Thread-safe. The compiler calls publish() for each kernel and finally, in any case, finish().
 class KernelUpgrades {
 public:
   KernelUpgrades();
 
-  /// `listener` gets all kernels that were published, then those that will be: on the publisher's thread. It must not call back.
+  /// `listener` is called for all published kernels, and later for new ones on the publisher's thread. It must not call this object.
   void listen(std::function<void(const KernelEntry &)> listener);
-  /// Called once with all kernels when the last one is there: at once if it is, else on the publisher's thread; never if finish(false).
+  /// `call` is called once with all kernels when the last one is published: at once if it is, else on the publisher's thread; never after
+  /// finish(false).
   void whenWhole(std::function<void(const std::vector<KernelEntry> &)> call);
   void publish(KernelEntry kernel);
-  /// `isWhole`: every kernel was published.
+  /// `isWhole` says that every kernel was published.
   void finish(bool isWhole);
-  /// Waits for finish(); whether every kernel was published. False at once in a forked child, where nobody compiles.
+  /// Waits for finish() and returns whether every kernel was published. Returns false at once in a forked child, where no compilation continues.
   bool await();
 
   std::vector<KernelEntry> published() const;
@@ -41,7 +42,7 @@ private:
   const int process;
 };
 
-/// `program` with the machine code of `kernels` where it has kernels of the same symbols, and no upgrades to come.
+/// Returns `program` with the machine code of `kernels` for kernels of the same symbols, and without upgrades.
 Program upgraded(const Program &program, const std::vector<KernelEntry> &kernels);
 
 } // namespace millrace::runtime

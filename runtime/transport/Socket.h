@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Socket.h - Stream sockets between processes -------------------------===//
-// UNIX sockets have abstract names, which vanish with their processes and are not seen from other network namespaces. No socket survives
-// exec, none blocks: who waits says until when.
+// UNIX sockets have abstract names, which vanish with their processes and are not visible in other network namespaces. Sockets are closed by exec and
+// do not block; functions that wait have a deadline.
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -31,19 +31,19 @@ public:
   int descriptor() const { return fd; }
 
   static StatusOr<Socket> listenUnix(const std::string &name);
-  /// At `address` (IPv4 or IPv6), on a port that is free; `port` becomes it.
+  /// Listens at `address` (IPv4 or IPv6), on a free port, to which `port` is set.
   static StatusOr<Socket> listenTcp(const std::string &address, uint16_t &port);
   static StatusOr<Socket> connectUnix(const std::string &name);
   static StatusOr<Socket> connectTcp(const std::string &address, uint16_t port, Deadline deadline);
-  /// Whether the host says within a moment that nobody listens there.
+  /// Returns true if the host reports within a moment that no socket listens there.
   static bool isRefused(const std::string &address, uint16_t port);
-  /// An empty socket if nobody is there.
+  /// Accepts a connection; an empty socket if there is none.
   Socket accept() const;
 
-  /// The process at the other end of a UNIX socket, as this process numbers it; 0 for others.
+  /// Returns the process at the other end of a UNIX socket, as this PID namespace numbers it; 0 for other sockets.
   int peerProcess() const;
 
-  /// Exactly `size` bytes. Unavailable if the other end is closed, DeadlineExceeded.
+  /// Reads exactly `size` bytes. Errors: Unavailable if the other end is closed, DeadlineExceeded.
   Status read(void *data, size_t size, Deadline deadline) const;
   Status write(const void *data, size_t size, Deadline deadline) const;
 
@@ -51,10 +51,10 @@ private:
   int fd = -1;
 };
 
-/// The address of a network interface by its name ("eth0"), or `name` itself if it is an address.
+/// Returns the address of a network interface ("eth0"), or `name` itself if it is an address.
 StatusOr<std::string> addressOfInterface(const std::string &name);
 
-/// What a system call said: "connect to 10.0.0.2:4000: Connection refused".
+/// Returns the error of a system call: "connect to 10.0.0.2:4000: Connection refused".
 Status systemError(const std::string &what, int error);
 
 } // namespace millrace::runtime::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Store.h - Small values that processes of one job leave each other ---===//
+//===- Store.h - Key-value store of the processes of a job -----------------===//
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -12,25 +12,25 @@
 
 namespace millrace::runtime::transport {
 
-/// What a launcher gives every process to find the others with: JAX's key-value service, a c10d store, or ours. Thread-safe.
+/// The store by which processes find each other: JAX's key-value service, a c10d store, or our own. Thread-safe.
 class Store {
 public:
   virtual ~Store() = default;
   virtual Status put(const std::string &key, std::string_view value) = 0;
-  /// Waits until somebody has put it; DeadlineExceeded after `seconds`.
+  /// Waits until a process has put the value. Errors: DeadlineExceeded after `seconds`.
   virtual StatusOr<std::string> get(const std::string &key, double seconds) = 0;
-  /// The value if it is there already; nothing where the store cannot say.
+  /// Returns the value if it exists already; nothing if it does not, or if the store cannot tell.
   virtual std::optional<std::string> tryGet(const std::string &) { return std::nullopt; }
-  /// An error once the user wants to wait no longer.
+  /// Returns an error if the user has interrupted the wait.
   virtual Status interrupted() { return Status(); }
 };
 
-/// Under the key of a process (keyOf()): it has ended and will not come.
+/// The value under the key of a process (keyOf()) that has ended and will not connect.
 inline constexpr std::string_view leftMark = "left";
-/// Where a process leaves what others need to connect.
+/// Returns the key under which a process stores what others need to connect.
 std::string keyOf(uint32_t rank);
 
-/// Of threads of one process that act as processes: for tests.
+/// A store for tests, in which threads of one process act as processes.
 class MemoryStore final : public Store {
 public:
   Status put(const std::string &key, std::string_view value) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Wire.h - Numbers and texts in messages ------------------------------===//
-// Little-endian, unaligned. A Reader never looks past its bytes: after the first value that does not fit, all are zero and ok() is false.
+//===- Wire.h - Encode numbers and texts in messages -----------------------===//
+// Numbers are little-endian and unaligned. A Reader never reads beyond its bytes: after the first value that does not fit, all values are zero and
+// ok() is false.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -49,7 +50,7 @@ public:
   std::vector<T> list() {
     uint32_t size = number<uint32_t>();
     std::vector<T> values;
-    if (!fine || rest.size() / sizeof(T) < size) { // before anything is allocated
+    if (!fine || rest.size() / sizeof(T) < size) { // checked before memory is allocated
       fine = false;
       return values;
     }
@@ -59,7 +60,7 @@ public:
     return values;
   }
   bool ok() const { return fine; }
-  /// Everything was read, and nothing was missing.
+  /// Returns true if everything was read and nothing was missing.
   bool isComplete() const { return fine && rest.empty(); }
 
 private:
