@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ControlFlow.cpp - while, case, if, tuples inside of kernels --------===//
+//===- ControlFlow.cpp - while, case, if and tuples in kernels -------------===//
 // Input:   %r = stablehlo.while(%i = %a) : tensor<i32> cond {...} do {...}
-// Output:  scf.while on storage tensors; case and if become scf.if; tuples fall apart
+// Output:  scf.while on storage tensors; case and if become scf.if; tuples are replaced by their elements
 // Leaves alone custom_call and composite.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/PatternKinds.h"
@@ -35,7 +35,7 @@ template <typename Op>
 struct Pattern : OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
 
-  /// The storage types of all results, and how many each result became.
+  /// Returns the storage types of all results, and sets `counts` to the number of types per result.
   FailureOr<SmallVector<Type>> resultTypes(Op op, SmallVector<unsigned> &counts) const {
     SmallVector<Type> types;
     for (Type type : op->getResultTypes()) {
@@ -126,9 +126,9 @@ struct CasePattern : Pattern<CaseOp> {
   }
 
 private:
-  /// Two or more branches, the first of them number `first`, as a tree of ifs. The last branch also serves every index out of range.
-  /// Not scf.index_switch: MLIR's bufferization does not know that its result is one of the tensors that its branches yield, and
-  /// lets a scatter into the result overwrite an argument.
+  /// Emits two or more branches, the first of which has the number `first`, as a tree of scf.if. The last branch is also taken for every index out of
+  /// range. scf.index_switch is not used, because MLIR's bufferization does not know that its result is one of the tensors that its branches yield,
+  /// and lets a scatter into the result overwrite an argument.
   FailureOr<scf::IfOp> choose(MutableArrayRef<Region> branches, int64_t first, Value index, TypeRange types, Location loc,
                               ConversionPatternRewriter &rewriter) const {
     int64_t half = branches.size() / 2;
@@ -154,7 +154,7 @@ private:
   }
 };
 
-/// The terminator of a region that was moved into an scf operation.
+/// Converts the terminator of a region that was moved into an scf operation.
 struct ReturnPattern : Pattern<ReturnOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(ReturnOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Dynamism.cpp - Operations of run-time shape ------------------------===//
+//===- Dynamism.cpp - Operations with dynamic shapes ----------------------===//
 // Input:   %r = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<2xi64>) -> tensor<?x4xf32>
 // Output:  the same linalg and tensor operations as for static shapes, with sizes read from the shape operand
 // Leaves alone dynamic_conv and dynamic_gather, which belong to contractions and indexing.
@@ -65,7 +65,7 @@ struct BroadcastPattern : Pattern<DynamicBroadcastInDimOp> {
                                          [](OpBuilder &, Location, ValueRange args) { return args[0]; }));
       return success();
     }
-    // Whether a dimension expands shows at run time: the index is 0 where the operand has one element.
+    // Whether a dimension is broadcast is known at run time: the index is 0 if the operand has one element there.
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0), one = arith::ConstantIndexOp::create(rewriter, loc, 1);
     SmallVector<Value> expands;
     for (OpFoldResult size : dimSizes(rewriter, loc, operand))
@@ -136,7 +136,7 @@ struct SetSizePattern : Pattern<SetDimensionSizeOp> {
     IndexMath math(rewriter, loc);
     int64_t dim = op.getDimension();
     SmallVector<OpFoldResult> sizes = dimSizes(rewriter, loc, adaptor.getOperand());
-    // A size set to the full static size leaves the tensor as it is.
+    // A size that is set to the full static size does not change the tensor.
     if (!type.isDynamicDim(dim)) {
       rewriter.replaceOp(op, castTensor(rewriter, loc, adaptor.getOperand(), type));
       return success();

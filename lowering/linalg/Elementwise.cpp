@@ -3,7 +3,7 @@
 // Input:   %r = stablehlo.add %a, %b : tensor<4x?xui8>
 // Output:  linalg.generic with identity maps whose body is the operation on scalars (ScalarOps.h); scalar bounds of clamp
 //          and a scalar predicate of select get the map (d0, d1) -> ()
-// Leaves alone operations on quantized tensors but select: stablehlo-legalize-quant-to-math comes before.
+// Leaves alone operations on quantized tensors except select: stablehlo-legalize-quant-to-math runs before.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/LinalgBuilders.h"
 #include "lowering/linalg/Patterns.h"
@@ -17,7 +17,7 @@ namespace {
 
 Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
-/// The sizes of the result of an elementwise operation, from the first operand that has them.
+/// Returns the sizes of the result of an elementwise operation, from the first operand that has its rank.
 FailureOr<SmallVector<OpFoldResult>> resultSizes(OpBuilder &builder, Location loc, RankedTensorType type,
                                                  ValueRange operands) {
   SmallVector<OpFoldResult> sizes;
@@ -76,7 +76,7 @@ struct ElementwisePattern : ConversionPattern {
   bool keepsAttributes;
 };
 
-/// bitcast_convert between widths: the most minor dimension appears or vanishes, low bits first.
+/// Converts bitcast_convert between different widths: it adds or removes the most minor dimension, low bits first.
 struct BitcastWidthPattern : OpConversionPattern<stablehlo::BitcastConvertOp> {
   using OpConversionPattern::OpConversionPattern;
 

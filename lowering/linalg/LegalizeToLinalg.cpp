@@ -28,7 +28,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// 0-d inputs become scalars that the body uses from outside.
+/// Replaces inputs of rank 0 by scalars that the body captures.
 void captureScalars(IRRewriter &rewriter, linalg::GenericOp op) {
   SmallVector<int64_t> scalars;
   for (auto [i, input] : llvm::enumerate(op.getInputs()))
@@ -53,20 +53,20 @@ void captureScalars(IRRewriter &rewriter, linalg::GenericOp op) {
 
 bool uses(Block &block, int64_t argument) { return !block.getArgument(argument).use_empty(); }
 
-/// Same element of every input and of the result.
+/// Returns true if all maps are identities, so that linalg.map can express the operation.
 bool isMap(linalg::GenericOp op, ArrayRef<AffineMap> maps) {
   return op.getNumParallelLoops() == op.getNumLoops() && llvm::all_of(maps, [](AffineMap m) { return m.isIdentity(); }) &&
          !uses(*op.getBody(), op.getInputs().size());
 }
 
-/// The one input's element, as it is.
+/// Returns true if the body yields the only input's element unchanged.
 bool onlyYieldsInput(linalg::GenericOp op) {
   Operation *yield = op.getBody()->getTerminator();
   return op.getInputs().size() == 1 && llvm::hasSingleElement(op.getBody()->getOperations()) &&
          yield->getOperand(0) == op.getBody()->getArgument(0);
 }
 
-/// Results of `map`, which is a projection of the loops: their numbers.
+/// Returns the loops that are the results of `map`, if it is a projection of the loops.
 std::optional<SmallVector<int64_t>> loopsOf(AffineMap map) {
   if (!map.isProjectedPermutation())
     return std::nullopt;
@@ -87,7 +87,7 @@ void toPrimitive(IRRewriter &rewriter, linalg::GenericOp op) {
     if (!from)
       return;
     if (maps[0].isPermutation() && !maps[0].isIdentity()) {
-      // Result dimension d is loop d; the input has it at the place where its list names d.
+      // Result dimension d is loop d. In the input it is the dimension whose entry in the list is d.
       SmallVector<int64_t> permutation;
       for (int64_t d = 0, e = op.getNumLoops(); d != e; ++d)
         permutation.push_back(std::distance(from->begin(), llvm::find(*from, d)));

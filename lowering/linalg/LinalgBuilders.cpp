@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LinalgBuilders.cpp - Making linalg operations on storage tensors ---===//
+//===- LinalgBuilders.cpp - Build linalg operations on storage tensors ----===//
 #include "lowering/linalg/LinalgBuilders.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -61,7 +61,7 @@ Value mapElements(OpBuilder &builder, Location loc, RankedTensorType type, Array
   allMaps.push_back(builder.getMultiDimIdentityMap(type.getRank()));
   SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(builder, loc, type, inputs, init, allMaps, iterators);
-  // The body is built inside of the inserted operation, so that it can look up its module.
+  // The body is built in the inserted operation, so that it can look up the enclosing module.
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Type> types;
   for (Value operand : generic->getOperands())

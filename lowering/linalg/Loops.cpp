@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Loops.cpp - Building blocks of lowerings that linalg cannot say ----===//
+//===- Loops.cpp - Helpers for lowerings to loops --------------------------===//
 // Input:   indices, tensors and reducer regions
 // Output:  arith on indices (folded where constant), destination tensors, scf.for nests over tensors
-// Leaves alone the meaning of the loop bodies: callers give them.
+// Leaves alone the loop bodies, which the callers emit.
 #include "lowering/linalg/Loops.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -106,7 +106,7 @@ SmallVector<OpFoldResult> LoopBuilder::foldedDims(Value tensor) {
 }
 
 Value LoopBuilder::empty(ArrayRef<OpFoldResult> sizes, Type elementType) {
-  // A size that is a constant operation is as good as an attribute.
+  // A size that is a constant operation is replaced by an attribute.
   SmallVector<OpFoldResult> folded(sizes);
   for (OpFoldResult &size : folded)
     if (auto constant = getConstantIntValue(size))
@@ -227,7 +227,7 @@ Value convertElement(LoopBuilder &l, Value compute, Type from, Type to) {
         return arith::ExtFOp::create(b, loc, want, compute);
       if (haveFloat.getWidth() > wantFloat.getWidth())
         return arith::TruncFOp::create(b, loc, want, compute);
-      // f16 and bf16 meet in f32.
+      // f16 and bf16 are converted to each other through f32.
       Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), compute);
       return arith::TruncFOp::create(b, loc, want, wide);
     }

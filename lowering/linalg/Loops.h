@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Loops.h - Building blocks of lowerings that linalg cannot say ------===//
-// Index arithmetic, destination tensors and loop nests that thread tensors through scf.for so that bufferization updates
-// them in place: a tensor is only read and written through the innermost iteration argument, and every loop yields it.
+//===- Loops.h - Helpers for lowerings to loops ----------------------------===//
+// Some lowerings need more than linalg. These helpers build index arithmetic, destination tensors and loop nests that carry tensors through scf.for
+// so that bufferization updates them in place: a tensor is read and written only through the innermost iteration argument, and every loop yields it.
 #pragma once
 
 #include "lowering/linalg/scalar/ScalarOps.h"
@@ -13,13 +13,13 @@
 
 namespace millrace::lowering {
 
-/// Puts the attribute on the loop that makes `result`, if a loop does.
+/// Sets the attribute on the loop that defines `result`, if a loop does.
 inline void markParallel(mlir::Value result, llvm::StringRef attribute) {
   if (auto loop = result.getDefiningOp<mlir::scf::ForOp>())
     loop->setAttr(attribute, mlir::UnitAttr::get(loop.getContext()));
 }
 
-/// A builder with its location, and the few operations on indices that every loop nest needs.
+/// A builder with its location, and the operations on indices that every loop nest needs.
 struct LoopBuilder {
   mlir::OpBuilder &b;
   mlir::Location loc;
@@ -36,66 +36,66 @@ struct LoopBuilder {
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value lhs, mlir::Value rhs);
   mlir::Value logicalAnd(mlir::Value lhs, mlir::Value rhs);
   mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
-  /// The value of `folded` as an index.
+  /// Returns `folded` as a value of type index.
   mlir::Value value(mlir::OpFoldResult folded);
 
-  /// Extent of dimension `dim` of `tensor`, a constant if static.
+  /// Returns the size of dimension `dim` of `tensor`, a constant if it is static.
   mlir::Value dim(mlir::Value tensor, int64_t dim);
   mlir::OpFoldResult foldedDim(mlir::Value tensor, int64_t dim);
   llvm::SmallVector<mlir::Value> dims(mlir::Value tensor);
   llvm::SmallVector<mlir::OpFoldResult> foldedDims(mlir::Value tensor);
 
-  /// A tensor without contents: `sizes` are its extents.
+  /// Returns a tensor with sizes `sizes` and undefined contents.
   mlir::Value empty(llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::Type elementType);
-  /// The same of exactly the (possibly more static) type `type`.
+  /// Does the same for exactly the (possibly more static) type `type`.
   mlir::Value empty(mlir::RankedTensorType type, llvm::ArrayRef<mlir::OpFoldResult> sizes);
-  /// The same for tensors that a loop carries beside each other: never merged with another one by CSE, as two tensor.empty of
-  /// one type are. Two loop-carried values must not begin as one value, for then they would share a buffer.
+  /// Does the same for several tensors that a loop carries. CSE never merges the result with another one, unlike two tensor.empty of one type:
+  /// loop-carried values that begin as one value would share a buffer.
   mlir::Value scratch(llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::Type elementType);
   mlir::Value scratch(mlir::RankedTensorType type, llvm::ArrayRef<mlir::OpFoldResult> sizes);
-  /// Zero of a storage element type, complex included.
+  /// Returns zero of a storage element type, complex included.
   mlir::Value zero(mlir::Type storageElement);
-  /// `tensor` with `scalar` in every element.
+  /// Returns `tensor` with every element set to `scalar`.
   mlir::Value fill(mlir::Value scalar, mlir::Value tensor);
-  /// `tensor` as `type` (same rank), by tensor.cast where the static extents differ.
+  /// Casts `tensor` to `type` (same rank) by tensor.cast if the static sizes differ.
   mlir::Value cast(mlir::Value tensor, mlir::Type type);
 
   mlir::Value extract(mlir::Value tensor, mlir::ValueRange indices = {});
   mlir::Value insert(mlir::Value scalar, mlir::Value tensor, mlir::ValueRange indices);
 
-  /// An element of a stablehlo integer tensor as an index. Values of ui64 beyond the signed range become the largest index,
-  /// so that clamping and bounds checks see them as too large.
+  /// Converts an element of a stablehlo integer tensor to an index. A ui64 beyond the signed range becomes the largest index, so that clamping and
+  /// bounds checks treat it as too large.
   mlir::Value toIndex(mlir::Value storage, mlir::Type elementType);
 
-  /// Loops over [0, sizes[0]) x ..., outermost first; `body(ivs, carried)` returns the next carried values.
+  /// Builds loops over [0, sizes[0]) x ..., outermost first; `body(ivs, carried)` returns the next carried values.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(LoopBuilder &, mlir::ValueRange, mlir::ValueRange)>;
   llvm::SmallVector<mlir::Value> nest(mlir::ValueRange sizes, mlir::ValueRange inits, Body body);
-  /// The same over [froms[0], tos[0]) x ...
+  /// Builds loops over [froms[0], tos[0]) x ... likewise.
   llvm::SmallVector<mlir::Value> nest(mlir::ValueRange froms, mlir::ValueRange tos, mlir::ValueRange inits, Body body);
-  /// One loop over [from, to) with step `step`.
+  /// Builds one loop over [from, to) with step `step`.
   llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange inits, Body body);
 };
 
-/// `compute` (of element type `from`) as a compute value of element type `to`: sign or zero extension or truncation, widening
-/// or rounding of floats, integer to float, real to complex.
+/// Converts `compute`, a compute value of element type `from`, to element type `to`: by sign or zero extension or truncation, widening or rounding of
+/// floats, integer to float, real to complex.
 mlir::Value convertElement(LoopBuilder &l, mlir::Value compute, mlir::Type from, mlir::Type to);
 
-/// `tensor` (storage of element type `from`) converted elementwise to the storage of element type `to`.
+/// Converts `tensor` (storage of element type `from`) elementwise to the storage of element type `to`.
 mlir::Value convertTensor(LoopBuilder &l, mlir::Value tensor, mlir::Type from, mlir::Type to);
 
-/// What a reducer with arguments (acc, value) does, if it is one commutative operation on exactly those two.
+/// The operation of a reducer with arguments (acc, value), if it is a single commutative operation on exactly these two.
 enum class Reducer { Add, Multiply, Minimum, Maximum, And, Or, Other };
 Reducer classifyReducer(mlir::Region &region);
 
-/// The element type in which a reducer over `elementType` accumulates: f32 for sums and products of f16 and bf16 (one
-/// rounding at the end), otherwise `elementType`.
+/// Returns the element type in which a reducer over `elementType` accumulates: f32 for sums and products of f16 and bf16 (which are rounded once, at
+/// the end), otherwise `elementType`.
 mlir::Type accumulatorType(Reducer reducer, mlir::Type elementType);
 
-/// Sum and product of compute values of element type `elementType` (or and and for i1).
+/// Returns the sum and the product of compute values of element type `elementType`; for i1 "or" and "and".
 mlir::Value addElements(LoopBuilder &l, mlir::Value lhs, mlir::Value rhs, mlir::Type elementType);
 mlir::Value multiplyElements(LoopBuilder &l, mlir::Value lhs, mlir::Value rhs, mlir::Type elementType);
 
-/// One step of `reducer` (the classification of `region`): accumulators and values are compute values of `accElements`, which
+/// Emits one step of `reducer`, which is the classification of `region`. Accumulators and values are compute values of `accElements`, which
 /// accumulatorType chose.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> emitReducer(LoopBuilder &l, Reducer reducer, mlir::Region &region,
                                                             mlir::ValueRange accumulators, mlir::ValueRange values,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PatternKinds.h - The kinds of operations inside of large families --===//
-// The families of Patterns.h whose operations have little in common are split, one file per kind.
+//===- PatternKinds.h - Patterns of the kinds of a family ------------------===//
+// Families of Patterns.h whose operations have little in common are split into kinds, one file per kind.
 #pragma once
 
 #include "mlir/Transforms/DialectConversion.h"

@@ -34,7 +34,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Kernels, and the functions that they reach by calls.
+/// Returns the kernels and the functions that they call, directly or indirectly.
 SetVector<func::FuncOp> functionsToConvert(ModuleOp module, bool all) {
   SetVector<func::FuncOp> result;
   for (auto function : module.getOps<func::FuncOp>())
@@ -49,7 +49,7 @@ SetVector<func::FuncOp> functionsToConvert(ModuleOp module, bool all) {
   return result;
 }
 
-/// Calls from functions that stay as they are see the new types through casts.
+/// Casts operands and results of calls from functions that are not converted.
 void adaptCalls(ModuleOp module, const SetVector<func::FuncOp> &converted) {
   SymbolTable symbols(module);
   module.walk([&](func::CallOp call) {
@@ -77,12 +77,12 @@ void adaptCalls(ModuleOp module, const SetVector<func::FuncOp> &converted) {
 struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
   using LowerToLinalgPassBase::LowerToLinalgPassBase;
 
-  /// Once for all runs: to collect the patterns takes longer than to convert a kernel.
+  /// Collects the patterns once for all runs, because that takes longer than the conversion of a kernel.
   LogicalResult initialize(MLIRContext *context) override {
     types = std::make_shared<StorageTypeConverter>(context);
     StorageTypeConverter &converter = *types;
     RewritePatternSet patterns(context);
-    // Nobody reads them in a kernel; whoever converts a module under upstream's name may.
+    // Attributes are kept only in modules that are converted as a whole, whose user may read them, as after upstream's pass.
     populateElementwisePatterns(converter, patterns, /*keepsAttributes=*/allFunctions);
     populateDataMovementPatterns(converter, patterns);
     populateDynamismPatterns(converter, patterns);
@@ -109,8 +109,8 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType()) && converter.isLegal(&function.getBody());
     });
-    // A bitcast to or from quantized numbers has no code here. A kernel must not keep one; a whole module may, as upstream's pass
-    // stablehlo-legalize-to-linalg leaves it to others.
+    // A bitcast to or from a quantized type has no lowering here. A kernel must not keep one. A whole module may, because upstream's pass
+    // stablehlo-legalize-to-linalg leaves it to other passes.
     target.addDynamicallyLegalOp<stablehlo::BitcastConvertOp>([&](stablehlo::BitcastConvertOp op) {
       Type from = getElementTypeOrSelf(op.getOperand().getType()), to = getElementTypeOrSelf(op.getResult().getType());
       return allFunctions && from != to && (isa<quant::QuantizedType>(from) || isa<quant::QuantizedType>(to));
@@ -134,7 +134,7 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     reconcileUnrealizedCasts(casts);
   }
 
-  std::shared_ptr<StorageTypeConverter> types; ///< that the patterns refer to
+  std::shared_ptr<StorageTypeConverter> types; ///< the converter that the patterns refer to
   FrozenRewritePatternSet frozen;
 };
 

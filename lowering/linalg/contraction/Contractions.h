@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Contractions.h - One linalg.generic for every sum of products ------===//
+//===- Contractions.h - Emit contractions as linalg.generic ---------------===//
 // dot_general, einsum and convolution differ in their maps only.
 #pragma once
 
@@ -7,21 +7,21 @@
 
 namespace millrace::lowering {
 
-/// sum over the reduction iterators of the product of the operands.
+/// The sum over the reduction iterators of the product of the operands.
 struct Contraction {
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Type> elements; ///< stablehlo element types of the operands
-  llvm::SmallVector<mlir::Type> roundTo;  ///< element types the operands are rounded to first; null: none
-  llvm::SmallVector<mlir::AffineMap> maps; ///< of the operands, then of the result
+  llvm::SmallVector<mlir::Type> roundTo;  ///< element types to which the operands are rounded first; null for none
+  llvm::SmallVector<mlir::AffineMap> maps; ///< maps of the operands, then of the result
   llvm::SmallVector<mlir::utils::IteratorType> iterators;
-  llvm::SmallVector<mlir::OpFoldResult> sizes; ///< of the result
+  llvm::SmallVector<mlir::OpFoldResult> sizes; ///< sizes of the result
   mlir::Type accumulator;                      ///< element type of the result
 };
 
-/// The result tensor, of element type `c.accumulator`.
+/// Emits the contraction and returns the result, of element type `c.accumulator`.
 mlir::Value emitContraction(LoopBuilder &l, const Contraction &c);
 
-/// The element type in which products of `lhs` and `rhs` elements are summed for a result of element type `result`.
+/// Returns the element type in which products of `lhs` and `rhs` elements are accumulated for a result of element type `result`.
 mlir::Type contractionAccumulator(mlir::Type lhs, mlir::Type rhs, mlir::Type result);
 
 } // namespace millrace::lowering

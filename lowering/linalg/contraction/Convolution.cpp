@@ -4,7 +4,7 @@
 // Output:  the dilated and padded input (fill + insert_slice; the input itself without padding); one linalg.generic with
 //          iterators [n, (g,) spatial.., o | window.., i], input map (n, s * stride + w * dilation, .., i): the form the
 //          contraction emitter recognises; then expand/collapse_shape for the groups and the rounding of narrow floats
-// A reversed window reads the input backwards (size - 1 - w), the kernel is never copied.
+// A reversed window reads the input backwards (size - 1 - w); the kernel is never copied.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/contraction/Contractions.h"
 #include "lowering/linalg/PatternKinds.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Splits dimension `d` of `tensor` into (`outer`, rest).
+/// Splits dimension `d` of `tensor` into two, the first of size `outer`.
 Value splitDim(LoopBuilder &l, Value tensor, int64_t d, int64_t outer) {
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<ReassociationIndices> groups;
@@ -83,7 +83,7 @@ template <typename Op> struct ConvolutionLowering : OpConversionPattern<Op> {
     }
     Value input = dilateAndPad(l, lhs, l.zero(storageElementType(lhsElement)), low, high, dilation);
 
-    // Groups become a dimension of their own: of the input's features or batch, and of the kernel's output features.
+    // Groups become a separate dimension: of the input's features or batch, and of the kernel's output features.
     int64_t groups = featureGroups * batchGroups; // At most one of them is not 1.
     int64_t inputGroupDim = featureGroups > 1 ? numbers.getInputFeatureDimension() : numbers.getInputBatchDimension();
     int64_t kernelGroupDim = numbers.getKernelOutputFeatureDimension();

@@ -3,9 +3,9 @@
 // Input:   %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : bf16
 // Output:  %f = linalg.fill(0.0) : f32; %c = linalg.generic, iterators [batch.., lhs free.., rhs free.. | contracting..],
 //          body: acc + ext(a) * ext(b) in f32; %r = linalg.generic trunc(%c)
-// This one contraction is the form that the contraction emitter recognises. Accumulation: f32 for floats narrower than f32,
-// the widest of operands and result for other floats, the result type for integers and complex. A dot algorithm with one
-// component per operand rounds the operands to its precision types; with more components the operands are used as they are.
+// The contraction emitter recognizes this form. The accumulator is f32 for floats narrower than f32, the widest of operands and result for other
+// floats, and the result type for integers and complex numbers. A dot algorithm with one component per operand rounds the operands to its precision
+// types; with more components the operands are not rounded.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/contraction/Contractions.h"
 #include "lowering/linalg/PatternKinds.h"
@@ -91,7 +91,7 @@ Value lowerDotGeneral(LoopBuilder &l, Value lhs, Value rhs, Type lhsElement, Typ
   c.roundTo = {Type(), Type()};
   c.accumulator = contractionAccumulator(lhsElement, rhsElement, resultElement);
   if (algorithm && isa<FloatType>(resultElement)) {
-    // tf32 has no arithmetic here: f32 is at least as precise.
+    // There is no tf32 arithmetic here; f32 is at least as precise.
     auto rounding = [&](Type precision, int64_t components, Type element) -> Type {
       auto floatType = dyn_cast<FloatType>(precision);
       auto operand = dyn_cast<FloatType>(element);
@@ -139,8 +139,8 @@ struct DotPattern : OpConversionPattern<stablehlo::DotOp> {
   }
 };
 
-/// Labels of one operand of an einsum equation; `...` stands for the leading dimensions that have no letter and becomes
-/// labels from 256 on, counted from the right so that operands of different rank agree.
+/// Returns the labels of one operand of an einsum equation. `...` stands for the leading dimensions without a letter; their labels are numbers from
+/// 256 on, counted from the right so that operands of different ranks agree.
 FailureOr<SmallVector<int>> parseLabels(StringRef text, int64_t rank) {
   SmallVector<int> labels;
   size_t letters = llvm::count_if(text, llvm::isAlpha);

@@ -18,7 +18,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// f32 for narrower floats, otherwise the type itself.
+/// Returns f32 for narrower floats, otherwise the type itself.
 Type workElement(Type element) {
   auto floatType = dyn_cast<FloatType>(element);
   return floatType && floatType.getWidth() < 32 ? Float32Type::get(element.getContext()) : element;
@@ -28,7 +28,7 @@ Value conjugate(LoopBuilder &l, Value value) {
   auto complexType = dyn_cast<ComplexType>(value.getType());
   if (!complexType)
     return value;
-  // Not complex.conj, which becomes a call of the C library.
+  // complex.conj is not used, because it becomes a call of the C library.
   Value im = arith::NegFOp::create(l.b, l.loc, complex::ImOp::create(l.b, l.loc, value));
   return complex::CreateOp::create(l.b, l.loc, complexType, complex::ReOp::create(l.b, l.loc, value), im);
 }
@@ -45,7 +45,7 @@ Value divide(LoopBuilder &l, Value lhs, Value rhs) {
   return arith::DivFOp::create(l.b, l.loc, lhs, rhs);
 }
 
-/// The square root of the real part: the diagonal of a Hermitian matrix is real.
+/// Returns the square root of the real part, because the diagonal of a Hermitian matrix is real.
 Value squareRoot(LoopBuilder &l, Value value) {
   auto complexType = dyn_cast<ComplexType>(value.getType());
   if (!complexType)
@@ -83,7 +83,7 @@ struct CholeskyPattern : OpConversionPattern<stablehlo::CholeskyOp> {
         return row.loop(zero, rowEnd, one, rowState, [&](LoopBuilder &column, ValueRange j, ValueRange state) {
           Value value = toCompute(column.b, column.loc, column.extract(a, at(i[0], j[0])), element);
           value = convertElement(column, value, element, work);
-          // The factor's own triangle is stored conjugated for `lower = false`; products of two such are conjugated back.
+          // For `lower = false` the factor is stored conjugated in its own triangle, so that products of two elements are conjugated back.
           if (!lower)
             value = conjugate(column, value);
           Value sum = column.loop(zero, j[0], one, value, [&](LoopBuilder &in, ValueRange k, ValueRange running) {
@@ -124,14 +124,14 @@ struct TriangularSolvePattern : OpConversionPattern<stablehlo::TriangularSolveOp
     bool isTransposed = op.getTransposeA() == stablehlo::Transpose::TRANSPOSE ||
                         op.getTransposeA() == stablehlo::Transpose::ADJOINT;
     bool isAdjoint = op.getTransposeA() == stablehlo::Transpose::ADJOINT;
-    bool isLower = op.getLower() != isTransposed; // of op(a)
+    bool isLower = op.getLower() != isTransposed; // whether op(a) is lower triangular
     bool isUnit = op.getUnitDiagonal();
     Value start = convertTensor(l, b, element, work);
     SmallVector<Value> sizes = l.dims(b);
     Value rows = sizes[sizes.size() - 2], columns = sizes.back();
     ArrayRef<Value> batchSizes = ArrayRef(sizes).drop_back(2);
 
-    // op(a)(i, j).
+    // Returns op(a)(i, j).
     auto matrix = [&](LoopBuilder &in, ValueRange batch, Value i, Value j) {
       Value value = in.extract(a, isTransposed ? withMatrix(batch, j, i) : withMatrix(batch, i, j));
       value = convertElement(in, toCompute(in.b, in.loc, value, element), element, work);
@@ -139,7 +139,7 @@ struct TriangularSolvePattern : OpConversionPattern<stablehlo::TriangularSolveOp
     };
     Value zero = l.index(0), one = l.index(1);
 
-    // op(a) x = b: unknowns are rows; solved from the first row down if op(a) is lower triangular, else from the last one up.
+    // Solves op(a) x = b, whose unknowns are rows: from the first row down if op(a) is lower triangular, else from the last one up.
     auto solveLeft = [&](LoopBuilder &outer, ValueRange batch, ValueRange carried) {
       return outer.loop(zero, rows, one, carried, [&](LoopBuilder &step, ValueRange iv, ValueRange state) {
         Value i = isLower ? iv[0] : step.sub(step.sub(rows, one), iv[0]);
@@ -161,8 +161,8 @@ struct TriangularSolvePattern : OpConversionPattern<stablehlo::TriangularSolveOp
         });
       });
     };
-    // x op(a) = b: unknowns are columns, each row of b on its own; solved from the first column on if op(a) is upper
-    // triangular. A solved unknown is eliminated from the rest of its row.
+    // Solves x op(a) = b, whose unknowns are columns, for each row of b separately: from the first column on if op(a) is upper triangular. A solved
+    // unknown is eliminated from the rest of its row.
     auto solveRight = [&](LoopBuilder &outer, ValueRange batch, ValueRange carried) {
       return outer.loop(zero, rows, one, carried, [&](LoopBuilder &perRow, ValueRange r, ValueRange rowState) {
         return perRow.loop(zero, columns, one, rowState, [&](LoopBuilder &step, ValueRange iv, ValueRange state) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fft.cpp - stablehlo.fft to loops -----------------------------------===//
 // Input:   stablehlo.fft %x, type = FFT, length = [12]
-// Output:  per line of each transformed axis: copy to scratch (real and imaginary parts apart), one loop nest per radix between
-//          two scratch lines (Stockham's autosort form, no bit reversal), copy out. Roots of unity are constant tables.
-// Lengths with a prime factor beyond 61 are a convolution with a chirp of power-of-two length (Bluestein).
-// RFFT: transforms the real line and keeps the first n/2+1 values; IRFFT: extends the spectrum by conjugate symmetry (the
-// imaginary parts at 0 and n/2 do not matter) and keeps the real parts. Inverse transforms swap real and imaginary parts on
-// the way in and out and divide by the length. Several lengths: RFFT takes the last axis first, IRFFT last.
+// Output:  per line of each transformed axis: copy to scratch (separate real and imaginary parts), one loop nest per radix between two scratch lines
+//          (Stockham's autosort algorithm, without bit reversal), copy out. Roots of unity are constant tables.
+// Lengths with a prime factor above 61 are computed by Bluestein's algorithm, a convolution of power-of-two length.
+// RFFT transforms the real line and keeps the first n/2+1 values; IRFFT extends the spectrum by conjugate symmetry (imaginary parts at 0 and n/2 are
+// ignored) and keeps the real parts. Inverse transforms exchange real and imaginary parts before and after, and divide by the length. With several
+// lengths RFFT transforms the last axis first, IRFFT last.
 #include "dialects/stablehlo/Ops.h"
 #include "runtime/base/FftPlan.h"
 #include "lowering/linalg/Loops.h"
@@ -20,7 +20,7 @@ using runtime::ComplexTable, runtime::chirp, runtime::chirpLength, runtime::chir
 using runtime::largestRadix, runtime::rootsOfUnity;
 namespace {
 
-/// A complex line in two rank-1 tensors.
+/// A line of complex numbers in two rank-1 tensors.
 struct Line {
   Value re, im;
 };
@@ -60,7 +60,7 @@ struct LineTransform {
     return {l.insert(value.re, into[0], at), l.insert(value.im, into[1], at)};
   }
 
-  /// The transform of `r` values by its definition, in straight-line code; conjugate symmetric roots share products.
+  /// Emits the transform of `r` values by its definition, without loops; conjugate roots share products.
   SmallVector<Number> butterfly(LoopBuilder &l, ArrayRef<Number> x) const {
     int64_t r = x.size();
     if (r == 1)
@@ -98,7 +98,7 @@ struct LineTransform {
     return y;
   }
 
-  /// Transforms `from` of length n, passing the data between `from` and `spare`; returns (result, the other).
+  /// Transforms `from` of length n, alternating between `from` and `spare`; returns the line with the result and the other one.
   std::pair<Line, Line> mixedRadix(LoopBuilder &l, Line from, Line spare, int64_t n, ArrayRef<int64_t> radices) const {
     if (radices.empty())
       return {from, spare};
@@ -117,7 +117,7 @@ struct LineTransform {
         Value target = in.add(q, in.mul(p, in.index(stride * r))), angle = in.mul(p, in.index(stride));
         SmallVector<Value> next = llvm::to_vector(carried);
         for (int64_t j = 0; j < r; ++j) {
-          // Twiddle e^(-2 pi i p j / current): entry p * j * stride of the table. It is 1 in the last pass (p = 0).
+          // The twiddle factor is e^(-2 pi i p j / current), entry p * j * stride of the table. It is 1 in the last pass (p = 0).
           Number value = y[j];
           if (j > 0 && m > 1)
             value = mul(in, value, load(in, roots, in.mul(angle, in.index(j))));
@@ -133,8 +133,8 @@ struct LineTransform {
     return {from, spare};
   }
 
-  /// Bluestein: X(k) = c(k) * sum_j (x(j) c(j)) conj(c(k - j)), a cyclic convolution of power-of-two length. `line` has the
-  /// length of the convolution; its first n values are transformed.
+  /// Bluestein's algorithm: X(k) = c(k) * sum_j (x(j) c(j)) conj(c(k - j)), a cyclic convolution of power-of-two length. `line` has that length; its
+  /// first n values are transformed.
   std::pair<Line, Line> chirpTransform(LoopBuilder &l, Line line, Line spare, int64_t n) const {
     int64_t length = chirpLength(n);
     std::vector<int64_t> radices = fftRadices(length);
@@ -147,7 +147,7 @@ struct LineTransform {
       return store(in, {zeroValue, zeroValue}, x, k[0]);
     });
     auto [forward, other] = mixedRadix(l, {padded[0], padded[1]}, spare, length, radices);
-    // The inverse transform is the forward one with the parts swapped.
+    // The inverse transform is the forward one with exchanged parts.
     auto product = l.nest(whole, ValueRange{forward.re, forward.im}, [&](LoopBuilder &in, ValueRange k, ValueRange x) {
       Number value = mul(in, load(in, {x[0], x[1]}, k[0]), load(in, spectrum, k[0]));
       return store(in, {value.im, value.re}, x, k[0]);
@@ -226,7 +226,7 @@ Value transformAxis(LoopBuilder &l, Value input, int64_t axis, int64_t n, bool i
             stored = complex::CreateOp::create(in.b, in.loc, ComplexType::get(element), value.re, value.im);
           return SmallVector<Value>{in.insert(stored, into[0], at(k[0]))};
         });
-    // The scratch lines keep their places whatever the number of passes: the carried values are equivalent buffers.
+    // The scratch lines are passed on in their original order, whatever the number of passes, because carried values must be equivalent buffers.
     bool isSwapped = !isChirp && radices.size() % 2 == 1;
     for (Line scratchLine : {isSwapped ? other : done, isSwapped ? done : other}) {
       next.push_back(scratchLine.re);

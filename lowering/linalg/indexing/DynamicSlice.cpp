@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DynamicSlice.cpp - dynamic_slice, dynamic_update_slice -------------===//
 // Input:   stablehlo.dynamic_slice %x, %i, %j, sizes = [2, 3]
-// Output:  linalg.generic over the result that reads %x at clamp(%i, 0, dim - 2) + d0, clamp(%j, 0, dim - 3) + d1: emitters fuse it
-//          tensor.extract_slice at the same place where sizes are dynamic or elements are not numbers of whole bytes
+// Output:  linalg.generic over the result that reads %x at clamp(%i, 0, dim - 2) + d0, clamp(%j, 0, dim - 3) + d1, which emitters fuse;
+//          tensor.extract_slice at the same offsets if sizes are dynamic or the elements are not numbers of whole bytes
 // Input:   stablehlo.dynamic_update_slice %x, %u, %i, %j
-// Output:  tensor.insert_slice %u into %x at the clamped start: in place when %x is dead
+// Output:  tensor.insert_slice %u into %x at the clamped offsets, in place if %x has no later use
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/random/Generate.h"
 #include "lowering/linalg/PatternKinds.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Start indices such that `sizes` elements fit into `operand`.
+/// Returns the start indices, clamped so that `sizes` elements fit into `operand`.
 SmallVector<OpFoldResult> clampedStarts(LoopBuilder &l, Value operand, ValueRange storageIndices, ValueRange indices,
                                         ArrayRef<OpFoldResult> sizes) {
   SmallVector<OpFoldResult> starts;

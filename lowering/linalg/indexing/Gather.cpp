@@ -33,18 +33,18 @@ Value generateElements(LoopBuilder &l, RankedTensorType type, ArrayRef<OpFoldRes
 
 namespace {
 
-/// An index within [0, room]. Of 32 bits in these: vectors of them are half as long as those of `index`.
+/// Clamps an index to [0, room]. Indices of 32 bits are clamped in 32 bits, because their vectors are half as long as those of `index`.
 Value clampedStart(LoopBuilder &l, Value stored, Type element, Value room) {
   auto most = getConstantIntValue(OpFoldResult(room));
   if (!stored.getType().isInteger(32) || !most || *most > std::numeric_limits<int32_t>::max())
     return l.clamp(l.toIndex(stored, element), l.index(0), room);
   auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(l.b, l.loc, stored.getType(), value); };
-  if (isUnsignedElement(element)) // what is left has no sign: it is extended like others
+  if (isUnsignedElement(element)) // the clamped value is not negative, so that sign extension is correct
     return arith::IndexCastOp::create(l.b, l.loc, l.b.getIndexType(), arith::MinUIOp::create(l.b, l.loc, stored, number(*most)));
   return l.toIndex(l.clamp(stored, number(0), number(*most)), element);
 }
 
-/// `sizes[d]` is the extent of the slice in dimension d of the operand.
+/// Lowers a gather; `sizes[d]` is the size of the slice in dimension d of the operand.
 Value lowerGather(LoopBuilder &l, stablehlo::GatherDimensionNumbersAttr numbers, Value operand, Value indices,
                   Type indexElement, ArrayRef<OpFoldResult> sizes, RankedTensorType resultType) {
   int64_t operandRank = cast<RankedTensorType>(operand.getType()).getRank(), resultRank = resultType.getRank();
@@ -141,7 +141,7 @@ struct TorchIndexSelectPattern : OpConversionPattern<stablehlo::TorchIndexSelect
       dim += operandRank;
     if (batch < 0)
       batch += indicesRank;
-    // result = operand[:dim] x index[batch:] x operand[dim + 1:]
+    // The result's dimensions are operand[:dim] x index[batch:] x operand[dim + 1:].
     int64_t selected = indicesRank - batch;
     SmallVector<OpFoldResult> sizes;
     for (int64_t d = 0; d < dim; ++d)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Scatter.cpp - stablehlo.scatter to loops ---------------------------===//
 // Input:   "stablehlo.scatter"(%inputs..., %indices, %updates...) ({update computation})
-// Output:  scf.for over the scatter positions of %updates (row-major, sequential, hence deterministic); each reads its start
-//          indices and loops over the part of its window that lies inside of %inputs:
+// Output:  scf.for over the scatter positions of %updates (row-major and sequential, hence deterministic). Each position reads its start
+//          indices and loops over the part of its window that is inside of %inputs:
 //          result(start + w) = computation(result(start + w), update(scatter position, w))
-// Short rows are vectors; the positions of a batch along the first dimension are threads' to share.
-// Long rows are cut into parts of their columns, each of which a call of its own may scatter: no two write to one element, and every
-// element is updated in the same order.
-// Elements out of bounds are skipped one by one: the window loops are clipped, no test per element. The result is updated in
-// place when %inputs are dead. Leaves alone computations that are not scalar (emitScalarRegion fails).
+// Short rows are processed as vectors. Threads share the positions of a batch along the first dimension.
+// Long rows are cut into parts of their columns, each of which a separate call may scatter: no two calls write to one element, and every element is
+// updated in the same order.
+// Elements out of bounds are skipped one by one by clipping the window loops, without a test per element. The result is updated in place if %inputs
+// have no later use. Leaves alone computations that are not scalar (emitScalarRegion fails).
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
@@ -23,21 +23,21 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Threads share so many at most; each reads all indices. Unit: parts of a row. Source: judgement, not measured alone; commit f0202b4 has the figures
-/// of the whole change.
+/// The largest number of parts of a row that threads share; each part reads all indices. Unit: parts of a row. Source: judgement, not measured alone;
+/// commit f0202b4 has the figures of the whole change.
 constexpr int64_t kMaxRowParts = 8;
-/// Fewer take some ten microseconds on one thread. Unit: numbers that are scattered. Source: judgement, not measured alone; commit f0202b4 has the
-/// figures of the whole change.
+/// Scatters of fewer elements are not shared, because they take about ten microseconds on one thread. Unit: numbers that are scattered. Source:
+/// judgement, not measured alone; commit f0202b4 has the figures of the whole change.
 constexpr int64_t kMinSharedElements = 1 << 15;
-/// Longer ones are loops. Unit: elements of a row. Source: judgement, not measured alone; commit 24d4e28 has the figures of the whole change.
+/// Longer rows are loops. Unit: elements of a row. Source: judgement, not measured alone; commit 24d4e28 has the figures of the whole change.
 constexpr int64_t kMaxVectorRow = 64;
 
-/// Numbers that are computed with as they are stored, and that vectors hold.
+/// Returns true for numbers that vectors can hold and whose storage and compute types are equal.
 bool isVectorElement(Type element) {
   return element.isF32() || element.isF64() || (element.isIntOrIndex() && !element.isIndex() && element.getIntOrFloatBitWidth() >= 8);
 }
 
-/// The scalar that every element of `value` is, or null: a constant, seen through broadcasts.
+/// Returns the splat constant that `value` is a broadcast of, or null.
 DenseElementsAttr splatOf(Value value) {
   while (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
     value = broadcast.getOperand();
@@ -45,7 +45,7 @@ DenseElementsAttr splatOf(Value value) {
   return matchPattern(value, m_Constant(&attr)) && attr.isSplat() ? attr : DenseElementsAttr();
 }
 
-/// The inputs' memory is updated by the kernel.
+/// Returns true if the kernel updates the inputs' memory in place.
 bool updatesItsArguments(stablehlo::ScatterOp op) {
   auto kernel = op->getParentOfType<func::FuncOp>();
   auto pairs = kernel ? fusion::inPlacePairs(kernel) : SmallVector<std::pair<unsigned, unsigned>>();
@@ -55,18 +55,18 @@ bool updatesItsArguments(stablehlo::ScatterOp op) {
   });
 }
 
-/// The computation is one operation, or returns the update.
+/// Returns the operation if the computation is a single one, or Other if it returns the update.
 std::optional<Reducer> simpleComputation(Region &computation) {
   Block &block = computation.front();
   if (block.getNumArguments() != 2)
     return std::nullopt;
   if (llvm::hasSingleElement(block) && block.getTerminator()->getOperand(0) == block.getArgument(1))
-    return Reducer::Other; // the update itself
+    return Reducer::Other; // returns the update
   Reducer reducer = classifyReducer(computation);
   return reducer == Reducer::Other ? std::nullopt : std::optional(reducer);
 }
 
-/// The same on vectors, `isUnsigned` integers or others.
+/// Emits the operation on vectors; `isUnsigned` says whether integers are.
 Value combineVectors(LoopBuilder &l, Reducer reducer, Value old, Value update, bool isUnsigned) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(old.getType()));
   switch (reducer) {
@@ -89,7 +89,7 @@ Value combineVectors(LoopBuilder &l, Reducer reducer, Value old, Value update, b
   llvm_unreachable("not a reducer");
 }
 
-/// Widths of the vectors that make up a short row: powers of two of at most 64 bytes, one element at the end.
+/// Returns the widths of the vectors of a short row: powers of two of at most 64 bytes, single elements at the end.
 SmallVector<int64_t> vectorsOf(int64_t size, unsigned bits) {
   SmallVector<int64_t> widths;
   for (int64_t width = 512 / bits; size > 0; width /= 2)
@@ -100,7 +100,7 @@ SmallVector<int64_t> vectorsOf(int64_t size, unsigned bits) {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// One scatter on its way to loops.
+/// The lowering of one scatter.
 class ScatterLoops {
 public:
   ScatterLoops(LoopBuilder &l, stablehlo::ScatterOp op, stablehlo::ScatterOp::Adaptor adaptor)
@@ -126,7 +126,7 @@ public:
       scatterSizes.push_back(updateSizes[d]);
   }
 
-  /// The results in their storage types. Fails if the computation is not scalar.
+  /// Returns the results in their storage types. Fails if the computation is not scalar.
   FailureOr<SmallVector<Value>> emit() {
     isMade = llvm::all_of(op.getInputs(), [](Value input) { return bool(splatOf(input)); });
     chooseCut();
@@ -138,13 +138,13 @@ public:
   }
 
 private:
-  /// Where the window of one position begins, and the part of it that lies inside of the inputs.
+  /// Where the window of one position begins, and the part of it that is inside of the inputs.
   struct Window {
     ValueRange position;
     SmallVector<Value> start, froms, tos;
   };
 
-  /// The dimension of the window to cut: the last one, if every window covers all of it and no index moves it.
+  /// Chooses the dimension of the window to cut: the last one, if every window covers all of it and no index moves it.
   void chooseCut() {
     if (windowDims.empty() || !(isMade || updatesItsArguments(op)))
       return;
@@ -159,7 +159,7 @@ private:
     }
   }
 
-  /// A row of the window in vectors: it lies side by side, as a whole, in updates and inputs of one type that is computed with.
+  /// Chooses vectors for the rows of the window, which must be contiguous in updates and inputs, of one type that vectors support.
   void chooseVectors() {
     simple = count == 1 ? simpleComputation(computation) : std::nullopt;
     if (!simple || cutInput >= 0 || windowDims.empty() || windowDims.back() != updateRank - 1 || windowInputDims.back() != inputRank - 1 ||
@@ -176,21 +176,21 @@ private:
                    [&](LoopBuilder &outer, ValueRange position, ValueRange carried) { return emitPosition(outer, position, carried); });
   }
 
-  /// All positions, one after the other.
+  /// Emits all positions, one after the other.
   SmallVector<Value> emitWhole() {
     SmallVector<Value> results = emitPositions(l, state);
-    // Positions of a batch write to its part only.
+    // Positions of different batches write to different elements.
     auto batch = llvm::find(numbers.getScatterIndicesBatchingDims(), 0);
     if (vectorDim != 0 && batch != numbers.getScatterIndicesBatchingDims().end() &&
         numbers.getInputBatchingDims()[batch - numbers.getScatterIndicesBatchingDims().begin()] == 0)
       markParallel(results[0], kParallelRowsAttr);
     else if (op.getUniqueIndices() && updatesItsArguments(op) && tensorType(updates[0]).hasStaticShape() &&
              tensorType(updates[0]).getNumElements() >= kMinSharedElements)
-      markParallel(results[0], kParallelPartsAttr); // no two positions are one
+      markParallel(results[0], kParallelPartsAttr); // no two positions are equal
     return results;
   }
 
-  /// All positions for one part of the columns after the other.
+  /// Emits all positions for one part of the columns after the other.
   SmallVector<Value> emitParts() {
     if (isMade)
       for (size_t i = 0; i < count; ++i) {
@@ -207,7 +207,7 @@ private:
     return results;
   }
 
-  /// The elements of the part before the updates: those of the constants.
+  /// Fills the part with the inputs' constants before the updates.
   SmallVector<Value> emitSplats(LoopBuilder &part, ValueRange carried) {
     SmallVector<Value> froms(inputRank, part.index(0)), tos = inputSizes;
     froms[cutInput] = partFrom, tos[cutInput] = partTo;
@@ -222,7 +222,7 @@ private:
     });
   }
 
-  /// The updates of one position.
+  /// Emits the updates of one position.
   SmallVector<Value> emitPosition(LoopBuilder &outer, ValueRange position, ValueRange carried) {
     Value zero = outer.index(0);
     Window window{position, SmallVector<Value>(inputRank), {}, {}};
@@ -233,7 +233,7 @@ private:
         where.insert(where.begin() + vectorDim, outer.index(k));
       start[d] = outer.toIndex(outer.extract(indices, where), indexElement);
     }
-    // Dimensions without a window loop must be inside as a whole.
+    // Dimensions without a window loop must be completely inside.
     Value inside;
     for (int64_t d : numbers.getInsertedWindowDims()) {
       if (start[d])
@@ -243,7 +243,7 @@ private:
     }
     for (auto [inputDim, indicesDim] : llvm::zip(numbers.getInputBatchingDims(), numbers.getScatterIndicesBatchingDims()))
       start[inputDim] = position[indicesDim < vectorDim ? indicesDim : indicesDim - 1];
-    // The others are clipped: 0 <= start + w < size.
+    // The other dimensions are clipped: 0 <= start + w < size.
     for (auto [updateDim, inputDim] : llvm::zip(windowDims, windowInputDims)) {
       if (!start[inputDim]) {
         start[inputDim] = zero;
@@ -274,7 +274,7 @@ private:
                    [&](LoopBuilder &in, ValueRange offsets, ValueRange running) { return emitRow(in, window, offsets, running); });
   }
 
-  /// Where in updates (`from`) and inputs (`to`) the window's element at `offsets` is, for its first `dims` dimensions.
+  /// Computes the positions in updates (`from`) and inputs (`to`) of the window's element at `offsets`, for its first `dims` dimensions.
   void findElement(LoopBuilder &in, const Window &window, ArrayRef<int64_t> dims, ValueRange offsets, SmallVector<Value> &from,
                    SmallVector<Value> &to) const {
     from.resize(updateRank);
@@ -287,7 +287,7 @@ private:
     }
   }
 
-  /// A short row in vectors.
+  /// Emits a short row as vectors.
   SmallVector<Value> emitRow(LoopBuilder &in, const Window &window, ValueRange offsets, ValueRange running) {
     SmallVector<Value> from, to;
     findElement(in, window, windowDims.drop_back(), offsets, from, to);
@@ -316,8 +316,8 @@ private:
       Value update = toCompute(in.b, in.loc, in.extract(updates[i], from), updateElements[i]);
       arguments.push_back(convertElement(in, update, updateElements[i], resultElements[i]));
     }
-    // The next update of an element waits for this one: the processor's minimum looks at the sign of its first operand, which is better known
-    // before.
+    // The next update of an element depends on this result. The processor's minimum tests the sign of its first operand, and the update is known
+    // earlier than the old value.
     bool isExtreme = simple == Reducer::Minimum || simple == Reducer::Maximum;
     if (isExtreme && isa<FloatType>(resultElements[0]))
       std::swap(arguments[0], arguments[1]);
@@ -344,11 +344,11 @@ private:
   SmallVector<Type> inputElements, updateElements, resultElements;
   SmallVector<Value> state, inputSizes, updateSizes, scatterSizes;
   SmallVector<int64_t> scatterDims, windowInputDims;
-  bool isMade = false;            ///< the inputs are constants
+  bool isMade = false;            ///< the inputs are constants, which the kernel fills in
   int64_t cutInput = -1;          ///< the dimension of the inputs that is cut into parts, or -1
   int64_t parts = 1, partSize = 0;
-  Value partFrom, partTo;         ///< the part under emission
-  SmallVector<int64_t> widths;    ///< of the vectors of a row; empty: element by element
+  Value partFrom, partTo;         ///< the bounds of the current part
+  SmallVector<int64_t> widths;    ///< widths of the vectors of a row; empty if rows are processed element by element
   std::optional<Reducer> simple;
   bool failedBody = false;
 };

@@ -3,7 +3,7 @@
 // Input:   %s:2 = "stablehlo.sort"(%keys, %values) <{dimension = 1}> ({comparator})
 // Output:  per line of the sorted dimension: copy to scratch, insertion sort of runs of 16, bottom-up merges between two
 //          scratch lines (width w from A to B, 2w back from B to A, so that the result is always in A), copy out
-// Always stable, O(n log n), any number of operands, any comparator. A line of at most 16 elements is insertion sorted only.
+// The sort is stable and O(n log n), with any number of operands and any comparator. A line of at most 16 elements is only sorted by insertion.
 // Leaves alone comparators that are not scalar computations (emitScalarRegion fails).
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Loops.h"
@@ -16,13 +16,13 @@ namespace {
 
 constexpr int64_t runLength = 16;
 
-/// The sort of one op: its comparator, and one line as a list of rank-1 tensors.
+/// The sort of one operation: its comparator, and one line as a list of rank-1 tensors.
 struct LineSorter {
   Region &comparator;
   SmallVector<Type> elements;
   bool failedBody = false;
 
-  /// comparator(lhs, rhs) of two elements given by their storage values.
+  /// Emits comparator(lhs, rhs) for two elements given by their storage values.
   Value less(LoopBuilder &l, ValueRange lhs, ValueRange rhs) {
     SmallVector<Value> arguments;
     for (auto [left, right, element] : llvm::zip(lhs, rhs, elements)) {
@@ -55,7 +55,7 @@ struct LineSorter {
     Value one = l.index(1);
     return l.loop(l.add(from, one), to, one, lines, [&](LoopBuilder &outer, ValueRange iv, ValueRange carried) {
       SmallVector<Value> moving = load(outer, carried, iv[0]);
-      // Carried: the hole, the lines. Elements greater than the moving one shift up by one.
+      // The loop carries the position of the gap and the lines. Elements greater than the moved one are shifted up by one.
       SmallVector<Value> state{iv[0]};
       llvm::append_range(state, carried);
       auto before = [&](OpBuilder &b, Location loc, ValueRange args) {
@@ -166,7 +166,7 @@ struct SortPattern : OpConversionPattern<stablehlo::SortOp> {
       return indices;
     };
 
-    // Carried through all loops: results, lines, spare lines.
+    // All loops carry the results, the lines and the spare lines.
     SmallVector<Value> state;
     for (Value input : inputs) {
       auto inputType = cast<RankedTensorType>(input.getType());
@@ -203,7 +203,7 @@ struct SortPattern : OpConversionPattern<stablehlo::SortOp> {
     SmallVector<Value> done = l.nest(outerSizes, state, sortLine);
     if (sorter.failedBody)
       return failure();
-    if (dimension > 0) // scratch lines belong to a call
+    if (dimension > 0) // each call has scratch lines of its own
       markParallel(done[0], kParallelRowsAttr);
     rewriter.replaceOp(op, ValueRange(done).take_front(count));
     return success();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Generate.h - Tensors by what stands at each position ---------------===//
+//===- Generate.h - Compute tensors from element positions ----------------===//
 #pragma once
 
 #include "lowering/linalg/Loops.h"
 
 namespace millrace::lowering {
 
-/// linalg.generic over `type` (extents `sizes`) whose element at a position is at(l, position), a storage value.
+/// Emits a linalg.generic over `type` (with sizes `sizes`) whose element at a position is at(l, position), a storage value.
 mlir::Value generateElements(LoopBuilder &l, mlir::RankedTensorType type, llvm::ArrayRef<mlir::OpFoldResult> sizes,
                              llvm::function_ref<mlir::Value(LoopBuilder &, mlir::ValueRange)> at);
 

@@ -42,7 +42,7 @@ struct Words {
     return arith::OrIOp::create(l.b, l.loc, arith::ExtUIOp::create(l.b, l.loc, wide, lowWord), top);
   }
 
-  /// (high, low) of the 64-bit product.
+  /// Returns the high and the low half of the 64-bit product.
   std::pair<Value, Value> multiply(Value a, uint32_t b) {
     Type wide = l.b.getI64Type();
     Value product = arith::MulIOp::create(l.b, l.loc, arith::ExtUIOp::create(l.b, l.loc, wide, a), i64(b));
@@ -78,7 +78,7 @@ struct Words {
   }
 };
 
-/// The low bits of an i32 or i64 word as a storage value of `element`.
+/// Returns the low bits of an i32 or i64 word as a storage value of `element`.
 Value bitsToStorage(LoopBuilder &l, Value word, Type element) {
   Type storage = storageElementType(element), compute = computeElementType(element);
   unsigned width = isSmallFloat(element) ? 8 : compute.getIntOrFloatBitWidth();
@@ -111,7 +111,7 @@ struct RngBitGeneratorPattern : OpConversionPattern<stablehlo::RngBitGeneratorOp
       return rewriter.notifyMatchFailure(op, "needs static shapes");
     Type element = getElementTypeOrSelf(op.getOutput().getType());
     Words w{l};
-    // The state is 64-bit words; a state of 32-bit words is read in pairs, low word first.
+    // The state consists of 64-bit words; a state of 32-bit words is read in pairs, low word first.
     Value state = adaptor.getInitialState();
     bool isNarrowState = stateType.getElementType().isInteger(32);
     int64_t stateWords = stateType.getDimSize(0) / (isNarrowState ? 2 : 1);
@@ -146,7 +146,7 @@ private:
   static Value philox(LoopBuilder &l, SmallVectorImpl<Value> &words, RankedTensorType type, Type element) {
     Words w{l};
     std::array<Value, 2> key{w.low(words[0]), w.high(words[0])};
-    // A state of two words has the key also as the high half of its counter, which does not advance.
+    // In a state of two words the key is also the high half of the counter, which does not advance.
     Value counterLow = words[1], counterHigh = words.size() > 2 ? words[2] : words[0];
     bool isWide = type.getElementTypeBitWidth() == 64;
     int64_t perBlock = isWide ? 2 : 4, count = type.getNumElements();
@@ -292,7 +292,7 @@ private:
     return llvm::xxh3_64bits(text);
   }
 
-  /// A number in [0, 1) with as many random bits as `work` has mantissa bits.
+  /// Returns a number in [0, 1) with as many random bits as `work` has mantissa bits.
   static Value unit(LoopBuilder &l, Value word, FloatType work) {
     unsigned bits = word.getType().getIntOrFloatBitWidth(), mantissa = work.isF64() ? 52 : 23;
     Value shift = arith::ConstantIntOp::create(l.b, l.loc, word.getType(), bits - mantissa);
@@ -313,7 +313,7 @@ private:
       Value span = arith::SubFOp::create(builder, loc, high, low);
       value = arith::AddFOp::create(builder, loc, low, arith::MulFOp::create(builder, loc, first, span));
     } else {
-      // mean a, standard deviation b.
+      // The distribution has mean a and standard deviation b.
       auto number = [&](double v) { return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(work, v)).getResult(); };
       Value second = unit(l, isDouble ? w.join(bits[2], bits[3]) : bits[2], work);
       Value positive = arith::SubFOp::create(builder, loc, number(1.0), first);
@@ -326,7 +326,7 @@ private:
     return convertElement(l, value, work, element);
   }
 
-  /// a + bits mod (b - a) for b > a.
+  /// Returns a + bits mod (b - a) for b > a.
   static Value drawInteger(LoopBuilder &l, std::array<Value, 4> bits, Value a, Value b, Type element) {
     Words w{l};
     Type compute = a.getType();
@@ -336,7 +336,7 @@ private:
       word = arith::TruncIOp::create(l.b, l.loc, compute, word);
     Value span = arith::SubIOp::create(l.b, l.loc, b, a);
     Value one = arith::ConstantIntOp::create(l.b, l.loc, compute, 1), zero = arith::ConstantIntOp::create(l.b, l.loc, compute, 0);
-    // An empty interval gives a.
+    // An empty interval yields a.
     Value isEmpty = l.compare(arith::CmpIPredicate::eq, span, zero);
     Value rest = arith::RemUIOp::create(l.b, l.loc, word, l.select(isEmpty, one, span));
     return arith::AddIOp::create(l.b, l.loc, a, rest);

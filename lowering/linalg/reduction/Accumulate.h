@@ -6,10 +6,9 @@
 
 namespace millrace::lowering {
 
-/// Folds `inputs` into `inits` (storage tensors of `accElements`, one per result) by the computation of `reducer`. `maps` and
-/// `iterators` are those of the linalg.generic: first the inputs, one per result and then perhaps others that only give
-/// loops their extents, then the inits. The results have elements of `regionElements`. Fails if the computation cannot be
-/// emitted.
+/// Folds `inputs` into `inits` (storage tensors of `accElements`, one per result) by the computation of `reducer`. `maps` and `iterators` are those
+/// of the linalg.generic. Its operands are the inputs, one per result, then inputs that only define the sizes of loops, then the inits. The results
+/// have elements of type `regionElements`. Fails if the computation cannot be emitted.
 struct Accumulation {
   Reducer reducer;
   mlir::Region &region;

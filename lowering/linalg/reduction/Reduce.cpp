@@ -3,8 +3,8 @@
 // Input:   %r = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [1] : tensor<4x8xbf16> -> tensor<4xbf16>
 // Output:  %f = linalg.fill(%i) : tensor<4xf32>; %a = linalg.generic, iterators [parallel, reduction], acc + ext(x) in f32;
 //          %r = linalg.generic trunc(%a)
-// The iterators are in the order of the operand's dimensions, so that it is read sequentially. Any reducer, any number of
-// operands. Leaves alone reducers that are not scalar computations (emitScalarRegion fails).
+// The iterators are in the order of the operand's dimensions, so that it is read sequentially. Any reducer and any number of operands are supported.
+// Leaves alone reducers that are not scalar computations (emitScalarRegion fails).
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/reduction/Accumulate.h"
 #include "lowering/linalg/PatternKinds.h"

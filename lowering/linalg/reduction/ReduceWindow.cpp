@@ -33,8 +33,8 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     Type inputElement = getElementTypeOrSelf(op.getInputs()[0].getType());
     Type initElement = getElementTypeOrSelf(op.getInitValues()[0].getType());
     Type resultElement = getElementTypeOrSelf(op.getBody().getArgument(0).getType());
-    // Every prefix is a result of its own: it is rounded like the sum of its window, so that f16 and bf16 agree with XLA bit for
-    // bit. (A wider running sum would be more accurate than what programs expect.)
+    // Every prefix is a result and is rounded like the sum of its window, so that f16 and bf16 agree with XLA bit for bit. (An accumulator of a wider
+    // type would be more accurate than programs expect.)
     Type element = resultElement;
     auto type = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), storageElementType(element));
     SmallVector<Value> sizes = l.dims(input);
@@ -47,7 +47,7 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     auto step = [&](LoopBuilder &in, Value accumulator, ValueRange at) {
       Value value = toCompute(in.b, in.loc, in.extract(input, at), inputElement);
       value = convertElement(in, value, inputElement, element);
-      // The order of what is combined stays that of the window.
+      // The operands of the combination keep the order that they have in the window.
       bool isAfter = cumulative.reverse && !cumulative.reducer;
       auto next = emitReducer(in, reducer, op.getBody(), isAfter ? value : accumulator, isAfter ? accumulator : value, element);
       failedBody |= failed(next);
@@ -55,7 +55,7 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     };
     Value result = l.empty(type, l.foldedDims(input));
     if (d == rank - 1) {
-      // The minor dimension: the running value stays in a register.
+      // The most minor dimension: the running value stays in a register.
       result = l.nest(ArrayRef(sizes).drop_back(), result, [&](LoopBuilder &outer, ValueRange ivs, ValueRange carried) {
         SmallVector<Value> starts{carried[0], init};
         auto row = outer.nest(extent, starts, [&](LoopBuilder &in, ValueRange iv, ValueRange running) {
@@ -67,7 +67,7 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
         return SmallVector<Value>{row[0]};
       })[0];
     } else {
-      // Any other dimension: whole rows at a time, the previous row of the result is the accumulator.
+      // Any other dimension: processes whole rows; the previous row of the result is the accumulator.
       SmallVector<Value> outerSizes(sizes.begin(), sizes.begin() + d), innerSizes(sizes.begin() + d + 1, sizes.end());
       result = l.nest(outerSizes, result, [&](LoopBuilder &outer, ValueRange outerIvs, ValueRange carried) {
         auto row = [&](LoopBuilder &at, Value position, Value previous, Value into) {
@@ -135,7 +135,7 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
       Value start = toStorage(rewriter, l.loc, convertElement(l, init, initElement, accElements[i]), accElements[i]);
       inits.push_back(l.fill(start, l.empty(sizes, storageElementType(accElements[i]))));
     }
-    // A tensor of the window's shape, never read, gives the window loops their extents.
+    // A tensor of the window's shape, which is never read, defines the sizes of the window loops.
     SmallVector<OpFoldResult> windowSizes;
     for (int64_t size : window)
       windowSizes.push_back(rewriter.getIndexAttr(size));

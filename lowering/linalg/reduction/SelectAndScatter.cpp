@@ -43,7 +43,7 @@ struct SelectAndScatterPattern : OpConversionPattern<stablehlo::SelectAndScatter
       SmallVector<Value> starts;
       for (int64_t d = 0; d < rank; ++d)
         starts.push_back(outer.sub(outer.mul(at[d], outer.index(strides[d])), outer.index(padding[d].first)));
-      // Carried: found, the selected value, its position.
+      // The loop carries whether an element was found, the selected value, and its position.
       SmallVector<Value> state{arith::ConstantIntOp::create(outer.b, outer.loc, 0, 1)};
       state.push_back(outer.zero(getElementTypeOrSelf(operand.getType())));
       state.append(rank, zero);
@@ -70,7 +70,7 @@ struct SelectAndScatterPattern : OpConversionPattern<stablehlo::SelectAndScatter
           failedBody |= failed(prefers);
           SmallVector<Value> next = llvm::to_vector(best);
           if (succeeded(prefers)) {
-            // Keep the old one only if there is one and `select` prefers it.
+            // The old value is kept only if there is one and `select` prefers it.
             Value keep = in.logicalAnd(best[0], (*prefers)[0]);
             next[0] = arith::ConstantIntOp::create(in.b, in.loc, 1, 1);
             next[1] = in.select(keep, best[1], candidate);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WindowReduce.cpp - Kernels that are one reduce_window --------------===//
 // Input:   a kernel of constants and "stablehlo.reduce_window"(%arg0, %constant) ({maximum})
-// Output:  the attribute `millrace.window_reduce` at the kernel, for the emitter; the body is lowered like any other
+// Output:  the attribute `millrace.window_reduce` of the kernel, for the emitter; the body is lowered like any other
 // Leaves alone other reducers, sums that do not start from zero, several operands, cumulative forms, unknown sizes,
 // booleans and types that are stored as others.
 #include "lowering/linalg/reduction/WindowReduce.h"
@@ -61,7 +61,7 @@ void noteWindowReduce(func::FuncOp kernel) {
   StringRef kind;
   switch (classifyReducer(op.getBody())) {
   case Reducer::Add: {
-    // Zeros of both signs: the sum begins with it anyway.
+    // Zeros of both signs are accepted, because the sum begins with the zero anyway.
     auto number = dyn_cast<FloatAttr>(init.getSplatValue<Attribute>());
     if (number ? !number.getValue().isZero() : !init.getSplatValue<APInt>().isZero())
       return;

@@ -8,25 +8,25 @@
 
 namespace millrace::lowering {
 
-/// What a kernel computes that holds nothing but a reduce_window of its one argument by a single operation, where elements outside
-/// of the argument may be passed over.
+/// The computation of a kernel that is a single reduce_window of its one argument by a single operation, where elements outside of the argument may
+/// be ignored.
 struct WindowReduce {
   enum Kind { Sum, Minimum, Maximum } kind = Sum;
   bool isUnsigned = false;
-  /// Per dimension; `low`: padding before the first element, `spread`: the distance of the argument's elements (base dilation).
+  /// Values per dimension. `low`: padding before the first element; `spread`: base dilation.
   llvm::SmallVector<int64_t> window, strides, dilation, low, spread;
-  mlir::TypedAttr init; ///< of the type that is stored
+  mlir::TypedAttr init; ///< the initial value, of the stored type
 
   bool isSpread() const {
     return llvm::any_of(spread, [](int64_t by) { return by != 1; });
   }
 };
 
-/// Notes at `kernel` that it is such a kernel. Called while its body is StableHLO.
+/// Records such a computation as an attribute of `kernel`. Called while its body is StableHLO.
 void noteWindowReduce(mlir::func::FuncOp kernel);
-/// What was noted.
+/// Returns the recorded computation.
 std::optional<WindowReduce> windowReduceOf(mlir::func::FuncOp kernel);
-/// Two numbers or vectors combined by its operation.
+/// Combines two numbers or vectors by the recorded operation.
 mlir::Value combineElements(mlir::OpBuilder &b, mlir::Location loc, const WindowReduce &what, mlir::Value x, mlir::Value y);
 
 } // namespace millrace::lowering

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WindowScatter.cpp - Kernels that are one select_and_scatter --------===//
 // Input:   a kernel of constants and "stablehlo.select_and_scatter"(%arg0, %arg1, %constant) ({GE}, {add}), perhaps with a pad of %arg0
-//          before and the slice that takes it off again behind
-// Output:  the attribute `millrace.window_scatter` at the kernel, for the emitter; the body is lowered like any other
+//          before it and the slice that removes the padding after it
+// Output:  the attribute `millrace.window_scatter` of the kernel, for the emitter; the body is lowered like any other
 // Leaves alone other selections and scatters, unknown sizes, numbers that are not f32, f64, or signed and as wide.
 #include "lowering/linalg/reduction/WindowScatter.h"
 
@@ -26,7 +26,7 @@ bool isComparison(Value value, stablehlo::ComparisonDirection direction, Value l
          compare.getCompareType() != stablehlo::ComparisonType::UNSIGNED;
 }
 
-/// `a >= b`, or `a >= b or a is NaN`.
+/// Matches `a >= b`, or `a >= b or a is NaN`.
 bool matchSelect(Region &region, bool &keepsNan) {
   Value a = region.getArgument(0), b = region.getArgument(1), chosen = region.front().getTerminator()->getOperand(0);
   keepsNan = false;

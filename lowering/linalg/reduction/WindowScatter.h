@@ -8,19 +8,19 @@
 
 namespace millrace::lowering {
 
-/// What a kernel computes that holds nothing but a select_and_scatter of the kind that gradients of max pooling are: arguments
-/// (operand, source), `select` prefers the earlier of two numbers unless the later one is greater, `scatter` adds. The operand may be
-/// padded before, if the result is cut back to the operand's shape.
+/// The computation of a kernel that is a single select_and_scatter as in gradients of max pooling: the arguments are (operand, source), `select`
+/// keeps the earlier of two numbers unless the later one is greater, and `scatter` adds. The operand may be padded before, if the result is sliced to
+/// the operand's shape.
 struct WindowScatter {
   llvm::SmallVector<int64_t> window, strides, low; ///< per dimension; `low`: elements of the first window before the operand's first
-  mlir::TypedAttr beyond;                          ///< what elements outside of the operand are; null: they are passed over
-  bool keepsNan = false;                           ///< once a NaN is selected it stays; else whatever comes next replaces it
-  mlir::TypedAttr init;                            ///< what the result starts with
+  mlir::TypedAttr beyond;                          ///< value of elements outside of the operand; null if they are ignored
+  bool keepsNan = false;                           ///< a selected NaN stays selected; otherwise the next element replaces it
+  mlir::TypedAttr init;                            ///< initial value of the result
 };
 
-/// Notes at `kernel` that it is such a kernel. Called while its body is StableHLO.
+/// Records such a computation as an attribute of `kernel`. Called while its body is StableHLO.
 void noteWindowScatter(mlir::func::FuncOp kernel);
-/// What was noted.
+/// Returns the recorded computation.
 std::optional<WindowScatter> windowScatterOf(mlir::func::FuncOp kernel);
 
 } // namespace millrace::lowering

@@ -27,7 +27,7 @@ SmallVector<std::pair<int64_t, int64_t>> paddingPairs(std::optional<DenseIntElem
   return pairs;
 }
 
-/// ceil(value / divisor) for a non-negative value.
+/// Returns ceil(value / divisor) for a non-negative value.
 static Value ceilDiv(LoopBuilder &l, Value value, int64_t divisor) {
   if (divisor == 1)
     return value;
@@ -56,11 +56,11 @@ Value dilateAndPad(LoopBuilder &l, Value input, Value padValue, ArrayRef<OpFoldR
     else
       spread = l.select(l.compare(arith::CmpIPredicate::eq, extent, zero), zero, spread);
     Value size = l.max(l.add(l.add(spread, lowValue), highValue), zero);
-    // Source elements [first, end) land inside of the result: 0 <= low + i * dilation < size.
+    // Source elements [first, end) are inside of the result: 0 <= low + i * dilation < size.
     Value first = l.min(ceilDiv(l, l.max(l.sub(zero, lowValue), zero), dilation[d]), extent);
     Value end = l.max(l.min(ceilDiv(l, l.max(l.sub(size, lowValue), zero), dilation[d]), extent), first);
     sizes.push_back(getAsOpFoldResult(size));
-    // The offset of an empty slice must still lie inside.
+    // The offset of an empty slice must be in bounds, too.
     auto inside = [&](Value offset, Value extent) { return l.min(offset, l.max(l.sub(extent, one), zero)); };
     sourceOffsets.push_back(getAsOpFoldResult(inside(first, extent)));
     sourceSizes.push_back(getAsOpFoldResult(l.sub(end, first)));

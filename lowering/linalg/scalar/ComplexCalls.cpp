@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ComplexCalls.cpp - Complex functions of the runtime ----------------===//
+//===- ComplexCalls.cpp - Call complex functions of the runtime -----------===//
 // Input:   "cbrt" of a complex<f32> value
 // Output:  %re, %im = func.call @millrace_rt_ccbrtf(%x, %y) : (f64, f64) -> (f64, f64), and its declaration
 #include "lowering/linalg/scalar/ComplexCalls.h"
@@ -15,7 +15,7 @@ Value emitComplexCall(ScalarBuilder &b, StringRef name, ValueRange operands) {
   Type part = cast<ComplexType>(operands.front().getType()).getElementType();
   Type f64 = b.builder.getF64Type();
   std::string symbol = ("millrace_rt_c" + name + (part.isF32() ? "f" : "")).str();
-  // Regions of operations under construction have no parent yet.
+  // The builder may be in the region of an operation under construction, which has no parent yet.
   Operation *parent = b.builder.getInsertionBlock()->getParentOp();
   auto module = parent ? parent->getParentOfType<ModuleOp>() : ModuleOp();
   if (!module)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ScalarBuilder.h - Short spelling of arith on scalars and vectors ---===//
-// Every function works on scalars and, lane by lane, on vectors; constants take the shape of their type argument.
+//===- ScalarBuilder.h - Short names for arith on scalars and vectors -----===//
+// Every function works on scalars and, lane by lane, on vectors; constants have the shape of their type argument.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,7 +32,7 @@ public:
   Type f64Like(Type like) { return typeLike(like, builder.getF64Type()); }
   static unsigned widthOf(Type type) { return mlir::getElementTypeOrSelf(type).getIntOrFloatBitWidth(); }
   static unsigned widthOf(Value value) { return widthOf(value.getType()); }
-  /// The integer type as wide as the elements of `type`.
+  /// Returns the integer type as wide as the elements of `type`.
   Type bitsOf(Type type) { return intLike(type, widthOf(type)); }
 
   // Constants of `type`.
@@ -47,12 +47,12 @@ public:
   Value i(const llvm::APInt &value, Type type) {
     return constant(builder.getIntegerAttr(mlir::getElementTypeOrSelf(type), value), type);
   }
-  /// `value` modulo 2^width.
+  /// Returns the constant `value` modulo 2^width.
   Value i(int64_t value, Type type) {
     return i(llvm::APInt(64, value, /*isSigned=*/true).sextOrTrunc(widthOf(type)), type);
   }
   Value index(int64_t value) { return mlir::arith::ConstantIndexOp::create(builder, loc, value); }
-  /// A NaN or an infinity of the float type `type`.
+  /// Returns a NaN or an infinity of the float type `type`.
   Value nan(Type type) { return special(llvm::APFloat::getQNaN(semantics(type)), type); }
   Value inf(Type type, bool negative = false) { return special(llvm::APFloat::getInf(semantics(type), negative), type); }
 
@@ -66,7 +66,7 @@ public:
   Value copysign(Value magnitude, Value sign) {
     return mlir::math::CopySignOp::create(builder, loc, magnitude, sign);
   }
-  /// a * b + c, rounded once.
+  /// Returns a * b + c, rounded once.
   Value fma(Value a, Value b, Value c) { return mlir::math::FmaOp::create(builder, loc, a, b, c); }
   Value sqrt(Value a) { return mlir::math::SqrtOp::create(builder, loc, a); }
 
@@ -106,7 +106,7 @@ public:
   Value bitcast(Value a, Type type) {
     return a.getType() == type ? a : Value(mlir::arith::BitcastOp::create(builder, loc, type, a));
   }
-  /// The bits of the float `a` as an integer of the same width.
+  /// Returns the bits of the float `a` as an integer of the same width.
   Value bits(Value a) { return bitcast(a, bitsOf(a.getType())); }
   Value extf(Value a, Type type) {
     return a.getType() == type ? a : Value(mlir::arith::ExtFOp::create(builder, loc, type, a));

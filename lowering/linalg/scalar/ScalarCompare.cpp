@@ -54,8 +54,8 @@ CmpFPredicate floatPredicate(Direction direction) {
   llvm_unreachable("comparison direction");
 }
 
-/// The integer whose signed order is -NaN < -inf < ... < -0 < +0 < ... < inf < NaN: negative floats have their
-/// magnitude bits flipped. The only NaN of a type without -0 has the bits of that: it is negative.
+/// Returns the integer whose signed order is -NaN < -inf < ... < -0 < +0 < ... < inf < NaN: the magnitude bits of negative floats are inverted. In a
+/// type without -0 the only NaN has the bits of -0, and so is negative.
 Value totalOrderKey(ScalarBuilder &b, Value x, FloatType element) {
   Value bits = b.bits(x);
   unsigned width = b.widthOf(bits);
@@ -66,7 +66,7 @@ Value totalOrderKey(ScalarBuilder &b, Value x, FloatType element) {
   return b.select(b.cmpf(CmpFPredicate::UNO, x, x), b.i(APInt::getSignedMinValue(width).getSExtValue(), bits.getType()), key);
 }
 
-/// All NaNs are equal and after the numbers.
+/// Compares with all NaN equal and greater than the numbers.
 Value weakOrder(ScalarBuilder &b, Direction direction, Value x, Value y) {
   auto isBefore = [&](Value first, Value second) {
     Value isLess = b.cmpf(CmpFPredicate::OLT, first, second);
@@ -122,7 +122,7 @@ Value emitIsFinite(ScalarBuilder &b, Value x) {
 
 Value emitMinMax(ScalarBuilder &b, const ScalarOp &op, Value x, Value y, bool isMax) {
   if (op.isComplex()) {
-    // (re, im) compared lexicographically; a NaN in either number wins.
+    // The pairs (re, im) are compared lexicographically; the result is NaN if either number is.
     CmpFPredicate better = isMax ? CmpFPredicate::OGT : CmpFPredicate::OLT;
     Value xr = b.re(x), yr = b.re(y), xi = b.im(x), yi = b.im(y);
     Value takeX = b.ori(b.cmpf(better, xr, yr),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ScalarComplex.cpp - Arithmetic and functions of complex numbers ----===//
 // Input:   %r = stablehlo.multiply %a, %b : tensor<complex<f32>> with complex<f32> scalars
-// Output:  arithmetic on the parts; functions and division as complex dialect operations, which lowering/cpu/math turns
-//          into calls of the runtime; as calls right away cbrt and logistic, which that dialect lacks, and log
-// Leaves alone comparisons, min/max, select and conversions: they are in the files of those.
+// Output:  arithmetic on the parts. Functions and division become operations of the complex dialect, which lowering/cpu/math converts to calls of the
+//          runtime; cbrt and logistic, which that dialect lacks, and log become calls at once.
+// Leaves alone comparisons, min/max, select and conversions, which are in their own files.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/scalar/ComplexCalls.h"
 #include "lowering/linalg/scalar/ScalarFamilies.h"
@@ -16,13 +16,13 @@ using arith::CmpFPredicate;
 namespace millrace::lowering {
 namespace {
 
-/// (ac - bd) + (ad + bc)i, each product rounded: what every other implementation computes.
+/// Returns (ac - bd) + (ad + bc)i with each product rounded, as all other implementations do.
 Value emitMul(ScalarBuilder &b, Value x, Value y) {
   Value a = b.re(x), bi = b.im(x), c = b.re(y), d = b.im(y);
   return b.complex(b.subf(b.mulf(a, c), b.mulf(bi, d)), b.addf(b.mulf(a, d), b.mulf(bi, c)));
 }
 
-/// x / |x|; zeros and NaN stay.
+/// Returns x / |x|; zeros and NaN are returned unchanged.
 Value emitSign(ScalarBuilder &b, Value x) {
   Value magnitude = complex::AbsOp::create(b.builder, b.loc, x);
   Value isZero = b.cmpf(CmpFPredicate::OEQ, magnitude, 0.0);
@@ -30,8 +30,8 @@ Value emitSign(ScalarBuilder &b, Value x) {
   return b.select(isZero, x, unit);
 }
 
-/// log|x| and the angle. The square of |x| is the rounded sum of two squares that are exact in f64, and what the sum was rounded by, which
-/// counts where it is close to one.
+/// Returns log|x| and the angle. The square of |x| is the rounded sum of two squares that are exact in f64, plus the rounding error of the sum, which
+/// matters if the sum is close to one.
 Value emitLogF32(ScalarBuilder &b, Value x) {
   Type f32 = b.builder.getF32Type(), f64 = b.builder.getF64Type();
   Value re = b.absf(b.extf(b.re(x), f64)), im = b.absf(b.extf(b.im(x), f64));
@@ -43,18 +43,18 @@ Value emitLogF32(ScalarBuilder &b, Value x) {
   Value isUsual = b.andi(b.cmpf(CmpFPredicate::OGT, sum, zero), b.cmpf(CmpFPredicate::OLT, sum, inf));
   Value more = b.select(isUsual, b.divf(lost, sum), zero);
   Value magnitude = b.mulf(b.addf(math::LogOp::create(b.builder, b.loc, sum), more), b.f(0.5, f64));
-  // Infinite even if the other part is NaN.
+  // The result is infinite even if the other part is NaN.
   Value isInf = b.ori(b.cmpf(CmpFPredicate::OEQ, re, inf), b.cmpf(CmpFPredicate::OEQ, im, inf));
   return b.complex(b.truncf(b.select(isInf, inf, magnitude), f32), math::Atan2Op::create(b.builder, b.loc, b.im(x), b.re(x)));
 }
 
-/// Not complex.log, which MLIR folds with complex.exp: log(exp(z)) is z only up to a multiple of 2 pi i.
+/// complex.log is not used, because MLIR folds it with complex.exp, although log(exp(z)) is z only up to a multiple of 2 pi i.
 Value emitLog(ScalarBuilder &b, Value x) {
   if (cast<ComplexType>(x.getType()).getElementType().isF32())
     return emitLogF32(b, x);
   if (Value result = emitComplexCall(b, "log", x))
     return result;
-  return complex::LogOp::create(b.builder, b.loc, x); // a region that no module contains yet
+  return complex::LogOp::create(b.builder, b.loc, x); // the region is not in a module yet
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ScalarConvert.cpp - Conversions of scalars -------------------------===//
 // Input:   %r = stablehlo.convert %a : (tensor<f64>) -> tensor<bf16> with an f64 scalar
-// Output:  arith that rounds once, to nearest even
-// Rules: float to integer truncates and saturates, NaN becomes 0; anything to i1 is "not zero" (NaN is true); complex to
-// real drops the imaginary part; reduce_precision flushes what its exponent cannot hold to zero or infinity.
-// Quantized types are gone: stablehlo-legalize-quant-to-math has rewritten them.
+// Output:  arith operations that round once, to nearest even
+// Rules: float to integer truncates and saturates, NaN becomes 0; anything to i1 is "not zero" (NaN is true); complex to real drops the imaginary
+// part; reduce_precision flushes values that exceed its exponent's range to zero or infinity.
+// There are no quantized types here, because stablehlo-legalize-quant-to-math has rewritten them.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/scalar/ScalarFamilies.h"
 #include "lowering/linalg/scalar/ScalarOps.h"
@@ -22,7 +22,7 @@ namespace {
 
 bool isUnsigned(Type type) { return type.isInteger(1) || type.isUnsignedInteger(); }
 
-/// `value` of float element type `from` as the compute type of float element type `to`.
+/// Converts `value` of float element type `from` to the compute type of float element type `to`.
 Value floatToFloat(ScalarBuilder &b, Value value, Type to) {
   Type target = computeElementType(to);
   unsigned have = b.widthOf(value), want = b.widthOf(target);
@@ -43,7 +43,7 @@ Value integerToFloat(ScalarBuilder &b, Value value, bool isUnsigned, Type to) {
   };
   Type target = computeElementType(to);
   unsigned width = b.widthOf(value);
-  // A vector unit converts 32 and 64 bit lanes; the odd widths go through them.
+  // Vector units convert lanes of 32 and 64 bits; other widths are converted through these.
   if (width < 32) {
     Type i32 = b.builder.getI32Type();
     value = isUnsigned ? b.extui(value, i32) : b.extsi(value, i32);
@@ -54,7 +54,7 @@ Value integerToFloat(ScalarBuilder &b, Value value, bool isUnsigned, Type to) {
   if (width <= 16)
     return floatToFloat(b, convert(value, b.builder.getF32Type()), to);
   if (width == 64) {
-    // From 2^53 on the low bits collapse into one sticky bit that f64 still holds, so that nothing is rounded twice.
+    // From 2^53 on the low bits are combined to one sticky bit that f64 still holds, so that the value is not rounded twice.
     Type type = value.getType();
     Value low = b.andi(value, 0x7ff);
     Value sticky = b.select(b.cmpi(CmpIPredicate::ne, low, 0), b.i(0x400, type), b.i(0, type));
@@ -71,7 +71,7 @@ Value floatToInteger(ScalarBuilder &b, Value value, bool isUnsigned, unsigned wi
   if (b.widthOf(value) < 32)
     value = b.extf(value, b.builder.getF32Type());
   Type type = value.getType(), target = b.builder.getIntegerType(width);
-  // Both ends are numbers of the float type: it is limited there, in lanes of one width.
+  // Both limits are numbers of the float type, so that the value is clamped there, in lanes of one width.
   if (width < 32 || (width == 32 && b.widthOf(value) == 64)) {
     double least = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1), most = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
     value = b.select(b.cmpf(CmpFPredicate::OLT, value, least), b.f(least, type), value);
@@ -94,7 +94,7 @@ Value floatToInteger(ScalarBuilder &b, Value value, bool isUnsigned, unsigned wi
   return b.select(tooSmall, b.i(min, target), result);
 }
 
-/// `value`, of stablehlo element type `from`, as the compute type of `to`.
+/// Converts `value`, of stablehlo element type `from`, to the compute type of `to`.
 Value emitConvert(ScalarBuilder &b, Value value, Type from, Type to) {
   if (auto complexFrom = dyn_cast<ComplexType>(from)) {
     Type part = complexFrom.getElementType();
@@ -156,7 +156,7 @@ Value emitReducePrecision(ScalarBuilder &b, Value value, Type element, unsigned 
   auto type = cast<FloatType>(element);
   const llvm::fltSemantics &semantics = type.getFloatSemantics();
   if (!llvm::APFloat::semanticsHasSignedRepr(semantics))
-    return value; // f8E8M0FNU has nothing to round
+    return value; // f8E8M0FNU has no mantissa to round
   unsigned width = type.getWidth(), mantissa = llvm::APFloat::semanticsPrecision(semantics) - 1;
   int bias = 1 - llvm::APFloat::semanticsMinExponent(semantics);
   llvm::APFloat top = llvm::APFloat::semanticsHasInf(semantics)   ? llvm::APFloat::getInf(semantics)

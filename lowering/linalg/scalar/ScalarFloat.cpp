@@ -16,9 +16,9 @@ using arith::CmpFPredicate;
 namespace millrace::lowering {
 namespace {
 
-/// 1 / (1 + exp(-x)) with exp of a negative number only: neither overflow nor cancellation on either side.
+/// Computes 1 / (1 + exp(-x)) with exp of negative numbers only, which avoids overflow and cancellation on both sides.
 Value emitLogistic(ScalarBuilder &b, Value x) {
-  if (b.widthOf(x) == 16) // rounded once
+  if (b.widthOf(x) == 16) // computed in f32 and rounded once
     return b.truncf(emitLogistic(b, b.extf(x, b.f32Like(x.getType()))), x.getType());
   Value one = b.f(1.0, x.getType());
   Value decay = math::ExpOp::create(b.builder, b.loc, b.negf(b.absf(x)));
@@ -27,7 +27,7 @@ Value emitLogistic(ScalarBuilder &b, Value x) {
   return result;
 }
 
-/// -1, 1, and the operand itself for zeros and NaN.
+/// Returns -1, 1, or the operand itself for zeros and NaN.
 Value emitSign(ScalarBuilder &b, Value x) {
   Value unit = b.copysign(b.f(1.0, x.getType()), x);
   return b.select(b.cmpf(CmpFPredicate::UEQ, x, 0.0), x, unit);
@@ -69,7 +69,7 @@ Value emitFloatScalar(ScalarBuilder &b, const ScalarOp &op) {
       .Case<SqrtOp>([&](auto) { return make(math::SqrtOp()); })
       .Case<TanOp>([&](auto) { return make(math::TanOp()); })
       .Case<TanhOp>([&](auto) { return make(math::TanhOp()); })
-      // The parts of a real number.
+      // real and imag of a real number.
       .Case<RealOp>([&](auto) { return v[0]; })
       .Case<ImagOp>([&](auto) { return b.f(0.0, v[0].getType()); })
       .Default([](Operation *) { return Value(); });

@@ -27,7 +27,7 @@ Value emitDivRem(ScalarBuilder &b, Value x, Value y, bool isUnsigned, bool isRem
                          : Value(arith::DivUIOp::create(b.builder, b.loc, x, divisor));
     return b.select(byZero, whenZero, result);
   }
-  // x / -1 is -x and x % -1 is 0: no division, so that min / -1 cannot trap.
+  // x / -1 is -x and x % -1 is 0. These are computed without a division, because min / -1 would trap.
   Value byMinusOne = b.cmpi(CmpIPredicate::eq, y, minusOne);
   Value divisor = b.select(b.ori(byZero, byMinusOne), one, y);
   Value result = isRem ? Value(arith::RemSIOp::create(b.builder, b.loc, x, divisor))
@@ -48,7 +48,7 @@ Value emitShift(ScalarBuilder &b, Operation *op, Value x, Value amount) {
   return b.select(tooFar, b.i(0, type), shifted);
 }
 
-/// base^exponent by squaring; the loop runs once for each significant bit of the exponent.
+/// Computes base^exponent by squaring; the loop runs once for each significant bit of the exponent.
 Value emitPower(ScalarBuilder &b, Value base, Value exponent, bool isUnsigned) {
   Type type = base.getType();
   Value zero = b.i(0, type), one = b.i(1, type);
@@ -68,7 +68,7 @@ Value emitPower(ScalarBuilder &b, Value base, Value exponent, bool isUnsigned) {
   Value power = loop.getResult(2);
   if (isUnsigned)
     return power;
-  // Negative exponent: 1 / base^n rounded toward zero.
+  // For a negative exponent the result is 1 / base^n rounded toward zero.
   Value isNegative = b.cmpi(CmpIPredicate::slt, exponent, zero);
   Value isOdd = b.cmpi(CmpIPredicate::ne, b.andi(exponent, one), zero);
   Value minusOne = b.i(-1, type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ScalarLoop.cpp - Loops of few scalars to scf.while on scalars ------===//
+//===- ScalarLoop.cpp - Loops on few scalars to scf.while on scalars ------===//
 // Input:   %r:2 = stablehlo.while(%i = %0 : tensor<i32>, %ys = %1 : tensor<1000xf32>) cond {...} do {...}, see fusion/ScalarLoop.h
 // Output:  scf.while (i32, tensor<1000xf32>): every element of a small tensor is a scalar, operations that move elements
 //          disappear, larger tensors are read and written by tensor.extract and tensor.insert
@@ -39,8 +39,8 @@ int64_t linear(ArrayRef<int64_t> position, ArrayRef<int64_t> shape) {
   return index;
 }
 
-/// The values from outside that the regions of `loop` use. The arguments of a function whose signature is being converted are
-/// among them, although their block is in no region any more: getUsedValuesDefinedAbove() passes over those.
+/// Returns the values from outside that the regions of `loop` use. They include arguments of a function whose signature is being converted, which
+/// getUsedValuesDefinedAbove() ignores because their block is in no region any more.
 llvm::SetVector<Value> capturedBy(WhileOp loop) {
   llvm::SetVector<Value> captured;
   loop->walk([&](Operation *op) {
@@ -59,7 +59,7 @@ class LoopEmitter {
 public:
   explicit LoopEmitter(OpBuilder &builder) : builder(builder) {}
 
-  /// The values of `loop` for storage tensors `inits`; null if something in it has no meaning on scalars.
+  /// Emits `loop` for storage tensors `inits` and returns its results; fails if an operation has no meaning on scalars.
   FailureOr<SmallVector<Value>> emit(WhileOp loop, ValueRange inits, const TypeConverter &converter) {
     LoopBuilder l(builder, loop.getLoc());
     for (Value value : capturedBy(loop)) {
@@ -96,7 +96,7 @@ private:
   static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
   static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
-  /// `storage` is the tensor of `value`: its elements are read here if they are few.
+  /// Binds `value` to the tensor `storage`; the elements of a small tensor are read here.
   void enter(LoopBuilder &l, Value value, Value storage) {
     if (!fusion::isFewScalars(value.getType())) {
       arrays[value] = storage;
@@ -228,8 +228,8 @@ private:
     return success();
   }
 
-  /// The branches from number `first` on as a tree of ifs; the last one also serves every index out of range. Not scf.index_switch, whose results
-  /// MLIR's bufferization does not take for the tensors that its branches yield.
+  /// Emits the branches from number `first` on as a tree of scf.if; the last one is also taken for every index out of range. scf.index_switch is not
+  /// used, because MLIR's bufferization does not know that its results are tensors that its branches yield.
   FailureOr<SmallVector<Value>> emitCases(MutableArrayRef<Region> branches, int64_t first, Value index, TypeRange types, Location loc) {
     if (branches.size() == 1) {
       Block &only = branches.front().front();
@@ -255,7 +255,7 @@ private:
     return SmallVector<Value>(made.getResults());
   }
 
-  /// Start indices such that a slice of `sizes` fits into `shape`.
+  /// Returns the start indices, clamped so that a slice of `sizes` fits into `shape`.
   SmallVector<Value> clampedStarts(LoopBuilder &l, ValueRange indices, ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes) {
     SmallVector<Value> starts;
     for (auto [index, extent, size] : llvm::zip_equal(indices, shape, sizes)) {
@@ -323,7 +323,7 @@ private:
     scalars[op.getResult()] = values;
   }
 
-  /// Component `k` of the index vector at `batch`.
+  /// Returns component `k` of the index vector at `batch`.
   Value indexAt(LoopBuilder &l, Value indices, ArrayRef<int64_t> batch, int64_t vectorDim, int64_t k) {
     SmallVector<int64_t> where(batch);
     ArrayRef<int64_t> shape = shapeOf(indices);
@@ -391,7 +391,7 @@ private:
         inside = l.logicalAnd(inside, l.compare(arith::CmpIPredicate::ult, to[d], l.index(shape[d])));
         to[d] = l.clamp(to[d], l.index(0), l.index(shape[d] - 1));
       }
-      // Out of bounds, the nearest element gets its own value.
+      // For a position out of bounds the nearest element is written with its own value.
       Value old = read(l, array, to, element);
       auto made = emitScalarRegion(builder, l.loc, op.getUpdateComputation(), {old, values[linear(position, updateShape)]});
       if (failed(made)) {
@@ -447,7 +447,7 @@ private:
     return success();
   }
 
-  /// Operations that move elements: element `position` of the result is the element that `from` names.
+  /// Emits an operation that moves elements: element `position` of the result is the element that `from` returns.
   void emitMove(Operation *op, llvm::function_ref<Value(ArrayRef<int64_t>)> from) {
     Scalars values;
     forEachPosition(shapeOf(op->getResult(0)), [&](ArrayRef<int64_t> position) { values.push_back(from(position)); });
@@ -461,7 +461,7 @@ private:
       SmallVector<Value> operands;
       for (Value operand : op->getOperands()) {
         const Scalars &elements = scalars[operand];
-        operands.push_back(elements[elements.size() == 1 ? 0 : i]); // scalars are for all: select, clamp
+        operands.push_back(elements[elements.size() == 1 ? 0 : i]); // a scalar operand (select, clamp) applies to all elements
       }
       FailureOr<Value> value = emitScalar(builder, op, operands);
       if (failed(value))

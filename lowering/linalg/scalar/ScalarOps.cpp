@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// A quantized value is its integer as far as storage goes.
+/// Replaces a quantized type by its storage type.
 static Type throughQuantized(Type elementType) {
   auto quantized = dyn_cast<quant::QuantizedType>(elementType);
   if (!quantized)
@@ -91,7 +91,7 @@ FailureOr<Value> emitScalar(OpBuilder &builder, Operation *op, ValueRange operan
     return failure();
   ScalarOp scalar{op, operands, elementOf(op->getOperand(0)), elementOf(op->getResult(0))};
   ScalarBuilder b(builder, op->getLoc());
-  // Arithmetic on quantized numbers is rewritten to arithmetic on numbers before.
+  // Arithmetic on quantized numbers has been rewritten before; only moves of their storage values remain.
   bool isQuantized = llvm::any_of(op->getOperands(), [](Value v) { return isa<quant::QuantizedType>(elementOf(v)); });
   if (isQuantized && !isa<stablehlo::SelectOp>(op))
     return failure();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ScalarRegion.cpp - Reducers, comparators and the like on scalars ---===//
+//===- ScalarRegion.cpp - Regions of reducers and others on scalars -------===//
 // Input:   ^bb0(%a: tensor<f32>, %b: tensor<f32>): %0 = stablehlo.add %a, %b ; stablehlo.return %0
 //          with two f32 scalars
 // Output:  arith.addf of them; the values returned
@@ -40,7 +40,7 @@ public:
 private:
   static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
-  /// The compute value of `value`. From outside of the region a tensor is read here.
+  /// Returns the compute value of `value`. A tensor from outside of the region is read here.
   FailureOr<Value> lookup(Value value) {
     if (Value known = mapping.lookupOrNull(value))
       return known;
@@ -128,7 +128,7 @@ private:
     return result;
   }
 
-  /// Emits `region` into a new block of `target` that ends in scf.yield of what the region returns.
+  /// Emits `region` into a new block of `target`, which ends with an scf.yield of the values that the region returns.
   LogicalResult emitInto(Region &target, Region &region, TypeRange argumentTypes, Location opLoc) {
     OpBuilder::InsertionGuard guard(builder);
     SmallVector<Location> locs(argumentTypes.size(), opLoc);
@@ -157,7 +157,7 @@ private:
     FailureOr<Value> index = lookup(op.getIndex());
     if (failed(index))
       return unsupported(*op);
-    // The last branch also serves every index out of range.
+    // The last branch is also taken for every index out of range.
     MutableArrayRef<Region> branches = op.getBranches();
     SmallVector<int64_t> cases = llvm::to_vector(llvm::seq<int64_t>(0, branches.size() - 1));
     ScalarBuilder b(builder, op.getLoc());
@@ -200,7 +200,7 @@ private:
     FailureOr<SmallVector<Value>> operands = lookupAll(op.getOperands());
     if (failed(operands))
       return failure();
-    // A fresh mapping: two calls of one function give its values different meanings.
+    // Each call gets a mapping of its own, because calls of one function give its values different meanings.
     RegionEmitter inner(builder, op.getLoc());
     inner.depth = depth + 1;
     FailureOr<SmallVector<Value>> results = inner.emitRegion(callee.getBody(), *operands);

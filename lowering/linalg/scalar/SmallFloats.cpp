@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SmallFloats.cpp - f8, f6 and f4 bit patterns to and from f32 -------===//
+//===- SmallFloats.cpp - Convert between f8, f6, f4 bits and f32 ----------===//
 // Input:   an i8 bit pattern (decode), an f32 (encode), scalars or vectors
 // Output:  branch-free integer arithmetic, so that it vectorizes
-// Choices where the formats leave one: NaN becomes -0 in a type without NaN (f6, f4), infinity the largest value there.
+// Choices where the formats leave one: NaN becomes -0, and infinity the largest value, in types without NaN (f6, f4).
 // f8E8M0FNU has neither sign nor zero: zeros become 2^-127, negative values NaN.
 // Source: OCP Microscaling Formats (MX) 1.0; Micikevicius et al., "FP8 formats for deep learning", 2022.
 #include "lowering/linalg/scalar/SmallFloats.h"
@@ -16,7 +16,7 @@ using arith::CmpIPredicate;
 namespace millrace::lowering {
 namespace {
 
-/// The numbers that describe a small float format; codes are bit patterns without the sign.
+/// The parameters of a small float format; codes are bit patterns without the sign.
 struct Format {
   explicit Format(FloatType type) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
@@ -46,7 +46,7 @@ constexpr int64_t kMagnitude = 0x7fffffff;
 /// Fact: bits of f32's infinity.
 constexpr int64_t kInfinity = 0x7f800000;
 
-/// (bits + half of the last kept place, ties to even) >> dropped
+/// Returns (bits + half of the last kept place, ties to even) >> dropped.
 Value roundShift(ScalarBuilder &b, Value bits, unsigned dropped) {
   Value odd = b.andi(b.shrui(bits, dropped), 1);
   return b.shrui(b.addi(b.addi(bits, odd), (int64_t(1) << (dropped - 1)) - 1), dropped);
@@ -54,7 +54,7 @@ Value roundShift(ScalarBuilder &b, Value bits, unsigned dropped) {
 
 Value encodePowerOfTwo(ScalarBuilder &b, Value value) {
   Value bits = b.bits(value);
-  // Ties go up: a power of two has an odd significand. From 1.5 * 2^-127 on a subnormal rounds to 2^-126.
+  // Ties round up, because a power of two has an odd significand. From 1.5 * 2^-127 on a subnormal rounds to 2^-126.
   Value code = b.shrui(b.addi(bits, 1 << 22), 23);
   Value isSubnormal = b.cmpi(CmpIPredicate::ult, bits, 0x00800000);
   Value subnormal = b.extui(b.cmpi(CmpIPredicate::uge, bits, 0x00600000), bits.getType());
@@ -83,7 +83,7 @@ Value decodeSmallFloat(ScalarBuilder &b, Value bits, FloatType type) {
   unsigned magnitudeBits = format.width - 1;
   Value magnitude = b.andi(wide, (1 << magnitudeBits) - 1);
   Value sign = b.shli(b.andi(wide, 1 << magnitudeBits), 31 - magnitudeBits);
-  // Reading the code as an f32 keeps subnormals subnormal; the multiplication corrects the bias and is exact.
+  // The code is read as an f32, so that subnormals stay subnormal; the multiplication corrects the bias and is exact.
   Value value = b.bitcast(b.shli(magnitude, 23 - format.mantissa), f32);
   int bias = 1 - format.minExponent;
   value = b.bits(b.mulf(value, b.f(std::ldexp(1.0, 127 - bias), f32)));
@@ -112,7 +112,7 @@ Value encodeSmallFloat(ScalarBuilder &b, Value value, FloatType type) {
 
   Value normal = roundShift(b, magnitude, 23 - format.mantissa);
   normal = b.subi(normal, int64_t(127 - (1 - format.minExponent)) << format.mantissa);
-  // Adding 2^k whose last place is the smallest subnormal rounds to a multiple of it.
+  // The addition of 2^k whose last place is the smallest subnormal rounds to a multiple of that.
   int unit = format.minExponent - int(format.mantissa);
   Value magic = b.f(std::ldexp(1.0, unit + 23), value.getType());
   Value subnormal = b.subi(b.bits(b.addf(b.bitcast(magnitude, value.getType()), magic)), b.bits(magic));
@@ -125,7 +125,7 @@ Value encodeSmallFloat(ScalarBuilder &b, Value value, FloatType type) {
   if (format.hasNan) {
     code = b.select(isNan, b.i(format.nan, i32), code);
     if (format.nanIsNegativeZero) {
-      // No negative zero, and NaN has no sign.
+      // The type has no negative zero, and its NaN has no sign.
       Value keepsSign = b.cmpi(CmpIPredicate::ne, b.andi(code, format.nan - 1), 0);
       signCode = b.select(keepsSign, signCode, b.i(0, i32));
     }

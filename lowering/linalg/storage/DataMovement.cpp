@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovement.cpp - Operations that place elements ------------------===//
 // Input:   %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
-// Output:  what moves within rows (transpose, broadcast, reverse, iota) is a linalg.generic with the index function in its
-//          maps, so that it fuses; what selects or joins blocks (slice, pad, concatenate) and reshape are tensor views
-// Leaves alone operations of run-time shape: Dynamism.cpp.
+// Output:  transpose, broadcast, reverse and iota, which move elements within rows, are a linalg.generic whose maps are the index function, so that
+//         they
+//          fuse; slice, pad and concatenate, which select or join blocks, and reshape are tensor views
+// Leaves alone operations with dynamic shapes, see Dynamism.cpp.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/LinalgBuilders.h"
 #include "lowering/linalg/Patterns.h"
@@ -57,7 +58,7 @@ struct ConstantPattern : Pattern<ConstantOp> {
     DenseElementsAttr value = storageConstant(op.getValue());
     if (!value)
       return rewriter.notifyMatchFailure(op, "value is not dense");
-    // A splat is computed, not stored: fusion moves the scalar into its users.
+    // A splat is computed instead of stored, because fusion moves the scalar into its users.
     if (value.isSplat() && type.getRank() > 0) {
       Value scalar = arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(value.getSplatValue<Attribute>()));
       rewriter.replaceOp(op, splatTensor(rewriter, loc, type, staticSizes(rewriter, type), scalar));
@@ -68,7 +69,7 @@ struct ConstantPattern : Pattern<ConstantOp> {
   }
 
 private:
-  /// No constant of complex element type reaches LLVM: the parts are stored, or the splat computed.
+  /// Lowers constants of complex element types, which must not reach LLVM: stores the parts, or computes the splat.
   static LogicalResult rewriteComplex(ConstantOp op, RankedTensorType type, ConversionPatternRewriter &rewriter) {
     auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
     if (!dense)
@@ -128,7 +129,7 @@ struct BroadcastInDimPattern : Pattern<BroadcastInDimOp> {
   }
 };
 
-/// broadcast: new dimensions before those of the operand.
+/// Lowers broadcast, which adds dimensions before those of the operand.
 struct BroadcastPattern : Pattern<BroadcastOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(BroadcastOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
@@ -180,7 +181,7 @@ struct ReversePattern : Pattern<ReverseOp> {
                                          [](OpBuilder &, Location, ValueRange args) { return args[0]; }));
       return success();
     }
-    // Maps have no run-time sizes: read the operand by computed index.
+    // Maps cannot contain dynamic sizes, so that the operand is read at computed indices.
     rewriter.replaceOp(op, mapElements(rewriter, loc, type, sizes, {}, {}, [&](OpBuilder &builder, Location bodyLoc, ValueRange) {
       SmallVector<Value> indices;
       for (int64_t dim : llvm::seq(type.getRank())) {
@@ -237,11 +238,11 @@ struct PadPattern : Pattern<PadOp> {
   }
 
 private:
-  /// Padding between elements: the operand and what is around it as pieces that do not overlap, so that none is written twice. Null
-  /// without such padding, where edges are negative, or if there would be many pieces.
+  /// Lowers padding between elements to disjoint pieces, the operand and the padding around it, so that no element is written twice. Returns null if
+  /// there is no such padding, if an edge is negative, or if there would be many pieces.
   static Value joinPieces(PadOp op, OpAdaptor adaptor, RankedTensorType type, ConversionPatternRewriter &rewriter) {
-    // A padding between elements that would be more pieces is a loop that asks for each element. Unit: pieces. Source: judgement, not measured alone;
-    // commit 1c52e2a has the figures of the whole change.
+    // Padding between elements of more pieces is a loop with a test per element. Unit: pieces. Source: judgement, not measured alone; commit 1c52e2a
+    // has the figures of the whole change.
     constexpr int64_t kMaxPieces = 12;
     auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
     int64_t rank = type.getRank(), pieces = 1;
@@ -257,7 +258,7 @@ private:
     Location loc = op.getLoc();
     Value element = tensor::ExtractOp::create(rewriter, loc, adaptor.getPaddingValue(), ValueRange{});
     Value result = emptyTensor(rewriter, loc, type, staticSizes(rewriter, type));
-    // Of the dimensions before, only where elements of the operand stand; of those behind, everything.
+    // The piece covers positions of operand elements in the dimensions before, and everything in the dimensions after.
     SmallVector<int64_t> offsets(rank, 0), steps(rank, 1), sizes(type.getShape());
     auto insert = [&](Value piece) {
       result = tensor::InsertSliceOp::create(rewriter, loc, piece, result, getAsIndexOpFoldResult(rewriter.getContext(), offsets),

@@ -6,8 +6,7 @@
 
 namespace millrace::lowering {
 
-/// `value`, of any stablehlo element type but complex, with the same elements in storage form (StorageTypes.h). Null if
-/// `value` is not dense.
+/// Converts `value`, of any stablehlo element type but complex, to its storage form (StorageTypes.h). Returns null if `value` is not dense.
 mlir::DenseElementsAttr storageConstant(mlir::ElementsAttr value);
 
 } // namespace millrace::lowering

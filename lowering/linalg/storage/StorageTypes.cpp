@@ -48,7 +48,7 @@ Type storageElementType(Type elementType) {
   return {};
 }
 
-/// A value whose type changes keeps its meaning through a cast until the operations around it are converted.
+/// Casts a value whose type changes, until the operations around it are converted.
 static Value castValue(OpBuilder &builder, Type type, ValueRange inputs, Location loc) {
   return UnrealizedConversionCastOp::create(builder, loc, type, inputs).getResult(0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- StorageTypes.h - How element types lie in memory and in registers --===//
+//===- StorageTypes.h - Types of elements in memory and in registers ------===//
 // element type            storage (tensor element)   compute (SSA scalar)
 // i1                      i1                         i1
 // i8 .. i64, ui8 .. ui64  i8 .. i64                  i8 .. i64 (signedness is in the operation)
@@ -14,20 +14,20 @@
 
 namespace millrace::lowering {
 
-/// What one element of `elementType` occupies in a storage tensor; null if the type has no storage form.
+/// Returns the type of one element of `elementType` in a storage tensor; null if the type has no storage form.
 mlir::Type storageElementType(mlir::Type elementType);
 
-/// The type in which one element of `elementType` is computed on.
+/// Returns the type in which arithmetic on elements of `elementType` is done.
 mlir::Type computeElementType(mlir::Type elementType);
 
-/// True for f8*, f6* and f4*: stored as a bit pattern in i8, computed in f32.
+/// Returns true for f8*, f6* and f4*, which are stored as bit patterns in i8 and computed in f32.
 bool isSmallFloat(mlir::Type elementType);
 
-/// True for the unsigned integers and i1, which orders false < true.
+/// Returns true for the unsigned integers and i1, which orders false < true.
 bool isUnsignedElement(mlir::Type elementType);
 
-/// Tensor of stablehlo element type -> storage tensor of the same shape (bounds encodings are dropped). Tuples are
-/// flattened to their leaves (1:N), tokens vanish (1:0). Other types convert to themselves.
+/// Converts a tensor of a stablehlo element type to a storage tensor of the same shape (without bounds encodings). Tuples are flattened to their
+/// leaves (1:N), tokens disappear (1:0). Other types are not changed.
 class StorageTypeConverter : public mlir::TypeConverter {
 public:
   explicit StorageTypeConverter(mlir::MLIRContext *context);

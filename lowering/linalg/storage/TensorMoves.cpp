@@ -52,7 +52,7 @@ Value iotaTensor(OpBuilder &builder, Location loc, RankedTensorType type, ArrayR
     ScalarBuilder b(nested, bodyLoc);
     int64_t extent = type.getDimSize(dim);
     Value index = linalg::IndexOp::create(nested, bodyLoc, dim);
-    // The narrower the integer, the cheaper the conversion.
+    // Conversions from narrower integers are cheaper.
     bool fits32 = !ShapedType::isDynamic(extent) && extent <= INT32_MAX;
     Type from = nested.getIntegerType(fits32 ? 32 : 64);
     Value value = arith::IndexCastOp::create(nested, bodyLoc, from, index);
@@ -67,7 +67,7 @@ Value iotaTensor(OpBuilder &builder, Location loc, RankedTensorType type, ArrayR
   });
 }
 
-/// Groups of dimensions of `from` and `to` that hold the same elements, if one is a refinement of the other.
+/// Reshapes by tensor.collapse_shape or tensor.expand_shape; returns null if neither shape is a refinement of the other.
 static Value viaReassociation(OpBuilder &builder, Location loc, Value tensor, RankedTensorType type) {
   auto from = cast<RankedTensorType>(tensor.getType());
   std::optional<SmallVector<ReassociationIndices>> groups = getReassociationIndicesForReshape(from, type);
@@ -94,7 +94,7 @@ Value reshapeTensor(OpBuilder &builder, Location loc, Value tensor, RankedTensor
     return type.getRank() == 1 ? tensor : viaReassociation(builder, loc, tensor, type);
   }
   if (!shape) {
-    // The one unknown size is what is left of the number of elements.
+    // The one unknown size is the number of elements divided by the product of the others.
     IndexMath math(builder, loc);
     OpFoldResult known = math.attr(1), count = math.attr(1);
     for (int64_t extent : type.getShape())
@@ -115,7 +115,7 @@ Value reshapeTensor(OpBuilder &builder, Location loc, Value tensor, RankedTensor
 Value padTensor(OpBuilder &builder, Location loc, RankedTensorType type, Value operand, Value padding,
                 ArrayRef<OpFoldResult> low, ArrayRef<OpFoldResult> high, ArrayRef<OpFoldResult> interior) {
   IndexMath math(builder, loc);
-  // result[low + j * step] = operand[j] for the j that fall into the result.
+  // result[low + j * step] = operand[j] for all j that are inside of the result.
   SmallVector<OpFoldResult> sizes, firsts, counts, targets, steps;
   bool copiesNothing = false;
   for (auto [dim, operandSize] : llvm::enumerate(dimSizes(builder, loc, operand))) {
@@ -132,7 +132,7 @@ Value padTensor(OpBuilder &builder, Location loc, RankedTensorType type, Value o
     sizes.push_back(size);
     firsts.push_back(math.min(first, operandSize));
     counts.push_back(count);
-    // Without anything to copy the target may lie outside.
+    // If nothing is copied, the offset may be out of bounds and is clamped.
     targets.push_back(math.min(math.max(math.add(low[dim], math.mul(first, step)), math.attr(0)), size));
     steps.push_back(step);
   }

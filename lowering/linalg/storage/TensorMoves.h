@@ -6,7 +6,7 @@
 
 namespace millrace::lowering {
 
-/// Arithmetic on sizes that folds when both are known.
+/// Arithmetic on sizes that is folded if both operands are known.
 class IndexMath {
 public:
   IndexMath(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
@@ -16,7 +16,7 @@ public:
   Size mul(Size a, Size b);
   Size max(Size a, Size b);
   Size min(Size a, Size b);
-  /// Rounded toward minus and plus infinity, `b` > 0.
+  /// Rounds toward minus and plus infinity; `b` > 0.
   Size floorDiv(Size a, Size b);
   Size ceilDiv(Size a, Size b);
   Size attr(int64_t value) { return builder.getIndexAttr(value); }
@@ -27,16 +27,16 @@ private:
   mlir::Location loc;
 };
 
-/// element[i] = i[dim], converted to stablehlo element type `element`.
+/// Returns element[i] = i[dim], converted to stablehlo element type `element`.
 mlir::Value iotaTensor(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
                        llvm::ArrayRef<mlir::OpFoldResult> sizes, int64_t dim, mlir::Type element);
 
-/// The elements of `tensor` in row-major order in the shape of `type`, which has at most one unknown size unless `shape`,
-/// a rank-1 integer tensor, gives it.
+/// Returns the elements of `tensor` in row-major order in the shape of `type`. `shape`, a rank-1 integer tensor, is needed if `type` has more than
+/// one dynamic size.
 mlir::Value reshapeTensor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor, mlir::RankedTensorType type,
                           mlir::Value shape = {});
 
-/// stablehlo.pad; `padding` is a 0-d storage tensor.
+/// Lowers stablehlo.pad; `padding` is a storage tensor of rank 0.
 mlir::Value padTensor(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type, mlir::Value operand,
                       mlir::Value padding, llvm::ArrayRef<mlir::OpFoldResult> low,
                       llvm::ArrayRef<mlir::OpFoldResult> high, llvm::ArrayRef<mlir::OpFoldResult> interior);
