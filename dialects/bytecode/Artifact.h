@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Artifact.h - The tables of an MLIR bytecode file -------------------===//
-// Format (versions 0 to 6): magic, version, producer, sections. Strings, dialects with operation names, attribute and type
-// entries with their sizes, properties, resources, and the operations, which refer to all of these by index.
+// A file (versions 0 to 6) has a magic number, a version, a producer, and sections: strings, dialects with the names of their operations, attribute
+// and type entries with their sizes, properties, resources, and the operations, which refer to all of these by index.
 #pragma once
 
 #include "dialects/bytecode/Reader.h"
@@ -15,19 +15,19 @@
 namespace millrace::bytecode {
 
 inline constexpr uint64_t kNewestVersion = 6;
-/// First version with: a version per dialect, sections around isolated regions, orders of use lists, a flag for known
-/// locations of block arguments and a count of operation names, native properties.
+/// The first versions with: a version per dialect; sections around isolated regions; orders of use lists; a flag for known locations of block
+/// arguments, and a count of operation names; native properties.
 inline constexpr uint64_t kDialectVersions = 1, kIsolatedSections = 2, kUseLists = 3, kElidedLocations = 4,
                           kNativeProperties = 5;
 
-/// Attributes, types and locations refer to each other; MLIR's reader and everything after it recurses along them.
+/// The largest depth of references between attributes, types and locations, along which MLIR's reader and all later code recurse.
 inline constexpr unsigned kMaxEntryDepth = 512;
-/// An entry written out in full, shared parts repeated: what printing it in a message costs.
+/// The largest size of an entry that is written out with shared parts repeated, which is what a message prints.
 inline constexpr uint64_t kMaxEntrySize = uint64_t(1) << 22;
-/// Regions in regions; MLIR's verifier and printer recurse along them.
+/// The largest depth of nested regions, along which MLIR's verifier and printer recurse.
 inline constexpr unsigned kMaxRegionDepth = 256;
 
-/// An attribute or type entry, decoded as far as the grammar of its dialect says. Fields of one sort are in file order.
+/// An attribute or type entry, decoded as far as the grammar of its dialect goes. Fields of one kind are in the order of the file.
 struct Entry {
   struct Reference {
     bool isType;
@@ -37,7 +37,7 @@ struct Entry {
   bool custom = false; ///< encoded by the dialect's codes; else `data` is NUL-terminated text
   llvm::StringRef data;
   uint64_t code = 0;                         ///< of a custom entry
-  llvm::SmallVector<Reference, 2> references; ///< attributes and types
+  llvm::SmallVector<Reference, 2> references; ///< references to attributes and types
   llvm::SmallVector<int64_t, 4> numbers;     ///< integers, and string and resource indices
   llvm::SmallVector<uint64_t, 0> reals;      ///< bits of 64-bit floats
   llvm::StringRef blob;
@@ -61,7 +61,7 @@ struct Resource {
   enum Kind : uint8_t { Blob, Bool, String };
   llvm::StringRef dialect;
   Kind kind;
-  bool declarationOnly; ///< no data
+  bool declarationOnly; ///< the resource has no data
   uint64_t blobSize = 0;
 };
 
@@ -81,17 +81,17 @@ struct Artifact {
   }
 };
 
-/// Header, sections and all tables but the operations; entries without their contents.
+/// Reads the header, the sections and all tables except the operations; entries without their contents.
 void readTables(Reader file, Artifact &artifact);
 
-/// The contents of attribute and type entries: each field in bounds, references in range and without cycles, within the
-/// limits above.
+/// Reads the contents of attribute and type entries: checks that fields are in bounds, that references are valid and without cycles, and the limits
+/// above.
 void readEntries(Reader file, Artifact &artifact);
 
-/// What MLIR's builtin and quant types and attributes require of their parts; its reader builds them without asking.
+/// Checks what MLIR's builtin and quant types and attributes require of their parts, because MLIR's reader builds them unchecked.
 void checkEntries(Reader file, const Artifact &artifact);
 
-/// Regions, blocks, operations, values, orders of use lists.
+/// Checks regions, blocks, operations, values and orders of use lists.
 void checkOperations(Reader file, const Artifact &artifact);
 
 } // namespace millrace::bytecode

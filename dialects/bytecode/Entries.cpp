@@ -8,12 +8,12 @@
 namespace millrace::bytecode {
 namespace {
 
-/// Brackets in text are recursion in MLIR's parser.
+/// The deepest nesting of brackets in text, along which MLIR's parser recurses.
 constexpr unsigned kMaxTextDepth = 64;
-/// Affine maps are trees as deep as their text is long.
+/// The longest text of an affine map, which bounds the depth of its tree.
 constexpr size_t kMaxAffineText = 2048;
 
-/// MLIR's text parser dies on `array<index`: elements must be integers or floats.
+/// Returns true if all `array<` elements are integers or floats. MLIR's text parser crashes on `array<index`.
 bool arraysHoldNumbers(llvm::StringRef text) {
   constexpr llvm::StringLiteral word("array");
   for (size_t at = text.find(word); at != llvm::StringRef::npos; at = text.find(word, at + 1)) {
@@ -33,7 +33,7 @@ public:
   EntryReader(Reader file, Artifact &artifact) : file(file), artifact(artifact) {}
 
   void run() {
-    // Types first: their own fields do not depend on other entries, those of attributes depend on types.
+    // Types are read first: their fields do not depend on other entries, and those of attributes depend on types.
     for (bool isType : {true, false})
       for (Entry &entry : isType ? artifact.types : artifact.attributes) {
         Reader in = file.within(entry.data);
@@ -104,7 +104,7 @@ private:
     }
   }
 
-  /// One byte up to 8 bits, a signed varint up to 64, else a list of words.
+  /// Reads a number: one byte up to 8 bits, a signed varint up to 64 bits, else a list of words.
   void readNumber(Reader &in, Entry &entry, bool isFloat) {
     if (!in.ok())
       return;
@@ -119,7 +119,7 @@ private:
       in.signedVarint();
     } else {
       uint64_t words = in.count("words of a number");
-      // LLVM's wide numbers always have a word.
+      // Wide numbers of LLVM have at least one word.
       if (in.ok() && (words == 0 || words > (type.bits + 63) / 64))
         in.fail("expects 1 to " + llvm::Twine((type.bits + 63) / 64) + " words of a number, but got " + llvm::Twine(words));
       for (uint64_t i = 0; i < words && in.ok(); ++i)
@@ -127,7 +127,7 @@ private:
     }
   }
 
-  /// A flag for one string that stands for all, then the strings: their number follows from the type.
+  /// Reads a flag that says whether one string is a splat, then the strings, whose number follows from the type.
   void readDenseStrings(Reader &in, Entry &entry) {
     entry.numbers.push_back(static_cast<int64_t>(in.varint()));
     while (in.ok() && !in.atEnd())
@@ -137,7 +137,7 @@ private:
   void readText(Reader in, Entry &entry, bool isType) {
     llvm::StringRef text = in.nulTerminated();
     in.expectEnd("the text of an attribute or type");
-    // Rules about parts of builtin types rely on the dialect that the table names.
+    // Rules about parts of builtin types depend on the dialect that the table names.
     llvm::StringRef rest = text;
     bool prefixed = rest.consume_front(isType ? "!" : "#");
     bool ofDialect = prefixed && rest.consume_front(entry.dialect) && (rest.starts_with(".") || rest.starts_with("<"));
@@ -165,12 +165,12 @@ private:
       in.fail("the text of an affine map is longer than " + llvm::Twine(kMaxAffineText));
     if (!arraysHoldNumbers(text))
       in.fail("expects arrays of integers or floats in the text of an attribute");
-    // Resources are referred to by codes; a reference in text would come without the check of their size.
+    // Resources must be referenced by codes, because a reference in text would bypass the check of their size.
     if (text.contains("dense_resource"))
       in.fail("a resource is referred to in text");
   }
 
-  /// Depth and size of every entry along its references, which must not come back to it.
+  /// Computes the depth and size of every entry along its references, and reports cycles.
   void measure() {
     std::vector<State> attributes(artifact.attributes.size()), types(artifact.types.size());
     auto state = [&](Entry::Reference r) -> State & { return r.isType ? types[r.index] : attributes[r.index]; };
@@ -203,7 +203,7 @@ private:
 
   struct State {
     bool open = false;
-    unsigned depth = 0; ///< 0: not known yet
+    unsigned depth = 0; ///< 0 if it is not known yet
     uint64_t size = 1;
   };
 

@@ -8,7 +8,7 @@
 namespace millrace::bytecode {
 namespace {
 
-// Indexed by code; null: no such code.
+// Indexed by code; null if there is no such code.
 const char *const kBuiltinAttributes[] = {
     /*0 array*/ "A", /*1 dictionary*/ "n", /*2 string*/ "s", /*3 string with type*/ "st", /*4 flat symbol*/ "a",
     /*5 symbol*/ "aA", /*6 type*/ "t", /*7 unit*/ "", /*8 integer*/ "tx", /*9 float*/ "tf", /*10 call site*/ "aa",
@@ -46,7 +46,7 @@ const char *find(llvm::ArrayRef<const char *> codes, uint64_t code) { return cod
 NumberType integer(unsigned bits, bool isSignless) { return {NumberType::Integer, bits, isSignless}; }
 NumberType real(unsigned bits) { return {NumberType::Float, bits, false}; }
 
-/// The number type of a complex type's part; a complex type is none, so that a cycle of them ends here.
+/// Returns the number type of the parts of a complex type. If the part is complex, it is none, so that cycles end here.
 NumberType partOf(const Artifact &artifact, const Entry &complex) {
   const Entry &part = artifact.entry(complex.references[0]);
   bool isComplex = part.is("builtin", builtin::kComplexType) || part.is("vhlo", vhlo::kComplex);

@@ -6,31 +6,31 @@
 
 namespace millrace::bytecode {
 
-/// The fields of a code as one letter each; null if the dialect has no such code or is not known here.
+/// Returns the fields of a code as one letter each; null if the dialect has no such code or is unknown here.
 ///   a attribute      t type        o optional attribute     n list of (name attribute, attribute)
 ///   v varint         i signed      y byte                   s string     r resource     b bytes with their size
 ///   x integer, and f float, of the width that the type before it has     d 64-bit float
 ///   h a flag, and an attribute if it is not 0                            p count and strings, see DenseStringElements
-/// A capital letter is a list: its length, then the items.
+/// A capital letter is a list: its length, then its items.
 const char *fieldsOf(llvm::StringRef dialect, bool isType, uint64_t code);
 
-/// A type that attributes hold numbers of.
+/// A type of numbers that attributes can contain.
 struct NumberType {
   enum Kind { None, Integer, Index, Float, Complex } kind = None;
-  unsigned bits = 0; ///< of one part, if complex
+  unsigned bits = 0; ///< bits of one part, if complex
   bool isSignless = false;
 
-  /// Bytes of an element in a dense attribute; i1 is the exception that callers handle.
+  /// Returns the bytes of an element in a dense attribute. Callers handle i1, which is an exception.
   uint64_t storageBytes() const { return uint64_t(kind == Complex ? 2 : 1) * ((bits + 7) / 8); }
 };
 
-/// Of builtin types (also those in text form: the small floats) and of VHLO's.
+/// Returns the number type of a builtin type (also in text form: the small floats) or a VHLO type.
 NumberType numberType(const Artifact &artifact, const Entry &type);
 
-/// A builtin float spelled as text, such as "f8E4M3FN": its bits, else 0.
+/// Returns the bits of a builtin float type that is written as text, such as "f8E4M3FN"; else 0.
 unsigned floatBits(llvm::StringRef spelled);
 
-/// Codes that the rules below need.
+/// Codes that the rules refer to.
 namespace builtin {
 enum AttributeCode {
   kArray, kDictionary, kString, kStringWithType, kFlatSymbolRef, kSymbolRef, kType, kUnit, kInteger, kFloat, kCallSiteLoc,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- HexBools.cpp - Hexadecimal i1 elements, as newer MLIR prints them --===//
+//===- HexBools.cpp - Hexadecimal i1 elements of newer MLIR ----------------===//
 #include "dialects/bytecode/HexBools.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::bytecode {
 
-/// The number of elements if `rest` continues `> : tensor<2x3xi1>`, or with vector, else 0.
+/// Returns the number of elements if `rest` continues `> : tensor<2x3xi1>`, or with vector; else 0.
 static uint64_t countOfBools(llvm::StringRef rest) {
   for (llvm::StringRef token : {">", ":"})
     if (!(rest = rest.ltrim()).consume_front(token))
@@ -25,8 +25,8 @@ static uint64_t countOfBools(llvm::StringRef rest) {
   return rest.consume_front("i1") && !rest.empty() && !llvm::isAlnum(rest.front()) ? count : 0;
 }
 
-/// Packs a byte per element, 00 or 01, of several into bits from the lowest on, and ends the string there. False, and `digits`
-/// are as they were, if an element is something else.
+/// Packs one byte per element, 00 or 01, into bits from the lowest on, and ends the string there. Returns false, without a change of `digits`, if an
+/// element is something else.
 static bool pack(llvm::MutableArrayRef<char> digits) {
   for (size_t i = 0; i < digits.size(); i += 2)
     if (digits[i] != '0' || (digits[i + 1] != '0' && digits[i + 1] != '1'))
@@ -34,13 +34,13 @@ static bool pack(llvm::MutableArrayRef<char> digits) {
   size_t count = digits.size() / 2, bytes = llvm::divideCeil(count, 8);
   for (size_t byte = 0; byte < bytes; ++byte) {
     unsigned bits = 0;
-    // The digits of an element are read before others are written to their place.
+    // The digits of an element are read before others are written to their positions.
     for (size_t i = byte * 8; i < std::min(byte * 8 + 8, count); ++i)
       bits |= unsigned(digits[2 * i + 1] - '0') << (i % 8);
     digits[2 * byte] = llvm::hexdigit(bits >> 4);
     digits[2 * byte + 1] = llvm::hexdigit(bits & 15);
   }
-  // The string ends here; blanks keep what follows at its place.
+  // The string ends here; blanks keep the positions of the following characters.
   std::fill(digits.begin() + 2 * bytes, digits.end(), ' ');
   digits[2 * bytes] = '"';
   return true;
@@ -55,7 +55,7 @@ std::unique_ptr<llvm::MemoryBuffer> packHexBools(llvm::MemoryBufferRef file) {
     size_t end = text.find('"', at);
     if (end == text.npos)
       break;
-    // One element is a byte for both.
+    // A single element is a byte in both forms.
     uint64_t count = countOfBools(text.drop_front(end + 1));
     if (count < 2 || end - at != 2 * count)
       continue;

@@ -12,16 +12,16 @@ enum OperationMask : uint8_t {
 
 constexpr unsigned kIRSection = 4;
 
-/// The order of a value's uses, if it is not the natural one: a permutation, or pairs of places that differ.
+/// The order of a value's uses, if it is not the default: a permutation, or pairs of positions that differ.
 struct UseListOrder {
   size_t value;
   bool pairs;
   std::vector<uint64_t> indices;
 };
 
-/// Values that operands may name: those of the regions around, up to the nearest isolated one.
+/// The values that operands may refer to: those of the enclosing regions, up to the nearest isolated one.
 struct Scope {
-  std::vector<uint64_t> numUses; ///< by value
+  std::vector<uint64_t> numUses; ///< number of uses by value
 };
 
 class OperationReader {
@@ -40,7 +40,7 @@ public:
 private:
   struct Region {
     bool isTop = false;
-    size_t firstValue = 0; ///< in the scope
+    size_t firstValue = 0; ///< index in the scope of the region's first value
     uint64_t numValues = 0, numDefined = 0, numBlocks = 0;
     std::vector<UseListOrder> orders;
   };
@@ -62,7 +62,7 @@ private:
     scope().numUses.resize(region.firstValue + region.numValues);
     for (uint64_t i = 0; i < region.numBlocks && in.ok(); ++i)
       block(in, region, depth);
-    // Fewer would leave references to values that never come.
+    // With fewer values there would be references to values that are never defined.
     if (in.ok() && region.numDefined != region.numValues)
       in.fail("expects " + llvm::Twine(region.numValues) + " values in a region, but got " + llvm::Twine(region.numDefined));
     for (const UseListOrder &order : region.orders)
@@ -70,7 +70,7 @@ private:
     scope().numUses.resize(region.firstValue);
   }
 
-  /// Values come in the order of their definition.
+  /// Numbers the values in the order of their definition.
   size_t define(Reader &in, Region &region, uint64_t number) {
     size_t first = region.firstValue + region.numDefined;
     region.numDefined += number;
@@ -130,12 +130,12 @@ private:
         ++scope().numUses[value];
     }
     uint64_t numSuccessors = mask & kHasSuccessors ? in.count("successors") : 0;
-    // Names the top level's own block otherwise.
+    // A successor would name the top level's own block.
     if (numSuccessors && parent.isTop)
       in.fail("an operation of the top level has successors");
     for (uint64_t i = 0; i < numSuccessors && in.ok(); ++i)
       in.index(parent.numBlocks, "block");
-    // Results of the top level have no number: nothing can use them.
+    // Results of the top level have no numbers, because nothing can use them.
     size_t first = parent.isTop ? 0 : define(in, parent, numResults);
     if (artifact.version >= kUseLists && (mask & kHasUseLists))
       useListOrders(in, parent, first, numResults);
@@ -169,7 +169,7 @@ private:
       scopes.pop_back();
   }
 
-  /// Which of `number` values, from `first`, have an order; a single value is not named.
+  /// Reads which of `number` values, from `first` on, have an order. A single value is not named.
   void useListOrders(Reader &in, Region &region, size_t first, uint64_t number) {
     uint64_t size = number > 1 ? in.count("orders of uses") : 1;
     if (in.ok() && (number == 0 || size == 0))
@@ -188,7 +188,7 @@ private:
     }
   }
 
-  /// MLIR writes through these indices: the result must permute the uses. All uses are known when the region ends.
+  /// Checks that the order permutes the uses, because MLIR writes through these indices. All uses are known when the region ends.
   void check(Reader &in, const UseListOrder &order) {
     if (!in.ok())
       return;

@@ -46,7 +46,7 @@ uint64_t Reader::varint() {
     value |= uint64_t(static_cast<uint8_t>(tail[i])) << (8 * i);
   if (following == 8)
     return value;
-  // The first byte holds the lowest 7 - following bits.
+  // The first byte contains the lowest 7 - following bits.
   return value << (7 - following) | first >> (following + 1);
 }
 

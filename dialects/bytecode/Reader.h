@@ -10,14 +10,14 @@
 
 namespace millrace::bytecode {
 
-/// Reads the primitives of MLIR bytecode from a byte range that may contain anything. The first error sticks, in the
-/// string that all readers of a file share: "at byte 17: ..."; from then on every read returns 0 or an empty range, and
-/// ok() is false. Loops over a count() end because a count never exceeds the bytes that are left.
+/// Reads the primitives of MLIR bytecode from untrusted bytes. The first error is kept in the string that all readers of a file share: "at byte 17:
+/// ...". From then on every read returns 0 or an empty range, and ok() is false. Loops over a count() end, because a count never exceeds the number
+/// of bytes that are left.
 class Reader {
 public:
   Reader(llvm::StringRef file, std::string &error) : file(file), rest(file), error(&error) {}
 
-  /// A reader of `part`, a range of the same file; offsets in messages stay those of the file.
+  /// Returns a reader of `part`, a range of the same file; offsets in messages are those in the file.
   Reader within(llvm::StringRef part) const {
     Reader reader(*this);
     reader.rest = part;
@@ -33,30 +33,30 @@ public:
   bool fail(const llvm::Twine &message);
 
   uint8_t byte();
-  /// Prefix-length integer: as many low zero bits in the first byte as bytes follow.
+  /// Reads a prefix-length integer: the first byte has as many low zero bits as bytes follow.
   uint64_t varint();
-  /// The same with the sign in bit 0 (zigzag).
+  /// Reads the same with the sign in bit 0 (zigzag).
   int64_t signedVarint();
   llvm::StringRef bytes(uint64_t size);
-  /// Up to, without, a NUL byte.
+  /// Reads up to a NUL byte, which is not included.
   llvm::StringRef nulTerminated();
 
-  /// A number of things that follow, each of at least one byte; `what` names them.
+  /// Reads the number of following items, each of at least one byte; `what` names them.
   uint64_t count(llvm::StringRef what);
-  /// An index below `size` into the table `what`.
+  /// Reads an index below `size` into the table `what`.
   uint64_t index(uint64_t size, llvm::StringRef what);
-  /// The same, already read.
+  /// Checks such an index that has been read already.
   uint64_t checkIndex(uint64_t value, uint64_t size, llvm::StringRef what);
 
   struct Section {
     unsigned id = 0;
     llvm::StringRef data;
   };
-  /// Header, padding and contents of a section.
+  /// Reads the header, padding and contents of a section.
   Section section();
   /// Skips padding bytes up to a multiple of `alignment` in the file.
   void align(uint64_t alignment);
-  /// An error unless everything was read.
+  /// Reports an error unless everything was read.
   void expectEnd(llvm::StringRef what);
 
 private:
@@ -64,9 +64,9 @@ private:
   std::string *error;
 };
 
-/// Alignments in real files are at most a page; a larger one would make MLIR allocate that much.
+/// Alignments in real files are at most a page; for a larger one MLIR would allocate that much memory.
 inline constexpr uint64_t kMaxAlignment = 4096;
-/// MLIR keeps counts in 32 bits.
+/// The largest count; MLIR stores counts in 32 bits.
 inline constexpr uint64_t kMaxCount = uint64_t(1) << 30;
 
 } // namespace millrace::bytecode

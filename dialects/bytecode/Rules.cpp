@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Rules.cpp - What builtin attributes and types ask of their parts ---===//
+//===- Rules.cpp - Requirements of builtin attributes and types -----------===//
 // MLIR's bytecode reader builds builtin and quant entries without the checks that its text parser makes.
 #include "dialects/bytecode/Grammar.h"
 
@@ -104,7 +104,7 @@ private:
     }
   }
 
-  /// Sizes of at least `least`, or dynamic where `least` is 0 (vectors have no dynamic sizes).
+  /// Checks that sizes are at least `least`, or may be dynamic if `least` is 0 (vectors have no dynamic sizes).
   void checkShape(llvm::ArrayRef<int64_t> shape, int64_t least) {
     for (int64_t size : shape)
       expect(size >= least || (size == kDynamic && least == 0), "expects a dimension size of at least " +
@@ -119,7 +119,7 @@ private:
       checkQuantizedAxis(element, *shape);
   }
 
-  /// The quantized dimension exists and has as many elements as there are scales. VHLO has the fields of quant.
+  /// Checks that the quantized dimension exists and has as many elements as there are scales. VHLO types have the same fields as quant.
   void checkQuantizedAxis(const Entry &element, llvm::ArrayRef<int64_t> shape) {
     if (!element.is("quant", quant::kPerAxis) && !element.is("vhlo", vhlo::kQuantPerAxis))
       return;
@@ -140,7 +140,7 @@ private:
            "a memref cannot have elements of this type");
   }
 
-  /// The items of a comma-separated list.
+  /// Returns the items of a comma-separated list.
   static llvm::SmallVector<llvm::StringRef> items(llvm::StringRef list) {
     llvm::SmallVector<llvm::StringRef> result;
     if (!list.trim().empty())
@@ -150,7 +150,7 @@ private:
     return result;
   }
 
-  /// Bounds of dynamic dimensions: one per dimension, and none where the size is known.
+  /// Checks the bounds of dynamic dimensions: one per dimension, and none for static sizes.
   void checkEncoding(const Entry &encoding, llvm::ArrayRef<int64_t> shape) {
     if (encoding.custom || encoding.dialect != "stablehlo")
       return;
@@ -167,7 +167,7 @@ private:
       expect(bound == "?" || size == kDynamic, "expects bounds of dynamic dimensions only");
   }
 
-  /// The identity map or strides; MLIR believes the ranks of both.
+  /// Checks a layout, which is an identity map or strides, because MLIR does not check the ranks of either.
   void checkLayout(const Entry &layout, size_t rank) {
     llvm::StringRef text = layout.custom || layout.dialect != "builtin" ? "" : layout.text();
     std::string dims;
@@ -265,7 +265,7 @@ private:
     }
   }
 
-  /// Type and number of the elements of a static tensor or vector, for which MLIR holds numbers.
+  /// The element type and number of elements of a static tensor or vector of numbers.
   struct Elements {
     const Entry *element = nullptr;
     NumberType type;
@@ -309,7 +309,7 @@ private:
            llvm::Twine(elements.type.bits) + " bits");
   }
 
-  /// Booleans packed or not, a single element for all, or all elements.
+  /// Accepts packed or unpacked booleans, a splat, or all elements.
   void checkVhloTensor(const Entry &attribute) {
     Elements elements = elementsOf(part(attribute, 0), /*isVhlo=*/true);
     if (!elements.element)

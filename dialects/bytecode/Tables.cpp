@@ -61,7 +61,7 @@ private:
       file.fail("expects both resource sections or none");
   }
 
-  /// Sizes, last string first, then the strings with their NUL, first string first.
+  /// Reads sizes, last string first, and then the strings with their NUL, first string first.
   void readStrings(Reader in) {
     uint64_t number = in.count("strings");
     std::vector<uint64_t> sizes(number);
@@ -74,7 +74,7 @@ private:
       llvm::StringRef string = in.bytes(size);
       if (!in.ok())
         return;
-      // MLIR hands some of these to code that relies on the NUL.
+      // MLIR passes some of these to code that relies on the NUL.
       if (string.back() != '\0') {
         in.fail("expects a NUL after each string");
         return;
@@ -104,7 +104,7 @@ private:
       for (uint64_t i = 0; i < size && in.ok(); ++i) {
         uint64_t name = in.varint();
         llvm::StringRef spelled = string(artifact.version >= kNativeProperties ? name >> 1 : name, in);
-        // Names without a dialect exist in MLIR's oldest files only; our dialects have none.
+        // Names without a dialect exist in MLIR's oldest files only; our dialects have no such names.
         if (in.ok() && spelled.empty())
           in.fail("an operation of dialect '" + artifact.dialects[dialect].name + "' has no name");
         artifact.operations.push_back({static_cast<uint32_t>(dialect), spelled});
@@ -115,7 +115,7 @@ private:
               llvm::Twine(artifact.operations.size()));
   }
 
-  /// A count, then size and bytes of each.
+  /// Reads a count, then the size and the bytes of each item.
   void readProperties(Reader in) {
     if (in.atEnd())
       return;
@@ -175,7 +175,7 @@ private:
     }
   }
 
-  /// Groups by dialect: how many entries, then the size of each with a flag for the dialect's own encoding.
+  /// Reads groups by dialect: the number of entries, then the size of each with a flag for the dialect's own encoding.
   void readOffsets(Reader in) {
     uint64_t numAttributes = in.count("attributes"), numTypes = in.count("types");
     Reader data = section(kAttrType);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Validate.cpp - Bytecode from strangers, checked before MLIR reads --===//
+//===- Validate.cpp - Validation of untrusted bytecode ---------------------===//
 #include "dialects/bytecode/Validate.h"
 
 #include "dialects/bytecode/Artifact.h"
@@ -11,7 +11,7 @@ mlir::LogicalResult validateBytecode(llvm::StringRef bytes, std::string &error) 
   error.clear();
   Reader file(bytes, error);
   Artifact artifact;
-  // Each step relies on what the one before has established.
+  // Each step relies on what the previous one has checked.
   for (auto step : {+[](Reader file, Artifact &artifact) { readTables(file, artifact); },
                     +[](Reader file, Artifact &artifact) { readEntries(file, artifact); },
                     +[](Reader file, Artifact &artifact) { checkEntries(file, artifact); },
@@ -34,7 +34,7 @@ std::unique_ptr<llvm::MemoryBuffer> checkedBuffer(std::unique_ptr<llvm::MemoryBu
     error = "invalid bytecode: " + error;
     return nullptr;
   }
-  // MLIR aligns by address where the format, and the validation, align by offset.
+  // MLIR aligns by address; the format, and the validation, align by offset.
   if (reinterpret_cast<uintptr_t>(buffer->getBufferStart()) % kMaxAlignment == 0)
     return buffer;
   auto copy = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(

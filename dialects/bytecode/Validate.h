@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Validate.h - Bytecode from strangers, checked before MLIR reads it -===//
+//===- Validate.h - Validation of untrusted bytecode -----------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -13,21 +13,21 @@
 
 namespace millrace::bytecode {
 
-/// Success if MLIR's bytecode reader can be given `bytes`: all of the structure (sections, tables, attributes and types,
-/// operations) is in bounds, without cycles, within the limits of Artifact.h, and builtin attributes and types are as
-/// MLIR's text parser would have them. Otherwise `error` says what is wrong at which byte. MLIR's reader itself checks
-/// less and crashes. Whether operations are valid is for the verifier to say. Thread-safe.
+/// Succeeds if MLIR's bytecode reader can read `bytes` safely: the whole structure (sections, tables, attributes and types, operations) is in bounds,
+/// without cycles, and within the limits of Artifact.h, and builtin attributes and types satisfy the checks of MLIR's text parser. Otherwise `error`
+/// says what is wrong at which byte. MLIR's reader checks less and crashes. The verifier, not this function, checks whether operations are valid.
+/// Thread-safe.
 mlir::LogicalResult validateBytecode(llvm::StringRef bytes, std::string &error);
 
-/// True if `bytes` begins as bytecode does; else it is text.
+/// Returns true if `bytes` begins like bytecode; else it is text.
 bool isBytecode(llvm::StringRef bytes);
 
-/// For callers whose parser is given a buffer. Text is returned as it is, but for what HexBools.h says; bytecode is validated,
-/// and copied if it is not aligned as MLIR's reader wants it. Null and `error` if it is not valid.
+/// Checks a buffer for callers with a parser of their own. Text is returned unchanged, except for the conversion of HexBools.h. Bytecode is
+/// validated, and copied if it is not aligned as MLIR's reader requires. Returns null, with `error`, if it is not valid.
 std::unique_ptr<llvm::MemoryBuffer> checkedBuffer(std::unique_ptr<llvm::MemoryBuffer> buffer, std::string &error);
 
-/// Parses and verifies a module in text or bytecode, the latter after validation. `name` is the file's in locations.
-/// Null after errors were given to the context's diagnostic handlers.
+/// Parses and verifies a module in text or bytecode, the latter after validation. `name` is the file name in locations. Returns null after errors,
+/// which the context's diagnostic handlers get.
 mlir::OwningOpRef<mlir::ModuleOp> parseModule(llvm::StringRef code, const mlir::ParserConfig &config, llvm::StringRef name);
 
 } // namespace millrace::bytecode

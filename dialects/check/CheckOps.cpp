@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CheckOps.cpp - Assertions that test programs carry -----------------===//
+//===- CheckOps.cpp - Assertions in test programs --------------------------===//
 #include "dialects/check/CheckOps.h"
 #include "dialects/stablehlo/TypeRules.h"
 

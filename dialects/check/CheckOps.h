@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CheckOps.h - Assertions that test programs carry -------------------===//
+//===- CheckOps.h - Assertions in test programs ----------------------------===//
 #pragma once
 
 #include "dialects/stablehlo/Dialect.h"

@@ -28,7 +28,7 @@ MILLRACE_INFER_PRED(IsPosInfOp)
 
 //===-- Broadcasting ------------------------------------------------------===//
 
-/// Sizes after broadcasting; fails on sizes that differ and are not 1.
+/// Returns the sizes after broadcasting; fails if sizes differ and neither is 1.
 static FailureOr<SmallVector<int64_t>> broadcastShapes(std::optional<Location> location, ArrayRef<int64_t> a,
                                                        ArrayRef<int64_t> b) {
   SmallVector<int64_t> shape(std::max(a.size(), b.size()));
@@ -60,8 +60,8 @@ bool areValidBroadcastDimensions(ArrayRef<int64_t> dims, int64_t lhsRank, int64_
   return static_cast<int64_t>(dims.size()) == small;
 }
 
-/// Shape of a binary operation; `dims` places the operand of lower rank inside the other. Dimensions that place it nowhere are no
-/// error here, as they are none for other tools that write and read them: legalization refuses them.
+/// Returns the shape of a binary operation; `dims` maps the dimensions of the operand of lower rank to those of the other. Invalid dimensions are no
+/// error here, because other tools write and accept them; legalization refuses them.
 static FailureOr<SmallVector<int64_t>> broadcastBinary(std::optional<Location> location, RankedTensorType lhs,
                                                        RankedTensorType rhs,
                                                        std::optional<ArrayRef<int64_t>> dims) {
@@ -77,7 +77,7 @@ static FailureOr<SmallVector<int64_t>> broadcastBinary(std::optional<Location> l
   return broadcastShapes(location, shape, large.getShape());
 }
 
-/// Encodings with bounds take part where both operands have the rank of the result.
+/// Encodings with bounds are combined if both operands have the rank of the result.
 static LogicalResult inferBinary(std::optional<Location> location, ValueRange operands,
                                  std::optional<ArrayRef<int64_t>> dims, Type elementType,
                                  SmallVectorImpl<Type> &inferredReturnTypes) {
@@ -95,7 +95,7 @@ InFlightDiagnostic emitUnsupportedBroadcastDimensions(Operation *op, ArrayRef<in
   return op->emitWarning() << "unsupported non prefix-padded dynamic rank broadcast_dimensions = " << stablehlo::dimSizesToString(dims);
 }
 
-/// The shape as a value. With broadcast_dimensions other than the implicit ones it is not computed here.
+/// Computes the shape as a value. Returns failure for broadcast_dimensions other than the implicit ones.
 static LogicalResult reifyBinary(Operation *op, OpBuilder &builder, ValueRange operands,
                                  std::optional<ArrayRef<int64_t>> dims, SmallVectorImpl<Value> &shapes) {
   int64_t ranks[] = {cast<RankedTensorType>(operands[0].getType()).getRank(),
@@ -208,7 +208,7 @@ OpFoldResult ConstantLikeOp::fold(FoldAdaptor) {
   auto type = cast<ShapedType>(getType());
   if (!type.hasStaticShape() || cast<ShapedType>(getOperand().getType()).getShape() != type.getShape())
     return {};
-  // Complex values have no typed attribute.
+  // There is no typed attribute for complex values.
   if (!isa<IntegerAttr, FloatAttr>(getValue()))
     return {};
   return SplatElementsAttr::get(type, Attribute(getValue()));

@@ -16,8 +16,8 @@
 #include "dialects/chlo/ChloOps.h.inc"
 
 namespace millrace::chlo {
-/// `dims` are one increasing position in the larger rank for each dimension of the smaller.
+/// Returns true if `dims` has one position in the larger rank, in increasing order, for each dimension of the smaller.
 bool areValidBroadcastDimensions(llvm::ArrayRef<int64_t> dims, int64_t lhsRank, int64_t rhsRank);
-/// The warning that upstream gives for those that it does not legalize.
+/// Emits upstream's warning for broadcast dimensions that it does not legalize.
 mlir::InFlightDiagnostic emitUnsupportedBroadcastDimensions(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
 } // namespace millrace::chlo

@@ -3,7 +3,7 @@
 // Input:   %1 = stablehlo.add %0, %0 : tensor<i32> loc("sum@f.py")
 // Output:  %1 = stablehlo.add %0, %0 : tensor<i32>
 //          %2 = interpreter.probe %1, probe_id = "sum.1" : tensor<i32>    // and %2 in place of %1 from here on
-// Leaves alone constants, and values that are no tensors.
+// Leaves alone constants, and values that are not tensors.
 #include "dialects/interpreter/Passes.h"
 
 #include "mlir/IR/Builders.h"

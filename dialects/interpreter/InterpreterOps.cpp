@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- InterpreterOps.cpp - What only the evaluator can do ----------------===//
+//===- InterpreterOps.cpp - Operations that only the evaluator supports ---===//
 #include "dialects/interpreter/InterpreterOps.h"
 #include "dialects/stablehlo/TypeRules.h"
 
@@ -18,7 +18,8 @@ void millrace::interpreter::InterpreterDialect::initialize() {
       >();
 }
 
-// Not verify(): a function of an untrusted file is asked for its type here, and only when symbols are checked has it been verified itself.
+// This is checked here instead of in verify(), because it needs the type of a function of an untrusted file, which has been verified only when
+// symbols are.
 mlir::LogicalResult millrace::interpreter::RunParallelOp::verifySymbolUses(mlir::SymbolTableCollection &tables) {
   if (getPrograms().empty() || llvm::cast<mlir::ArrayAttr>(getPrograms()[0]).empty())
     return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "`programs` attribute cannot be empty");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- InterpreterOps.h - What only the evaluator can do ------------------===//
+//===- InterpreterOps.h - Operations that only the evaluator supports -----===//
 #pragma once
 
 #include "dialects/stablehlo/Dialect.h"

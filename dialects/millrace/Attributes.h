@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Attributes.h - Attributes that passes leave for later passes -------===//
-// Every attribute of the namespace `millrace` has its name here and its check in Dialect.cpp; the dialect refuses all others.
+//===- Attributes.h - Attributes that passes set for later passes ----------===//
+// Every attribute of the namespace `millrace` has its name here and its check in Dialect.cpp. The dialect rejects all others.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -12,21 +12,21 @@ namespace millrace {
 
 /// Unit: the function becomes machine code.
 inline constexpr llvm::StringLiteral kKernelAttr = "millrace.kernel";
-/// Unit, of a kernel: it was fused because the emitter of attention takes it.
+/// Unit, of a kernel: it was fused because the attention emitter supports it.
 inline constexpr llvm::StringLiteral kAttentionAttr = "millrace.attention";
-/// Array of [operand, result] pairs, of a kernel: it updates the operand's buffer and leaves the result in it.
+/// Array of [operand, result] pairs, of a kernel: the result is computed in place, in the operand's buffer.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "millrace.in_place";
 /// Array of elements attributes: the values of the last arguments of a function, see xla-hoist-constants.
 inline constexpr llvm::StringLiteral kHoistedAttr = "millrace.hoisted";
-/// Dense i64 array: bytes of temporaries that are alive at a time, {in the order that the program had, in no order fewer than}.
+/// Dense i64 array: peak bytes of live temporaries, {in the program's order, lower bound for every order}.
 inline constexpr llvm::StringLiteral kOrderBytesAttr = "millrace.order_bytes";
-/// Dictionary, of a kernel that is one reduce_window: the window, which the kernel in linalg does not show any more.
+/// Dictionary, of a kernel that is a single reduce_window: the window, which is not visible in the kernel's linalg form.
 inline constexpr llvm::StringLiteral kWindowReduceAttr = "millrace.window_reduce";
-/// Dictionary, of a kernel that is one select_and_scatter: the window, which the kernel in linalg does not show any more.
+/// Dictionary, of a kernel that is a single select_and_scatter: the window, which is not visible in the kernel's linalg form.
 inline constexpr llvm::StringLiteral kWindowScatterAttr = "millrace.window_scatter";
 /// String, of an emitted kernel: the emitter's name.
 inline constexpr llvm::StringLiteral kEmitterAttr = "millrace.emitter";
-/// Integer, of an emitted kernel: units of work, which threads share.
+/// Integer, of an emitted kernel: the number of iterations of its range, which threads share.
 inline constexpr llvm::StringLiteral kRangeEndAttr = "millrace.range_end";
 /// Integer, of an emitted kernel: bytes of scratch memory for each thread.
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "millrace.scratch_bytes";
@@ -47,7 +47,7 @@ inline constexpr llvm::StringLiteral kFewRowsAttr = "millrace.few_rows";
 
 /// Unit, of an argument whose sharding propagation may choose.
 inline constexpr llvm::StringLiteral kOpenAttr = "millrace.open";
-/// Dense i64 array, of an argument or result whose shards do not fill the whole: the whole tensor's shape.
+/// Dense i64 array, of an argument or result whose shards are padded: the shape of the whole tensor.
 inline constexpr llvm::StringLiteral kWholeShapeAttr = "millrace.whole_shape";
 /// Unit, of an argument of the entry function: consecutive executions are expected to get the same buffer.
 inline constexpr llvm::StringLiteral kConstantAttr = "millrace.constant";
@@ -56,34 +56,35 @@ inline constexpr llvm::StringLiteral kRowIndicesAttr = "millrace.row_indices";
 
 //===-- Of modules ----------------------------------------------------------===//
 
-/// Unit: shardings were propagated already.
+/// Unit: shardings have been propagated.
 inline constexpr llvm::StringLiteral kShardingsPropagatedAttr = "millrace.shardings_propagated";
 
 //===-- Of operations -------------------------------------------------------===//
 
-/// Integer, of a while operation: how often its body runs.
+/// Integer, of a while operation: its trip count.
 inline constexpr llvm::StringLiteral kTripCountAttr = "millrace.trip_count";
-/// Dense elements, of a convolution: zeros, [low, high] per spatial dimension, that its left operand got around it before. The products with
-/// them are not counted as work.
+/// Dense elements, of a convolution: [low, high] zeros per spatial dimension by which its left operand was padded before. Products with them are not
+/// counted as work.
 inline constexpr llvm::StringLiteral kBordersAttr = "millrace.borders";
-/// Unit, of a multiplication or addition from the expansion of a function: a product and the sum that it is for may be rounded as one.
+/// Unit, of a multiplication or addition from the expansion of a function: the product and its addition may be contracted to one operation with one
+/// rounding.
 inline constexpr llvm::StringLiteral kMayFuseAttr = "millrace.may_fuse";
-/// Unit, of both products head * head and (head - a) * (head + a), where only their difference a^2 matters: code generation may take any other
+/// Unit, of both products head * head and (head - a) * (head + a), of which only the difference a^2 is used: code generation may replace them by any
 /// numbers with that difference.
 inline constexpr llvm::StringLiteral kSquareAttr = "millrace.square_in_parts";
-/// Integer, of a draw of random bits: its number in the program.
+/// Integer, of an operation that draws random bits: its number in the program.
 inline constexpr llvm::StringLiteral kRngOrdinalAttr = "millrace.rng_ordinal";
-/// String, of a collective: the group of devices for which it was recorded, where there may be several of the same ones. It becomes a part of the
-/// step's name, which all members compare and messages print.
+/// String, of a collective: the name of the group of devices for which it was recorded, because several groups may have the same devices. It becomes
+/// a part of the step's name, which all members compare and messages print.
 inline constexpr llvm::StringLiteral kGroupNameAttr = "millrace.group";
 /// Symbol, of a collective: the kernel that computes its reduction.
 inline constexpr llvm::StringLiteral kReducerAttr = "millrace.reducer";
 /// Symbol, of a call of a kernel for a run-time number of rows: the kernel that is called instead where there are few.
 inline constexpr llvm::StringLiteral kFewRowsKernelAttr = "millrace.few_rows_kernel";
-/// Unit, of the outermost loop of a kernel: its iterations are independent and may run in different calls. An iteration touches no row of the
-/// results but its own.
+/// Unit, of the outermost loop of a kernel: its iterations are independent and may run in different calls. An iteration accesses only its own row of
+/// the results.
 inline constexpr llvm::StringLiteral kParallelRowsAttr = "millrace.parallel_rows";
-/// Unit, of the outermost loop of a kernel: the same for iterations that divide the results in some other way.
+/// Unit, of the outermost loop of a kernel: the same for iterations that divide the results in another way.
 inline constexpr llvm::StringLiteral kParallelPartsAttr = "millrace.parallel_parts";
 /// Unit, of an operation or argument that had a sharding before any pass.
 inline constexpr llvm::StringLiteral kAnnotatedAttr = "millrace.annotated";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Dialect.cpp - The dialect of our own attributes and operation ------===//
+//===- Dialect.cpp - The compiler's own dialect ----------------------------===//
 #include "dialects/millrace/Dialect.h"
 
 #include "dialects/millrace/Attributes.h"

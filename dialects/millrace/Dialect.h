@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Dialect.h - The dialect of our own attributes and operation --------===//
+//===- Dialect.h - The compiler's own dialect ------------------------------===//
 #pragma once
 
 #include "mlir/IR/Dialect.h"
 
 namespace millrace {
 
-/// Has one operation (AliasOps.td) and no types. It checks the attributes of Attributes.h wherever a module is verified.
+/// The dialect has one operation (AliasOps.td) and no types. It checks the attributes of Attributes.h in every module that is verified.
 class MillraceDialect : public mlir::Dialect {
 public:
   explicit MillraceDialect(mlir::MLIRContext *context);

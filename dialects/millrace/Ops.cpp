@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace millrace {
 
-/// Bytes of an element in a buffer; nothing for other types than numbers.
+/// Returns the bytes of an element in a buffer; nothing for types other than numbers.
 static std::optional<int64_t> bytesOf(Type element) {
   if (auto complex = dyn_cast<ComplexType>(element)) {
     std::optional<int64_t> part = bytesOf(complex.getElementType());

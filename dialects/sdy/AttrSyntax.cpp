@@ -7,7 +7,7 @@
 using namespace mlir;
 namespace millrace::sdy {
 
-/// What MLIR's generated parsers say, after the error itself, about the parameter that it is in.
+/// Emits, after the error itself, the error of MLIR's generated parsers about the parameter that contains it.
 static Attribute badParameter(AsmParser &parser, StringRef attribute, StringRef parameter, StringRef type = "") {
   auto diag = parser.emitError(parser.getCurrentLocation(), "failed to parse Sdy_")
               << attribute << " parameter '" << parameter << "'";
@@ -47,7 +47,7 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   auto mesh = parser.getChecked<MeshAttr>(loc, parser.getContext(), ArrayRef<MeshAxisAttr>(axes), ArrayRef<int64_t>(ids));
-  // A sorted permutation says nothing.
+  // A sorted permutation is the default and is not written.
   if (mesh && !axes.empty() && llvm::is_sorted(ids))
     return MeshAttr::get(parser.getContext(), axes, ArrayRef<int64_t>());
   return mesh;
@@ -67,7 +67,7 @@ void MeshAttr::print(AsmPrinter &printer) const {
 
 //===-- Shardings ---------------------------------------------------------===//
 
-/// `p0`, `p12`, but not `p01`: one spelling per number.
+/// Parses `p0`, `p12`, but not `p01`, so that each number has one spelling.
 static ParseResult parsePriority(AsmParser &parser, StringRef word, std::optional<int64_t> &priority) {
   StringRef digits = word.drop_front();
   SMLoc loc = parser.getCurrentLocation();
@@ -90,7 +90,7 @@ Attribute DimensionShardingAttr::parse(AsmParser &parser, Type) {
   while (failed(parser.parseOptionalRBrace())) {
     if (!axes.empty() && parser.parseComma())
       return {};
-    if (succeeded(parser.parseOptionalQuestion())) { // always last
+    if (succeeded(parser.parseOptionalQuestion())) { // the question mark is always last
       isClosed = false;
       if (parser.parseRBrace())
         return {};
@@ -122,7 +122,7 @@ void DimensionShardingAttr::print(AsmPrinter &printer) const {
     printer << "p" << *getPriority();
 }
 
-/// `@name` or `mesh<[...]>`.
+/// Parses `@name` or `mesh<[...]>`.
 static ParseResult parseMeshOrRef(AsmParser &parser, Attribute &meshOrRef) {
   SMLoc loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("mesh"))) {
@@ -166,7 +166,7 @@ Attribute TensorShardingAttr::parse(AsmParser &parser, Type) {
     if (parser.parseRSquare())
       return {};
   }
-  // Each list at most once, in any order.
+  // Each list occurs at most once, in any order.
   while (succeeded(parser.parseOptionalComma())) {
     if (replicated.empty() && succeeded(parser.parseOptionalKeyword("replicated"))) {
       if (parser.parseEqual())
@@ -230,7 +230,7 @@ std::string factorSymbol(int64_t factor) {
   return "z_" + std::to_string(factor - letters + 1);
 }
 
-/// Takes one symbol off the front of `text`.
+/// Parses one symbol from the beginning of `text`.
 static ParseResult parseFactor(AsmParser &parser, StringRef &text, int64_t &factor) {
   SMLoc loc = parser.getCurrentLocation();
   if (!text.consume_front("z_")) {
@@ -270,7 +270,7 @@ void DimMappingAttr::print(AsmPrinter &printer) const {
     printer << factorSymbol(factor);
 }
 
-/// `([i, j], [])`.
+/// Parses `([i, j], [])`.
 static ParseResult parseMappings(AsmParser &parser, SmallVectorImpl<TensorMappingAttr> &mappings) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() -> ParseResult {
     auto mapping = dyn_cast_or_null<TensorMappingAttr>(TensorMappingAttr::parse(parser, Type()));
@@ -279,7 +279,7 @@ static ParseResult parseMappings(AsmParser &parser, SmallVectorImpl<TensorMappin
   });
 }
 
-/// `{i=8, j=16}`: all factors in order.
+/// Parses `{i=8, j=16}`: all factors in order.
 static ParseResult parseFactorSizes(AsmParser &parser, SmallVectorImpl<int64_t> &sizes) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalBraces, [&]() -> ParseResult {
     StringRef text;
@@ -297,7 +297,7 @@ static ParseResult parseFactorSizes(AsmParser &parser, SmallVectorImpl<int64_t> 
   });
 }
 
-/// ` name={i, j}`, if it is there.
+/// Parses ` name={i, j}`, if it is present.
 static ParseResult parseFactorList(AsmParser &parser, StringRef name, SmallVectorImpl<int64_t> &factors) {
   if (failed(parser.parseOptionalKeyword(name)))
     return success();

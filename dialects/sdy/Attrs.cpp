@@ -170,7 +170,7 @@ MeshAttr TensorShardingAttr::getMesh(Operation *user) const {
   auto module = dyn_cast_or_null<ModuleOp>(user);
   if (!module && user)
     module = user->getParentOfType<ModuleOp>();
-  // Not through a symbol table, and not trusting the module: this is asked during verification, when other operations may
+  // The module is searched without a symbol table and without assumptions, because this is called during verification, when other operations may
   // still lack names and bodies.
   if (!module || !name || module->getNumRegions() != 1 || module->getRegion(0).empty())
     return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Bytecode.cpp - Attributes in Shardy's bytecode encoding ------------===//
-// Codes and field order are an interface: JAX's portable artifacts carry them. The reader trusts nothing; values that
-// text cannot spell are refused here, the rest is the verifiers' business.
+// Codes and the order of fields are an interface, because JAX's portable artifacts contain them. The reader trusts no input: values that have no text
+// form are refused here, and verifiers check the rest.
 #include "dialects/sdy/Dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
@@ -48,7 +48,7 @@ struct Reader {
     failed = failed || mlir::failed(reader.readSignedVarInts(values));
     return values;
   }
-  /// Factor indices: text has no spelling for negative ones.
+  /// Reads factor indices, which must not be negative, because text has no form for negative ones.
   SmallVector<int64_t> factors() {
     SmallVector<int64_t> values = numbers();
     if (!failed && llvm::any_of(values, [](int64_t factor) { return factor < 0; })) {
@@ -88,11 +88,11 @@ struct Reader {
     failed = failed || mlir::failed(reader.readAttributes(values));
     return values;
   }
-  /// The attribute, unless a field was missing.
+  /// Returns the attribute, or null if a field was missing.
   template <typename T, typename... Args> Attribute make(Args &&...args) {
     return failed ? T() : T::get(context, std::forward<Args>(args)...);
   }
-  /// The same for attributes whose verifier may object.
+  /// Does the same for attributes whose verifier may fail.
   template <typename T, typename... Args> Attribute makeChecked(Args &&...args) {
     if (failed)
       return {};
@@ -130,7 +130,7 @@ struct Reader {
   }
 
   Attribute read(uint64_t code) {
-    // Fields are read into variables first: the order of evaluation of arguments is unspecified.
+    // Fields are read into variables first, because the order of evaluation of arguments is unspecified.
     switch (code) {
     case ManualAxes:
       return make<ManualAxesAttr>(list<StringAttr>());
@@ -306,7 +306,7 @@ struct BytecodeInterface : BytecodeDialectInterface {
         .Default([](Attribute) { return failure(); });
   }
 
-  // Artifacts carry a version only if the writer was asked for one; the encoding has not changed since 0.0.1.
+  // Artifacts contain a version only if the writer requested one; the encoding has not changed since 0.0.1.
   std::unique_ptr<DialectVersion> readVersion(DialectBytecodeReader &reader) const override {
     uint64_t numbers[3];
     for (uint64_t &number : numbers)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Canonicalize.cpp - Changes of sharding that are none, or that are one together -----===//
+//===- Canonicalize.cpp - Remove and combine changes of shardings ---------===//
 // Input:   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]>
 //          %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@mesh, [{"x"}]>
 // Output:  %2 = sdy.reduce_scatter [{"x"}] %0 out_sharding=<@mesh, [{"x"}]>
-// Leaves alone collectives without users, except all_to_all: only what is replaced here is removed here.
+// Leaves alone collectives without users, except all_to_all: only operations that are replaced here are removed here.
 #include "dialects/sdy/Ops.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/BitVector.h"
@@ -20,14 +20,14 @@ bool isEmpty(ArrayRef<AxisRefListAttr> lists) {
   return llvm::all_of(lists, [](AxisRefListAttr list) { return list.getValue().empty(); });
 }
 
-/// The same parts on the same devices; what propagation may still add does not count.
+/// Returns true if the shards are the same on the same devices. Axes that propagation may add are ignored.
 bool isSame(TensorShardingAttr a, TensorShardingAttr b) {
   return a && b && a.getMeshOrRef() == b.getMeshOrRef() && a.getUnreducedAxes() == b.getUnreducedAxes() &&
          llvm::equal(a.getDimShardings(), b.getDimShardings(),
                      [](DimensionShardingAttr x, DimensionShardingAttr y) { return x.getAxes() == y.getAxes(); });
 }
 
-//===-- Nothing moves -----------------------------------------------------===//
+//===-- Operations that move no data ----------------------------------------===//
 
 LogicalResult dropIf(bool isNothing, Operation *op, PatternRewriter &rewriter) {
   if (!isNothing)
@@ -55,9 +55,9 @@ LogicalResult dropNoop(AllSliceOp op, PatternRewriter &rewriter) {
   return dropIf(isEmpty(op.getSlicingAxes()), op, rewriter);
 }
 
-//===-- Two are one -------------------------------------------------------===//
+//===-- Pairs of operations -------------------------------------------------===//
 
-/// A sum of what was made a sum is what it was before, or that gathered.
+/// Replaces the all_reduce of a value that was made unreduced by the original value, gathered if needed.
 LogicalResult undoUnreduced(AllReduceOp op, PatternRewriter &rewriter) {
   Operation *inner = op.getTensor().getDefiningOp();
   if (auto replicated = dyn_cast_or_null<ReplicatedToUnreducedOp>(inner);
@@ -79,7 +79,7 @@ LogicalResult undoUnreduced(AllReduceOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// all_reduce, then all_slice by the same axes (and others): reduce_scatter (then all_slice by the others).
+/// Replaces all_reduce followed by all_slice over the same axes (and others) by reduce_scatter (followed by all_slice over the others).
 LogicalResult fuseReduceScatter(AllSliceOp op, PatternRewriter &rewriter) {
   auto reduce = op.getTensor().getDefiningOp<AllReduceOp>();
   if (!reduce)
@@ -91,7 +91,7 @@ LogicalResult fuseReduceScatter(AllSliceOp op, PatternRewriter &rewriter) {
     if (slice->getBlock() != op->getBlock() || slice->isBeforeInBlock(op))
       return rewriter.notifyMatchFailure(op, "the first all_slice is the one to look at");
   }
-  // The same axis in two dimensions cannot be: the sharding names each once.
+  // An axis cannot occur in two dimensions, because a sharding contains each axis once.
   MeshAttr mesh = op.getOutSharding().getMesh(op);
   TensorShardingAttr before = getSharding(reduce.getTensor());
   SmallVector<AxisRefAttr> left(reduce.getReductionAxes());
@@ -190,14 +190,14 @@ LogicalResult dropUnusedInputs(ManualComputationOp op, PatternRewriter &rewriter
   return success();
 }
 
-/// Whether every device along the manual axes computes the same as one device without them would.
+/// Returns true if every device along the manual axes computes the same as one device without manual axes would.
 bool isSameOnAllDevices(Operation &op) {
   StringRef name = op.getName().getStringRef();
   return isPure(&op) && !op.hasAttr("channel_handle") && !op.hasAttr("replica_groups") && name != "stablehlo.partition_id" &&
          name != "stablehlo.replica_id";
 }
 
-/// Manual axes of one device each, or that cut nothing and nobody speaks of: the code inside is code as outside.
+/// Inlines the body if each manual axis has one device, or if the axes shard nothing and the body does not refer to them.
 LogicalResult inlineTrivial(ManualComputationOp op, PatternRewriter &rewriter) {
   Block &body = op.getBody().front();
   auto mayStay = [&](StringAttr axis) {
@@ -215,7 +215,7 @@ LogicalResult inlineTrivial(ManualComputationOp op, PatternRewriter &rewriter) {
     return rewriter.notifyMatchFailure(op, "devices along a manual axis may differ");
   Operation *terminator = body.getTerminator();
   rewriter.inlineBlockBefore(&body, op, op.getOperands());
-  // What the region returned may be an argument, which is an operand now.
+  // A value that the region returned may be an argument, which has been replaced by an operand.
   SmallVector<Value> results(terminator->getOperands());
   rewriter.eraseOp(terminator);
   rewriter.replaceOp(op, results);

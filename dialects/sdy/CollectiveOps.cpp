@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace millrace::sdy;
 
-// `max` or `min` and the axes; a sum needs no word. Axes are one list, or one per dimension.
+// The text is `max` or `min` and the axes; a sum has no keyword. Axes are one list, or one per dimension.
 template <typename AxesAttr>
 static ParseResult parseReduction(OpAsmParser &parser, ReductionOpAttr &reduction, AxesAttr &axes) {
   StringRef word;
@@ -24,7 +24,7 @@ static void printReduction(OpAsmPrinter &printer, Operation *, ReductionOpAttr r
   printer.printStrippedAttrOrType(axes);
 }
 
-// In files: the kind if it is not a sum, the sharding, the axes.
+// In bytecode: the kind of reduction if it is not a sum, the sharding, the axes.
 template <typename AxesAttr>
 static LogicalResult readReduction(DialectBytecodeReader &reader, ReductionOpAttr &reduction, TensorShardingAttr &sharding,
                                    AxesAttr &axes) {
@@ -79,7 +79,7 @@ void SdyDialect::registerCollectiveOps() {
 }
 
 namespace {
-/// Both sides of a collective. Without a sharding the operand counts as replicated.
+/// The shardings of operand and result of a collective. Without a sharding the operand counts as replicated.
 struct Sides {
   Operation *op;
   MeshAttr mesh;
@@ -90,7 +90,7 @@ struct Sides {
   }
   ArrayRef<AxisRefAttr> after(int64_t dim) const { return result.getDimShardings()[dim].getAxes(); }
 
-  /// (C1) to (C4).
+  /// Checks (C1) to (C4).
   LogicalResult verify(Value tensor, bool allowMissing, bool allowOtherMesh);
   LogicalResult expect(int64_t dim, ArrayRef<AxisRefAttr> axes) const;
   LogicalResult expectDropped(int64_t dim, ArrayRef<AxisRefAttr> axes, StringRef kind) const;
@@ -279,7 +279,7 @@ LogicalResult AllReduceOp::verify() {
   return success();
 }
 
-/// `before` and `added` together are what `after` is, as parts of the mesh: order and splitting do not matter.
+/// Returns true if `before` and `added` together are the same parts of the mesh as `after`; order and splitting are ignored.
 static bool isUnion(ArrayRef<AxisRefAttr> before, ArrayRef<AxisRefAttr> added, ArrayRef<AxisRefAttr> after,
                     MeshAttr mesh) {
   auto normal = [&](SmallVector<AxisRefAttr> axes) {

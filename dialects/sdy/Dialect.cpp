@@ -17,7 +17,7 @@ void SdyDialect::initialize() {
 }
 
 LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  // In a portable artifact the operation has no tensors yet; what it becomes is verified.
+  // In a portable artifact the operation has no tensors yet. The operation to which it is converted is verified.
   if (op->getName().getDialectNamespace() == "vhlo")
     return success();
   if (attr.getName() == shardingAttrName) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Dialect.h - The sdy dialect, its attributes and what they mean -----===//
+//===- Dialect.h - The sdy dialect and its attributes ----------------------===//
 #pragma once
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -21,31 +21,31 @@ namespace millrace::sdy {
 /// Names of the attributes on other dialects' operations, arguments and results.
 inline constexpr llvm::StringLiteral shardingAttrName = "sdy.sharding";
 inline constexpr llvm::StringLiteral shardingRuleAttrName = "sdy.sharding_rule";
-/// PropagationEdgesAttr of an operation; lists of them for results and for arguments of its regions.
+/// Names of the PropagationEdgesAttr of an operation, and of the lists of them for results and for arguments of its regions.
 inline constexpr llvm::StringLiteral propagationEdgesAttrName = "sdy.propagation_edges";
 inline constexpr llvm::StringLiteral resultPropagationEdgesAttrName = "sdy.result_propagation_edges";
 inline constexpr llvm::StringLiteral blockArgPropagationEdgesAttrName = "sdy.block_arg_propagation_edges";
 
-/// `i` to `z`, then `z_1`, `z_2`, ...
+/// Returns the symbol of a factor: `i` to `z`, then `z_1`, `z_2`, ...
 std::string factorSymbol(int64_t factor);
 
-/// The sharding written at the definition of `value`: on a function argument, an operation's `sdy.sharding`, or the
-/// sdy operation itself. Null if there is none.
+/// Returns the sharding at the definition of `value`: that of a function argument, of an operation's `sdy.sharding`, or of the sdy operation itself.
+/// Null if there is none.
 TensorShardingAttr getSharding(mlir::Value value);
 
 using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic(const llvm::Twine &)>;
 
-/// Labels of TensorSharding. `user` finds the mesh and enclosing manual computations.
+/// Checks the constraints of TensorSharding. `user` determines the mesh and enclosing manual computations.
 mlir::LogicalResult verifySharding(TensorShardingAttr sharding, mlir::Type type, mlir::Operation *user,
                                    EmitErrorFn emitError);
-/// One valid sharding per type; a lone rank-0 one is fine for an operation without results.
+/// Checks that there is one valid sharding per type; an operation without results may have a single sharding of rank 0.
 mlir::LogicalResult verifyShardings(llvm::ArrayRef<TensorShardingAttr> shardings, mlir::TypeRange types,
                                     mlir::Operation *user, EmitErrorFn emitError);
-/// Labels of OpShardingRule.
+/// Checks the constraints of OpShardingRule.
 mlir::LogicalResult verifyRule(OpShardingRuleAttr rule, mlir::Operation *op);
 mlir::LogicalResult verifyPropagationEdges(mlir::Operation *op, mlir::NamedAttribute attr);
 
-/// Checks lists of axes of one sharding: names, repetition, sub-axes. Lists are added one by one, `finish` closes.
+/// Checks the lists of axes of one sharding: names, repetitions, sub-axes. Lists are added one by one; finish() completes the check.
 class AxisListChecker {
 public:
   AxisListChecker(MeshAttr mesh, EmitErrorFn emitError) : mesh(mesh), emitError(emitError) {}
@@ -59,18 +59,18 @@ private:
   llvm::SmallVector<AxisRefAttr> seen;
 };
 
-/// Axes of a dimension after adding `more` at the end, merging sub-axes that meet.
+/// Returns the axes of a dimension with `more` appended; adjacent sub-axes are merged.
 llvm::SmallVector<AxisRefAttr> appendAxes(llvm::ArrayRef<AxisRefAttr> axes, llvm::ArrayRef<AxisRefAttr> more,
                                           MeshAttr mesh);
-/// Axes of a dimension after taking `suffix` off its end; in `missing` the axis that is not there.
+/// Returns the axes of a dimension without `suffix` at its end; on failure `missing` is the axis that is not there.
 std::optional<llvm::SmallVector<AxisRefAttr>> dropAxes(llvm::ArrayRef<AxisRefAttr> axes,
                                                        llvm::ArrayRef<AxisRefAttr> suffix, MeshAttr mesh,
                                                        AxisRefAttr &missing);
 
-/// Collectives and reshards that move nothing, or that are one together. Part of the dialect's canonical form.
+/// Adds patterns for collectives and reshards that move no data, or that can be combined. They are part of the dialect's canonical form.
 void populateCollectivePatterns(mlir::RewritePatternSet &patterns);
 
-/// Registers reading and writing of attributes in Shardy's bytecode encoding.
+/// Registers the conversion of attributes from and to Shardy's bytecode encoding.
 void addBytecodeInterface(SdyDialect &dialect);
 
 } // namespace millrace::sdy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- EdgeSyntax.cpp - Text and checks of where axes came from -----------===//
+//===- EdgeSyntax.cpp - Text and checks of propagation edges ---------------===//
 #include "dialects/sdy/Ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -28,7 +28,7 @@ Attribute EdgeValueRefAttr::parse(AsmParser &parser, Type) {
 
 void EdgeValueRefAttr::print(AsmPrinter &printer) const { printer << stringifyEdgeNodeType(getType()) << "-" << getIndex(); }
 
-/// [{ENTRY}, ...]
+/// Parses [{ENTRY}, ...].
 template <typename Entry>
 static ParseResult parseBraced(AsmParser &parser, SmallVectorImpl<Entry> &entries) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
@@ -88,7 +88,7 @@ static LogicalResult verifyValueRef(EdgeValueRefAttr ref, Operation *op) {
   return success();
 }
 
-/// Meshes that shardings of the operation's values name.
+/// Returns the meshes that shardings of the operation's values refer to.
 static SmallVector<MeshAttr> meshesOf(Operation *op) {
   SmallVector<MeshAttr> meshes;
   auto add = [&](ValueRange values) {
@@ -103,7 +103,7 @@ static SmallVector<MeshAttr> meshesOf(Operation *op) {
 }
 
 static LogicalResult verifyEdges(PropagationEdgesAttr edges, Operation *op) {
-  // An edge at a function stands for calls, whose operands it does not have.
+  // An edge of a function represents its calls, whose operands the function does not have.
   bool anyIndex = isa<FuncDataFlowEdgeOp, DataFlowEdgeOp>(op);
   SmallVector<MeshAttr> meshes = meshesOf(op);
   llvm::SmallSet<int64_t, 8> seen;

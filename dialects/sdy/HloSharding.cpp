@@ -8,7 +8,7 @@
 using namespace llvm;
 namespace millrace::sdy {
 
-/// Larger device counts are mistakes, and lists of them would exhaust memory.
+/// Larger numbers of devices are refused, because lists of them would exhaust the memory.
 static constexpr int64_t maxDevices = 1 << 20;
 
 static int64_t product(ArrayRef<int64_t> sizes) {
@@ -71,7 +71,7 @@ private:
     return true;
   }
   bool expect(StringRef token) { return accept(token) || fail("expected '" + token + "'"); }
-  /// A whole word, so that `manual` is not the beginning of another.
+  /// Accepts a whole word, so that `manual` does not match the beginning of another word.
   bool word(StringRef name) {
     skip();
     StringRef rest = text.substr(position);
@@ -88,7 +88,7 @@ private:
     position += digits.size();
     return true;
   }
-  /// `element` until `close`, separated by commas; nothing at all is fine.
+  /// Parses a comma-separated list of `element` up to `close`; the list may be empty.
   template <typename F> bool list(StringRef close, F element) {
     if (accept(close))
       return true;
@@ -102,7 +102,7 @@ private:
     return list(close, [&] { return number(values.emplace_back()); });
   }
 
-  /// `[2,4]T(1,0)` after `<=` or in device_ids.
+  /// Parses `[2,4]T(1,0)` after `<=` or in device_ids.
   bool iota(DeviceOrder &order) {
     if (!expect("[") || !numbers("]", order.reshape))
       return false;
@@ -219,7 +219,7 @@ private:
         if (!list("]", [&] { return namedDimension(result); }))
           return false;
       } else if (word("replicated")) {
-        // `mesh[...], replicated` without a list: no dimension is sharded, whatever their number.
+        // `mesh[...], replicated` without a list means that no dimension is sharded, whatever the rank.
         if (accept("=") && !namedAxes(result, result.replicated))
           return false;
       } else if (word("unreduced")) {
@@ -234,7 +234,7 @@ private:
     }
     return true;
   }
-  /// `={'x'}`, or nothing for all axes of the mesh.
+  /// Parses `={'x'}`; without it all axes of the mesh are meant.
   bool axesOrAll(HloSharding &result, std::vector<NamedAxis> &axes) {
     if (accept("="))
       return namedAxes(result, axes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- HloSharding.h - The strings of `mhlo.sharding` as plain data -------===//
-// Three spellings say the same: tiles with a list of devices, tiles with a compressed list (`<=[2,4]T(1,0)`), and axes of
-// a named mesh. What XLA calls V1, V2 and V3.
+// There are three notations of a sharding: tiles with a list of devices, tiles with a compressed list (`<=[2,4]T(1,0)`), and axes of a named mesh.
+// XLA calls them V1, V2 and V3.
 #pragma once
 #include "dialects/sdy/Dialect.h"
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace millrace::sdy {
 
-/// A list of devices: spelled out, or 0, 1, 2, ... arranged as `reshape`, transposed by `transpose`, flattened.
+/// A list of devices: explicit, or 0, 1, 2, ... reshaped to `reshape`, transposed by `transpose` and flattened.
 struct DeviceOrder {
   std::vector<int64_t> list;
   std::vector<int64_t> reshape, transpose;
@@ -22,7 +22,7 @@ struct DeviceOrder {
 /// `'x'` or `'x':(2)4` in a named sharding.
 struct NamedAxis {
   std::string name;
-  int64_t pre = 1, size = 0; ///< size 0: the whole axis
+  int64_t pre = 1, size = 0; ///< size 0 means the whole axis
   bool operator==(const NamedAxis &) const = default;
 };
 struct NamedDimension {
@@ -36,9 +36,9 @@ struct HloSharding {
   enum class Subgroup { Replicated, Manual, Unreduced };
 
   Kind kind = Kind::Replicated;
-  int64_t device = 0; ///< Maximal: the device that has everything
+  int64_t device = 0; ///< of Maximal: the device that holds the whole tensor
 
-  /// Tiled: parts per dimension of the tensor, then the sizes of the groups of devices that hold the same tile.
+  /// Of Tiled: the number of shards per dimension of the tensor, then the sizes of the groups of devices that hold the same tile.
   /// The device at position (t0, t1, ..., g0, ...) of `order`, row-major, holds tile (t0, t1, ...).
   std::vector<int64_t> tiles;
   std::vector<Subgroup> subgroups;
@@ -51,24 +51,24 @@ struct HloSharding {
 
   std::vector<HloSharding> elements; ///< Tuple
 
-  /// `shard_as N`, `shard_like N`; metadata is kept as text.
+  /// The number of `shard_as N` or `shard_like N`; metadata is kept as text.
   std::string group, metadata;
 
   bool operator==(const HloSharding &) const = default;
 };
 
-/// Null, and the reason with its position in `error`, if `text` is not a sharding.
+/// Parses a sharding. Returns null, with the reason and its position in `error`, if `text` is not a sharding.
 std::optional<HloSharding> parseHloSharding(llvm::StringRef text, std::string &error);
 std::string toString(const HloSharding &sharding);
-/// The bytes of XLA's OpSharding message, in which PJRT clients ask for shardings. Named shardings have no such form: turn
-/// them into tiles before.
+/// Returns the bytes of XLA's OpSharding message, in which PJRT clients expect shardings. Named shardings have no such form and must be converted to
+/// tiles before.
 std::string toOpShardingProto(const HloSharding &sharding);
 
-/// Axes instead of tiles: a sharding with an inlined mesh whose axes come from the device order. Manual axes have no place
-/// in it and are named in `manual`. Null, with the reason in `error`, for what sdy cannot say of a tensor of this rank.
+/// Converts tiles to axes: a sharding with an inlined mesh whose axes are derived from the device order. Manual axes cannot be a part of it and are
+/// returned in `manual`. Returns null, with the reason in `error`, for shardings that sdy cannot express for a tensor of this rank.
 TensorShardingAttr toSdy(const HloSharding &sharding, int64_t rank, mlir::MLIRContext *context,
                          llvm::SmallVectorImpl<AxisRefAttr> &manual, std::string &error);
-/// Tiles instead of axes; axes named in `manual` and unreduced ones become subgroups of devices.
+/// Converts axes to tiles; axes in `manual`, and unreduced ones, become subgroups of devices.
 HloSharding fromSdy(TensorShardingAttr sharding, MeshAttr mesh, llvm::ArrayRef<llvm::StringRef> manual = {});
 
 } // namespace millrace::sdy

@@ -18,7 +18,7 @@ template <typename Numbers> void appendPacked(std::string &out, int field, const
     appendBytes(out, field, bytes);
 }
 
-/// Values of the message's enumeration Type.
+/// Returns the value of the message's enumeration Type.
 int typeOf(HloSharding::Kind kind) {
   switch (kind) {
   case HloSharding::Kind::Replicated:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- HloShardingToSdy.cpp - Between tiles of devices and axes of a mesh -===//
+//===- HloShardingToSdy.cpp - Convert between tiles and axes of a mesh ----===//
 #include "dialects/sdy/HloSharding.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,12 +19,12 @@ AxisRefAttr reference(MLIRContext *context, const std::string &name, int64_t axi
   return AxisRefAttr::get(context, name, sub);
 }
 
-/// Covers tiles with the dimensions of the transposed iota, major to minor. Nothing if a tile ends where no whole
-/// number of parts does: 2x3 devices cannot make tiles of 3x2.
+/// Covers tiles with the dimensions of the transposed iota, major to minor. Returns nothing if a tile does not end at the border of a part: 2x3
+/// devices cannot form tiles of 3x2.
 std::optional<std::vector<std::vector<Part>>> splitIota(ArrayRef<int64_t> tiles, const DeviceOrder &order) {
   std::vector<std::vector<Part>> result;
   size_t next = 0;
-  int64_t used = 1; // how much of the current dimension is taken
+  int64_t used = 1; // the part of the current dimension that is used
   for (int64_t tile : tiles) {
     std::vector<Part> &parts = result.emplace_back();
     while (tile > 1) {
@@ -102,7 +102,7 @@ TensorShardingAttr toSdy(const HloSharding &sharding, int64_t rank, MLIRContext 
     error = "expected a sharding of rank " + std::to_string(rank) + ": " + toString(sharding);
     return {};
   }
-  // Axes are the dimensions of the iota if the tiles fit them, else the tiles themselves over a list of devices.
+  // Axes are the dimensions of the iota if the tiles fit them, else the tiles themselves with a list of devices.
   std::vector<int64_t> sizes = sharding.order.reshape, ids;
   auto parts = sizes.empty() ? std::nullopt : splitIota(sharding.tiles, sharding.order);
   if (!parts) {
@@ -153,7 +153,7 @@ TensorShardingAttr toSdy(const HloSharding &sharding, int64_t rank, MLIRContext 
 
 namespace {
 
-/// Cuts every axis of the mesh where a reference begins or ends; the pieces in mesh order.
+/// Cuts every axis of the mesh where a reference begins or ends, and returns the pieces in the order of the mesh.
 std::vector<Part> cutAxes(TensorShardingAttr sharding, MeshAttr mesh) {
   std::vector<Part> pieces;
   for (auto [i, axis] : enumerate(mesh.getAxes())) {
@@ -172,7 +172,7 @@ std::vector<Part> cutAxes(TensorShardingAttr sharding, MeshAttr mesh) {
   return pieces;
 }
 
-/// Fewest dimensions that say the same: neighbours that stay neighbours become one.
+/// Merges dimensions that are adjacent before and after the transposition, which yields the shortest form.
 void compress(DeviceOrder &order) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -248,7 +248,7 @@ HloSharding fromSdy(TensorShardingAttr sharding, MeshAttr mesh, ArrayRef<StringR
   subgroup(HloSharding::Subgroup::Manual, manualSize);
   subgroup(HloSharding::Subgroup::Unreduced, unreducedSize);
   subgroup(HloSharding::Subgroup::Replicated, replicatedSize);
-  // Pieces of one device say nothing.
+  // Pieces of one device are redundant.
   for (size_t i = order.reshape.size(); i-- > 0;)
     if (order.reshape[i] == 1) {
       order.reshape.erase(order.reshape.begin() + i);

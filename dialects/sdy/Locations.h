@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Locations.h - Where what is annotated stands -----------------------===//
+//===- Locations.h - Locations of annotated arguments ----------------------===//
 #pragma once
 
 #include "mlir/IR/Location.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::sdy {
 
-/// Of an argument: its own line, where it has one, for signatures may take many; else the function's.
+/// Returns the location of an argument, because a signature may have many lines; if it is unknown, that of the function.
 mlir::Location locationOfArgument(mlir::FunctionOpInterface function, unsigned index);
 
 } // namespace millrace::sdy

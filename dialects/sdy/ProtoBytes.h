@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProtoBytes.h - Writing protobuf messages ---------------------------===//
+//===- ProtoBytes.h - Write messages of protocol buffers -------------------===//
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ inline void appendVarint(std::string &out, uint64_t value) {
   out.push_back(char(value));
 }
 
-/// A field of bytes, or of packed numbers.
+/// Appends a field of bytes, or of packed numbers.
 inline void appendBytes(std::string &out, int field, const std::string &bytes) {
   appendVarint(out, field << 3 | 2);
   appendVarint(out, bytes.size());

@@ -9,7 +9,7 @@ namespace millrace::sdy {
 
 //===-- Syntax ------------------------------------------------------------===//
 
-/// `[<@mesh, [{"a"}]>, ...]`: shardings without the attribute's name around them.
+/// Parses `[<@mesh, [{"a"}]>, ...]`: shardings without the attribute's name.
 static ParseResult parseShardingList(OpAsmParser &parser, TensorShardingPerValueAttr &list) {
   SmallVector<TensorShardingAttr> shardings;
   auto parseOne = [&]() -> ParseResult {
@@ -30,7 +30,7 @@ static void printShardingList(OpAsmPrinter &printer, Operation *, TensorSharding
   printer << "]";
 }
 
-/// `(%arg: type, ...) { ... }`: the entry block's arguments stand before the braces.
+/// Parses `(%arg: type, ...) { ... }`: the entry block's arguments precede the braces.
 static ParseResult parseBodyWithArguments(OpAsmParser &parser, Region &body) {
   SmallVector<OpAsmParser::Argument> arguments;
   return failure(parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true,
@@ -62,7 +62,7 @@ void SdyDialect::registerShardingOps() {
 
 //===-- Checks ------------------------------------------------------------===//
 
-/// (C1) of both: summands that stay summands do not become candidates for a maximum.
+/// Checks (C1) of both operations: axes that are unreduced with a sum must not become unreduced with a maximum.
 static LogicalResult keepsReduction(Operation *op, TensorShardingAttr before, TensorShardingAttr after) {
   if (!before || before.getMeshOrRef() != after.getMeshOrRef() || before.getReductionOp() == after.getReductionOp() ||
       llvm::none_of(before.getUnreducedAxes(), [&](AxisRefAttr axis) { return llvm::is_contained(after.getUnreducedAxes(), axis); }))
@@ -113,7 +113,7 @@ LogicalResult FuncDataFlowEdgeOp::verify() {
     return emitOpError("expected sdy.func_data_flow_edge to have a static-shaped result. type: ") << getType();
   if (!getOperand().hasOneUse()) // (C2)
     return emitOpError("expected operand of sdy.func_data_flow_edge to have a single user");
-  // By name, since this dialect does not depend on func.
+  // The operation is recognized by its name, because this dialect does not depend on func.
   auto isOp = [](Operation *op, StringRef name) { return op && op->getName().getStringRef() == name; };
   if (Operation *source = getOperand().getDefiningOp()) { // (C3)
     if (!isOp(source, "func.call"))
@@ -155,7 +155,7 @@ LogicalResult NamedComputationOp::verify() {
 
 //===-- Manual computations -----------------------------------------------===//
 
-/// (C4) to (C6) for one operand or result.
+/// Checks (C4) to (C6) for one operand or result.
 static LogicalResult verifyManualValue(ManualComputationOp op, int64_t index, Type global, Type local,
                                        TensorShardingAttr sharding, StringRef kind) {
   auto globalTensor = dyn_cast<ShapedType>(global);

@@ -32,7 +32,7 @@ LogicalResult AxisListChecker::add(ArrayRef<AxisRefAttr> axes) {
   return success();
 }
 
-/// Orders by position of the axis in the mesh, then by the part of the axis.
+/// Orders axes by their position in the mesh, then sub-axes by their position in the axis.
 static bool precedes(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh) {
   auto key = [&](AxisRefAttr axis) {
     return std::tuple(mesh.getAxisPosition(axis.getName()), axis.getPreSize(), axis.getSize(mesh));
@@ -87,7 +87,7 @@ LogicalResult AxisListChecker::finish() {
 
 //===-- Shardings ---------------------------------------------------------===//
 
-/// (C6) An axis that an enclosing manual computation works on has no meaning inside.
+/// Checks (C6): a manual axis of an enclosing manual computation must not be used inside.
 static LogicalResult checkManualAxes(TensorShardingAttr sharding, Operation *user, EmitErrorFn emitError) {
   for (auto parent = user->getParentOfType<ManualComputationOp>(); parent;
        parent = parent->getParentOfType<ManualComputationOp>()) {

@@ -5,7 +5,7 @@
 
 namespace millrace::stablehlo {
 
-/// `[1, ?, 3]`, with `?` for ShapedType::kDynamic.
+/// Prints `[1, ?, 3]`, with `?` for ShapedType::kDynamic.
 void printDimSizes(mlir::AsmPrinter &printer, llvm::ArrayRef<int64_t> sizes);
 mlir::FailureOr<mlir::SmallVector<int64_t>> parseDimSizes(mlir::AsmParser &parser);
 mlir::ParseResult parseDimSizes(mlir::AsmParser &parser, mlir::SmallVector<int64_t> &sizes);
@@ -15,17 +15,17 @@ std::string dimSizesToString(llvm::ArrayRef<int64_t> sizes);
 mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
 mlir::FailureOr<ResultAccuracyModeAttr> parseResultAccuracyMode(mlir::AsmParser &parser);
 
-/// A field of a struct in angle brackets, a list or a number: one of the two is set.
+/// A field of a struct in angle brackets: a list or a number, one of which is set.
 struct AttrField {
   llvm::StringRef name;
   llvm::SmallVector<int64_t> *dims = nullptr;
   int64_t *number = nullptr;
 };
 
-/// `name = [..], name = 3` in any order up to `>`, which is consumed. Fields that are left out keep their values.
+/// Parses `name = [..], name = 3` in any order up to and including `>`. Fields that are left out keep their values.
 mlir::ParseResult parseFields(mlir::AsmParser &parser, llvm::ArrayRef<AttrField> fields);
 
-/// Prints `<name = value, ...>`; empty lists and zeros are left out.
+/// Prints `<name = value, ...>` without empty lists and zeros.
 class FieldPrinter {
 public:
   explicit FieldPrinter(mlir::AsmPrinter &printer) : printer(printer) { printer << "<"; }
@@ -49,7 +49,7 @@ private:
   llvm::StringRef separator = "";
 };
 
-/// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
+/// Prints `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 void printConvolutionDimensions(mlir::AsmPrinter &printer, ConvDimensionNumbersAttr dims);
 void printConvolutionDimensions(mlir::AsmPrinter &printer, mlir::Operation *, ConvDimensionNumbersAttr dims);
 mlir::ParseResult parseConvolutionDimensions(mlir::AsmParser &parser, ConvDimensionNumbersAttr &dims);

@@ -23,7 +23,7 @@ void StablehloDialect::registerAttributes() {
       >();
 }
 
-// `<axes=[<name = "x", size = 4>], device_ids=dense<...>>`: axes without the name of their attribute, which is read, too.
+// Parses `<axes=[<name = "x", size = 4>], device_ids=dense<...>>`. The name of the axes' attribute is optional and not printed.
 static Attribute parseMesh(AsmParser &parser) {
   SmallVector<Attribute> axes;
   auto parseAxis = [&]() -> ParseResult {
@@ -298,10 +298,10 @@ struct ConvSide {
 };
 } // namespace
 
-/// Attributes are printed before they are verified, in messages for example: no list as long as a number says.
+/// The largest rank that is printed. Attributes are printed before they are verified, for example in messages, and a number in them may be arbitrary.
 constexpr int64_t kMaxConvRank = 256;
 
-/// Labels by position, "?" for a position no role names; failure if two roles share one, or one is no dimension.
+/// Returns the labels by position, "?" for a position without a role; fails if two roles share a position, or if one is no dimension.
 static FailureOr<SmallVector<std::string>> labelsOf(char first, int64_t firstDim, char second, int64_t secondDim,
                                                     ArrayRef<int64_t> spatial) {
   SmallVector<std::string> labels;

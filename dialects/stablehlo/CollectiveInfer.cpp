@@ -48,7 +48,7 @@ LogicalResult PartitionIdOp::inferReturnTypes(MLIRContext *context, std::optiona
   return inferId(context, results);
 }
 
-/// Shapes of the operands, element types of the computation.
+/// Infers the shapes of the operands with the element types of the computation.
 static LogicalResult inferReduced(std::optional<Location> loc, ValueRange operands, Region &computation,
                                   SmallVectorImpl<Type> &results) {
   auto accumulators = checks::accumulatorTypes(loc, computation);
@@ -67,7 +67,7 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return inferReduced(loc, adaptor.getOperands(), adaptor.getComputation(), results);
 }
 
-/// With a dynamic root the last operand only says who the root is.
+/// Returns the operands without the last one, which names the root if the root is dynamic.
 static ValueRange dataOperands(ValueRange operands, bool hasDynamicRoot) {
   return hasDynamicRoot && !operands.empty() ? operands.drop_back() : operands;
 }

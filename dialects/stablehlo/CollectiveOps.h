@@ -12,7 +12,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace millrace::stablehlo::resource {
-// What an op of the kind touches: two of a kind keep their order, two of different kinds need not.
+// The resource that an operation of each kind accesses: operations of one kind keep their order, operations of different kinds need not.
 struct Send : mlir::SideEffects::Resource::Base<Send> {
   llvm::StringRef getName() final { return "<StablehloSend>"; }
 };

@@ -7,7 +7,7 @@
 using namespace mlir;
 namespace millrace::stablehlo {
 
-/// Id of the channel, 0 if there is none.
+/// Returns the id of the channel, or 0 if there is none.
 template <typename OpTy>
 static int64_t channelId(OpTy op) {
   ChannelHandleAttr handle = op.getChannelHandleAttr();
@@ -46,7 +46,7 @@ LogicalResult AllGatherOp::verify() {
   return success();
 }
 
-/// (C5) of all_reduce for each operand.
+/// Checks (C5) of all_reduce for each operand.
 static LogicalResult checkComputation(Location loc, TypeRange operands, Region &computation) {
   for (Type operand : operands) {
     auto type = cast<ShapedType>(operand);
@@ -71,7 +71,7 @@ LogicalResult AllReduceOp::verify() {
                                  getUseGlobalDeviceIds(), getComputation());
 }
 
-/// The last operand names the root of all data operands, or one root for each of them.
+/// Checks the last operand, which names the root of all data operands, or one root for each of them.
 static LogicalResult checkRootOperand(Operation *op) {
   if (op->getNumOperands() < 2)
     return op->emitOpError() << "expects a root operand after the data operands when has_dynamic_root is set";
@@ -148,7 +148,7 @@ LogicalResult CollectiveBroadcastOp::verify() {
   if (groups.getType().getRank() != 2)
     return emitOptionalError(getLoc(), "replica groups should be a rank 2 tensor,", "but instead it is of rank ",
                              groups.getType().getRank());
-  llvm::SmallSet<int64_t, 8> seen; // any number may come: a dense set has none left for its own use
+  llvm::SmallSet<int64_t, 8> seen; // any number is possible, and a dense set reserves some numbers
   for (int64_t id : groups.getValues<int64_t>()) {
     // (C2) The number of processes is not known here.
     if (id < 0)
@@ -160,7 +160,7 @@ LogicalResult CollectiveBroadcastOp::verify() {
   return success();
 }
 
-/// (C1)..(C4) of collective_permute, (C2) (C3) of send.
+/// Checks (C1)..(C4) of collective_permute, which are (C2) (C3) of send.
 static LogicalResult checkSourceTargetPairs(Location loc, DenseIntElementsAttr pairs) {
   ShapedType type = pairs.getType();
   if (type.getRank() != 2)
@@ -184,7 +184,7 @@ LogicalResult CollectivePermuteOp::verify() { return checkSourceTargetPairs(getL
 
 LogicalResult AsyncStartOp::verify() {
   Block &block = getBody().front();
-  // One collective and the return of its results, nothing else.
+  // The body must be one collective and the return of its results.
   if (!llvm::hasNItems(block, 2) || !isa<AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp,
                                          CollectivePermuteOp, CollectiveReduceOp, ReduceScatterOp>(block.front()))
     return emitOpError() << "expects the body to be a single collective operation";
@@ -254,8 +254,8 @@ LogicalResult InfeedOp::verify() {
 }
 
 //===-- Speculation -------------------------------------------------------===//
-// Processes that disagree about a size would hang or corrupt; only sizes known here are safe. The dimension that
-// changes follows from attributes when it is static in the operand.
+// A collective whose processes disagree about a size would not end, or corrupt memory. It is therefore speculatable only if the sizes are static. The
+// size of the dimension that changes follows from attributes if it is static in the operand.
 
 template <typename OpTy>
 static Speculation::Speculatability speculateExcept(OpTy op, ArrayRef<int64_t> changing) {

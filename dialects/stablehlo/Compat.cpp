@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Compat.cpp - When two types may stand for the same value -----------===//
+//===- Compat.cpp - Compatibility of types of one value --------------------===//
 #include "dialects/stablehlo/Compat.h"
 #include "dialects/stablehlo/Dialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -40,7 +40,7 @@ LogicalResult verifyCompatibleShapeWithBounds(Type a, Type b) {
                  withinBounds(rankedB, encodingToBounds(rankedA.getEncoding())));
 }
 
-/// False for two per-axis types with different axes.
+/// Returns false for two per-axis types with different axes.
 static bool haveSameQuantizedAxis(Type a, Type b) {
   auto axisA = dyn_cast<quant::UniformQuantizedPerAxisType>(getElementTypeOrSelf(a));
   auto axisB = dyn_cast<quant::UniformQuantizedPerAxisType>(getElementTypeOrSelf(b));
@@ -117,7 +117,7 @@ bool hasStaticOrBoundedShape(Type type) {
   return !bounds.empty() && ranked.getNumDynamicDims() == 1 && llvm::count_if(bounds, isStaticDimSize) == 1;
 }
 
-/// The largest size known: the size itself, else the bound.
+/// Returns the size if it is static, else the bound.
 static int64_t sizeOrBound(DimAndBound dim) { return isStaticDimSize(dim.size) ? dim.size : dim.bound; }
 
 DimAndBound inferConcatenatedDimAndBound(DimAndBound a, DimAndBound b) {

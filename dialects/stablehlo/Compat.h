@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Compat.h - When two types may stand for the same value -------------===//
-// Shared by all families: compatibility of declared and inferred types, merging of shapes with dynamic and bounded
-// dimensions, and the trait of ops whose operands and results have one type.
+//===- Compat.h - Compatibility of types of one value ----------------------===//
+// All families use these: compatibility of declared and inferred types, merging of shapes with dynamic and bounded dimensions, and the trait of
+// operations whose operands and results have one type.
 #pragma once
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
@@ -13,27 +13,27 @@ namespace millrace::stablehlo {
 inline bool isDynamicDimSize(int64_t size) { return size == mlir::ShapedType::kDynamic; }
 inline bool isStaticDimSize(int64_t size) { return size != mlir::ShapedType::kDynamic; }
 
-/// Element types agree: equal, or quantized with the same storage, range, expressed type and granularity (scales and
-/// zero points may differ). Shaped types are looked through.
+/// Returns true if the element types are equal, or quantized with the same storage, range, expressed type and granularity (scales and zero points may
+/// differ). Of shaped types the element types are compared.
 bool isCompatibleElementTypeForHloTypeInference(mlir::Type a, mlir::Type b);
 
-/// Shapes agree up to dynamic dimensions, bounds are respected, element types are compatible.
+/// Returns true if shapes are equal except for dynamic dimensions, bounds are respected, and element types are compatible.
 bool isCompatibleForHloTypeInference(mlir::Type a, mlir::Type b);
 bool isCompatibleForHloTypeInference(mlir::TypeRange a, mlir::TypeRange b);
-/// `shape` as a value: true unless it is a constant that contradicts `type`.
+/// Returns true unless the shape operand `shape` is a constant that contradicts `type`.
 bool isCompatibleForHloTypeInference(mlir::Value shape, mlir::Type type);
 bool isCompatibleForHloTypeInference(mlir::ArrayRef<int64_t> shape, mlir::Type type);
 
-/// As mlir::verifyCompatibleShape, and no static dimension exceeds the bound of the other type.
+/// Checks as mlir::verifyCompatibleShape, and that no static dimension exceeds the bound of the other type.
 mlir::LogicalResult verifyCompatibleShapeWithBounds(mlir::Type a, mlir::Type b);
 
-/// Bounds carried by a tensor encoding, empty if it carries none.
+/// Returns the bounds of a tensor encoding; empty if it has none.
 mlir::ArrayRef<int64_t> encodingToBounds(mlir::Attribute encoding);
-/// Encoding for `bounds`; null if no dimension is bounded; `prototype` if `bounds` is empty.
+/// Returns an encoding for `bounds`; null if no dimension is bounded; `prototype` if `bounds` is empty.
 mlir::Attribute boundsToEncoding(mlir::MLIRContext *context, mlir::Attribute prototype,
                                  mlir::ArrayRef<int64_t> bounds);
 
-/// A ranked tensor whose dynamic dimensions have bounds, at most one of them.
+/// Returns true for a ranked tensor whose dynamic dimensions have bounds, at most one of them.
 bool hasStaticOrBoundedShape(mlir::Type type);
 
 /// The size and bound of a dimension, each kDynamic if unknown.
@@ -42,25 +42,25 @@ struct DimAndBound {
   int64_t bound = mlir::ShapedType::kDynamic;
 };
 DimAndBound inferConcatenatedDimAndBound(DimAndBound a, DimAndBound b);
-/// Both facts hold: static beats bounded beats dynamic; the smaller bound. Fails on contradiction.
+/// Combines two facts that both hold: static beats bounded beats dynamic, and the smaller bound counts. Fails if they contradict each other.
 mlir::FailureOr<DimAndBound> inferMostSpecificDimAndBound(std::optional<mlir::Location> location, int64_t dim,
                                                           DimAndBound a, DimAndBound b);
-/// Either fact holds (branches): dynamic beats bounded beats static; the larger bound.
+/// Combines two facts one of which holds (branches): dynamic beats bounded beats static, and the larger bound counts.
 mlir::FailureOr<DimAndBound> inferLeastSpecificDimAndBound(std::optional<mlir::Location> location, int64_t dim,
                                                            DimAndBound a, DimAndBound b);
-/// Merge of types; types that are not ranked tensors give the first type. The element type is the first's.
+/// Merges types; if they are not ranked tensors the result is the first type. The element type is that of the first.
 mlir::FailureOr<mlir::Type> inferMostSpecificType(std::optional<mlir::Location> location, mlir::TypeRange types);
 mlir::FailureOr<mlir::Type> inferLeastSpecificType(std::optional<mlir::Location> location, mlir::TypeRange types);
 
-/// Constant integers of `value`, sign extended.
+/// Matches a constant of integers and returns them sign-extended.
 mlir::LogicalResult matchInt(mlir::Value value, int64_t &result);
 mlir::LogicalResult matchInts(mlir::Value value, mlir::SmallVector<int64_t> &result);
 
-/// The shape of the result is that of `operand`.
+/// Computes the shape of a result that has the shape of `operand`.
 mlir::LogicalResult deriveShapeFromOperand(mlir::OpBuilder *builder, mlir::Operation *op, mlir::Value operand,
                                            mlir::SmallVectorImpl<mlir::Value> *reifiedReturnShapes);
 
-/// `type` with another element type; shape and encoding stay.
+/// Returns `type` with another element type; shape and encoding stay.
 mlir::ShapedType getSameShapeTensorType(mlir::ShapedType type, mlir::Type elementType);
 /// `tensor<4xcomplex<f32>>` -> `tensor<4xf32>`; other types unchanged.
 mlir::ShapedType createRealType(mlir::ShapedType type);
@@ -128,7 +128,7 @@ public:
   }
 };
 
-/// As many operands as results, and operand i has the type of result i.
+/// Checks that there are as many operands as results, and that operand i has the type of result i.
 template <typename ConcreteType>
 class PairwiseSameOperandAndResultType
     : public mlir::OpTrait::TraitBase<ConcreteType, PairwiseSameOperandAndResultType> {
@@ -143,7 +143,7 @@ public:
   }
 };
 
-/// As many operands as results, and operand i has the element type of result i.
+/// Checks that there are as many operands as results, and that operand i has the element type of result i.
 template <typename ConcreteType>
 class PairwiseSameOperandAndResultElementType
     : public mlir::OpTrait::TraitBase<ConcreteType, PairwiseSameOperandAndResultElementType> {

@@ -88,8 +88,8 @@ bool DotGeneralOp::isSimpleDot() {
 }
 
 //===-- Speculation -------------------------------------------------------===//
-// Sizes that two operands must agree in have to be static on both sides; any other dimension only where the result states
-// its size.
+// Dimensions in which two operands must agree have to be static on both sides for speculation; other dimensions have to be static only if the
+// result's size is.
 
 Speculation::Speculatability DotGeneralOp::getSpeculatability() {
   auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
@@ -139,7 +139,7 @@ Speculation::Speculatability ConvolutionOp::getSpeculatability() {
   return Speculation::Speculatable;
 }
 
-// `unit_diagonal` promises something of the values that only holds where the program runs the operation.
+// `unit_diagonal` is a promise about values that only holds where the program executes the operation.
 Speculation::Speculatability TriangularSolveOp::getSpeculatability() {
   return speculation::speculatableIf(speculation::allOperandsStatic(*this) && !getUnitDiagonal());
 }

@@ -27,7 +27,7 @@ static LogicalResult verifyShape(Operation *op, ArrayRef<int64_t> inferred, Type
 
 static bool isPerAxis(Type type) { return isa<quant::UniformQuantizedPerAxisType>(type); }
 
-/// Constraints on the element types of a weighted sum. `rhsAxis` says whether the axis of a per-axis rhs is allowed.
+/// Checks the constraints on the element types of a contraction. `rhsAxis` says whether a per-axis type of rhs may have this axis.
 static LogicalResult verifyQuantization(Operation *op, Type lhs, Type rhs, Type result) {
   lhs = getElementTypeOrSelf(lhs);
   rhs = getElementTypeOrSelf(rhs);
@@ -79,7 +79,7 @@ LogicalResult DotOp::verify() {
   return verifyShape(*this, shape, getType());
 }
 
-/// (C3), (C4)
+/// Checks (C3) and (C4).
 static LogicalResult verifyDistinct(Operation *op, ArrayRef<int64_t> batching, ArrayRef<int64_t> contracting,
                                     StringRef side) {
   SmallVector<int64_t> seen;
@@ -92,7 +92,7 @@ static LogicalResult verifyDistinct(Operation *op, ArrayRef<int64_t> batching, A
   return success();
 }
 
-/// (C5) to (C8)
+/// Checks (C5) to (C8).
 static LogicalResult verifyInRange(Operation *op, ArrayRef<int64_t> dims, int64_t rank, StringRef name) {
   for (int64_t dim : dims)
     if (dim < 0 || dim >= rank)
@@ -100,7 +100,7 @@ static LogicalResult verifyInRange(Operation *op, ArrayRef<int64_t> dims, int64_
   return success();
 }
 
-/// Combinations of types, splits and products that an algorithm may have.
+/// Returns true for the combinations of types, components and products that an algorithm may have.
 static bool isKnownDotAlgorithm(DotAlgorithmAttr algorithm) {
   Type lhs = algorithm.getLhsPrecisionType(), accumulation = algorithm.getAccumulationType();
   bool imprecise = algorithm.getAllowImpreciseAccumulation();
@@ -261,7 +261,7 @@ static LogicalResult verifyGroups(Operation *op, RankedTensorType lhs, RankedTen
   return success();
 }
 
-/// All of a convolution but its padding, which comes as pairs; `knownPadding` is false if it is computed at run time.
+/// Checks a convolution except for its padding, which is passed as pairs; `knownPadding` is false if it is computed at run time.
 template <typename Op>
 static LogicalResult verifyConvolution(Op op, ArrayRef<std::pair<int64_t, int64_t>> padding, bool knownPadding) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
@@ -293,7 +293,7 @@ static LogicalResult verifyConvolution(Op op, ArrayRef<std::pair<int64_t, int64_
     return op.emitOpError() << "expects window-reversal to have same dimension-size as size of window dimensions ("
                             << windowSizes.size() << "), but got: " << reversal->size() << ".";
   auto list = [](std::optional<ArrayRef<int64_t>> attr) { return attr ? *attr : ArrayRef<int64_t>(); };
-  // Messages of inference come from the operation, as those of a verifier.
+  // Errors of the inference are reported at the operation, like those of a verifier.
   auto window = checks::checkWindow(op.getLoc(), windowSizes, list(op.getWindowStrides()), padding,
                                     list(op.getLhsDilation()), list(op.getRhsDilation()));
   if (failed(window))

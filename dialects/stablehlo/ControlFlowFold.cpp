@@ -9,7 +9,7 @@ using namespace mlir;
 namespace millrace::stablehlo {
 namespace {
 
-/// Replaces `op` by the content of `region`, which takes no arguments.
+/// Replaces `op` by the operations of `region`, which has no arguments.
 LogicalResult inlineRegion(PatternRewriter &rewriter, Operation *op, Region &region) {
   Operation *terminator = region.front().getTerminator();
   SmallVector<Value> results(terminator->getOperands());
@@ -22,19 +22,19 @@ LogicalResult inlineRegion(PatternRewriter &rewriter, Operation *op, Region &reg
   return success();
 }
 
-/// Input:  case with a constant index       Output: the branch that runs
+/// Input:  case with a constant index       Output: the branch that is taken
 struct CaseOfConstant : OpRewritePattern<CaseOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CaseOp op, PatternRewriter &rewriter) const override {
     int64_t last = int64_t(op.getBranches().size()) - 1, index = 0;
-    // With one branch the index does not matter; an index out of range means the last branch.
+    // With one branch the index does not matter; an index out of range selects the last branch.
     if (last != 0 && failed(matchInt(op.getIndex(), index)))
       return rewriter.notifyMatchFailure(op, "the index is no constant");
     return inlineRegion(rewriter, op, op.getBranches()[index < 0 || index > last ? last : index]);
   }
 };
 
-/// Input:  if with a constant predicate     Output: the branch that runs
+/// Input:  if with a constant predicate     Output: the branch that is taken
 struct IfOfConstant : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
@@ -45,7 +45,7 @@ struct IfOfConstant : OpRewritePattern<IfOp> {
   }
 };
 
-/// Results of a conditional that nobody uses are no longer returned.
+/// Removes results of a conditional that have no uses.
 template <typename OpTy>
 struct DropUnusedBranchResults : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -89,7 +89,7 @@ struct WhileNeverRuns : OpRewritePattern<WhileOp> {
     if (!matchPattern(op.getCond().front().getTerminator()->getOperand(0), m_Constant(&condition)) ||
         condition.getSplatValue<bool>())
       return rewriter.notifyMatchFailure(op, "the condition is not constant false");
-    // Running the condition may itself matter.
+    // The condition may have effects of its own.
     for (Operation &inner : op.getCond().front().without_terminator())
       if (!isMemoryEffectFree(&inner))
         return rewriter.notifyMatchFailure(op, "the condition has side effects");
@@ -100,7 +100,7 @@ struct WhileNeverRuns : OpRewritePattern<WhileOp> {
   }
 };
 
-/// A value that the body returns unchanged, or that nothing but its own update reads, is no longer carried.
+/// Removes carried values that the body returns unchanged, or that nothing but their own update reads.
 ///   Input:  while(%i = %a, %n = %b) .. do { .. return %i2, %n }     Output: %n replaced by %b
 struct DropUncarriedValues : OpRewritePattern<WhileOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -111,7 +111,7 @@ struct DropUncarriedValues : OpRewritePattern<WhileOp> {
     llvm::BitVector invariant(count), live = liveValues(op);
     for (unsigned i = 0; i != count; ++i) {
       Value initial = op.getOperand()[i], returned = terminator->getOperand(i);
-      // Types must agree where the uses move from argument to operand.
+      // The types must agree, because uses of the argument become uses of the operand.
       if ((returned == body.getArgument(i) || returned == initial) &&
           initial.getType() == body.getArgument(i).getType() && initial.getType() == cond.getArgument(i).getType() &&
           initial.getType() == op.getResult(i).getType())
@@ -159,8 +159,8 @@ struct DropUncarriedValues : OpRewritePattern<WhileOp> {
   }
 
 private:
-  /// Values that the condition, a result in use, a side effect, or a live value's update reads. What is not live must
-  /// only be read by pure ops of the body itself, so that these can go.
+  /// Returns the values that the condition, a used result, a side effect, or the update of a live value reads. A value that is not live must be read
+  /// by pure operations of the body only, so that these can be removed.
   static llvm::BitVector liveValues(WhileOp op) {
     Block &cond = op.getCond().front(), &body = op.getBody().front();
     unsigned count = op.getNumOperands();
@@ -176,7 +176,7 @@ private:
         live.set(i);
         need(body.getTerminator()->getOperand(i));
       }
-    // Most loops need all that they carry, which is known before the whole body has been looked at.
+    // Most loops need all their carried values, which is usually known before the whole body has been visited.
     if (live.all())
       return live;
     for (Operation &inner : body.without_terminator())
@@ -198,12 +198,12 @@ private:
     return live;
   }
 
-  /// Operands of `op` and of everything inside it.
+  /// Visits the operands of `op` and of all operations inside of it.
   static void visitOperands(Operation &op, function_ref<void(Value)> visit) {
     op.walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), visit); });
   }
 
-  /// Erases pure ops of `body` that only dropped arguments kept alive, users first.
+  /// Erases pure operations of `body` that only dropped arguments kept alive, users first.
   static void eraseDeadUpdates(PatternRewriter &rewriter, Block &body) {
     SmallVector<Operation *> ops = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
     for (Operation *op : llvm::reverse(ops))
@@ -230,7 +230,7 @@ OpFoldResult GetTupleElementOp::fold(FoldAdaptor) {
   return {};
 }
 
-/// The elements of a tuple, in order and all of them, are that tuple.
+/// A tuple of all elements of a tuple, in order, is that tuple.
 OpFoldResult TupleOp::fold(FoldAdaptor) {
   if (getVal().empty())
     return {};

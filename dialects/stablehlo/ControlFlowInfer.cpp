@@ -5,7 +5,7 @@
 using namespace mlir;
 namespace millrace::stablehlo {
 
-/// Branches take nothing and return compatible types; the result admits what any branch returns.
+/// Branches have no arguments and return compatible types; the result type admits the results of every branch.
 static LogicalResult inferConditional(std::optional<Location> loc, Value selector, RegionRange branches,
                                       SmallVectorImpl<Type> &results) {
   int64_t rank = cast<RankedTensorType>(selector.getType()).getRank();

@@ -80,7 +80,7 @@ bool CustomCallOp::hasEmptyBackendConfig() {
 }
 
 void CustomCallOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  // Only a call that says so has no effects: producers that leave the attribute out may mean either.
+  // Only a call with has_side_effect = false has no effects, because producers that omit the attribute may mean either.
   BoolAttr says = getHasSideEffectAttr();
   if (says && !says.getValue())
     return;
@@ -135,7 +135,7 @@ static LogicalResult checkAlias(CustomCallOp op, OutputOperandAliasAttr alias) {
   Type operandPart = walk(op->getOperand(operand).getType(), alias.getOperandTupleIndices());
   if (!operandPart)
     return op.emitOpError() << "operand_tuple_indices in the output_operand_alias attribute out of bounds";
-  // Several results are indexed like the elements of one tuple.
+  // Several results are numbered like the elements of one tuple.
   Type results = op->getNumResults() == 1 ? op->getResult(0).getType()
                                           : TupleType::get(op->getContext(), op->getResultTypes());
   Type outputPart = walk(results, alias.getOutputTupleIndices());
@@ -164,7 +164,7 @@ LogicalResult CustomCallOp::verify() {
   for (Attribute alias : getOutputOperandAliases())
     if (failed(checkAlias(*this, cast<OutputOperandAliasAttr>(alias))))
       return failure();
-  // Typed FFI takes a dictionary, the other versions a string.
+  // The typed FFI requires a dictionary, the other versions a string.
   if (Attribute config = getBackendConfigAttr()) {
     if (getApiVersion() == CustomCallApiVersion::API_VERSION_TYPED_FFI) {
       if (!isa<DictionaryAttr>(config))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovementFold.cpp - Cheap folds of data movement ops ------------===//
-// Identities, splats and reshaped constants; other constants are the evaluator's business.
+// Folds identities, splats and reshaped constants; the evaluator folds other constants.
 #include "dialects/stablehlo/DataMovementOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -8,7 +8,7 @@
 using namespace mlir;
 namespace millrace::stablehlo {
 
-/// The splat `attr` with the static shape of `type`, or null.
+/// Returns the splat `attr` with the static shape of `type`, or null.
 static Attribute splatOfType(Attribute attr, Type type) {
   auto splat = dyn_cast_or_null<SplatElementsAttr>(attr);
   auto shaped = cast<RankedTensorType>(type);
@@ -54,7 +54,7 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   auto operand = cast<RankedTensorType>(getOperand().getType());
-  // A part of the full static size is all of it.
+  // A slice of the full static size is the operand.
   if (operand == getType() && operand.hasStaticShape())
     return getOperand();
   return splatOfType(adaptor.getOperand(), getType());
@@ -75,7 +75,7 @@ OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
 OpFoldResult ConcatenateOp::fold(FoldAdaptor adaptor) {
   if (getInputs().size() == 1 && getInputs().front().getType() == getType())
     return getInputs().front();
-  // Equal splats.
+  // Operands that are equal splats.
   Attribute first = adaptor.getInputs().empty() ? Attribute() : adaptor.getInputs().front();
   auto splat = dyn_cast_or_null<SplatElementsAttr>(first);
   if (!splat)
@@ -90,7 +90,7 @@ OpFoldResult ConcatenateOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
   auto operand = cast<RankedTensorType>(getOperand().getType());
-  // Nothing to reverse along dimensions of size one.
+  // A reverse along dimensions of size one is the identity.
   if (operand == getType() && llvm::all_of(getDimensions(), [&](int64_t d) { return operand.getDimSize(d) == 1; }))
     return getOperand();
   return splatOfType(adaptor.getOperand(), getType());
@@ -99,7 +99,7 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
 //===-- Canonicalization --------------------------------------------------===//
 
 namespace {
-/// iota along a dimension of size one is zero.
+/// Replaces an iota along a dimension of size one by zero.
 struct IotaOfUnitDimension : OpRewritePattern<IotaOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IotaOp op, PatternRewriter &rewriter) const override {
@@ -155,7 +155,7 @@ struct ComposeTransposes : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
     auto inner = op.getOperand().getDefiningOp<TransposeOp>();
-    // Another user keeps the inner transpose alive: merging would not remove it.
+    // If the inner transpose has another user, merging would not remove it.
     if (!inner || !inner->hasOneUse())
       return rewriter.notifyMatchFailure(op, "operand is not a transpose with one user");
     SmallVector<int64_t> permutation;
@@ -167,7 +167,7 @@ struct ComposeTransposes : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Drops operands without elements and merges a concatenate along the same dimension into its only user.
+/// Removes operands without elements, and merges a concatenate into its only user, a concatenate along the same dimension.
 struct FlattenConcatenate : OpRewritePattern<ConcatenateOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConcatenateOp op, PatternRewriter &rewriter) const override {

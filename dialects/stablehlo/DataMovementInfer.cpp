@@ -16,7 +16,7 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
-/// A quantized constant carries its elements in the storage type.
+/// The elements of a quantized constant have the storage type.
 static Type storageTensorType(Type type) {
   auto shaped = cast<ShapedType>(type);
   if (auto quantized = dyn_cast<quant::QuantizedType>(shaped.getElementType()))
@@ -68,7 +68,7 @@ LogicalResult BroadcastOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-/// A quantized element type with its axis moved.
+/// Returns a quantized element type with a changed axis.
 static Type withQuantizedAxis(Type elementType, llvm::function_ref<int64_t(int64_t)> newAxis) {
   auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(elementType);
   if (!perAxis)
@@ -256,7 +256,7 @@ LogicalResult ConcatenateOp::inferReturnTypes(MLIRContext *context, std::optiona
 
 //===-- Shapes as values --------------------------------------------------===//
 
-/// The dimension sizes of `value`, static ones as constants.
+/// Returns the sizes of `value`, static ones as constants.
 static SmallVector<Value> dimValues(OpBuilder &builder, Location loc, Value value) {
   SmallVector<Value> sizes;
   auto type = cast<RankedTensorType>(value.getType());
@@ -330,8 +330,8 @@ Speculation::Speculatability TransposeOp::getSpeculatability() {
       getOperand().getType(), getType(), [&](int64_t dim) { return std::optional<int64_t>(getPermutation()[dim]); }));
 }
 
-// Sizes of the other dimensions have to agree between inputs, so they must be known; the size along `dimension` only has
-// to be known where the result states it.
+// The sizes of other dimensions have to agree between inputs, so that they must be static; the size along `dimension` must be static only if the
+// result's is.
 Speculation::Speculatability ConcatenateOp::getSpeculatability() {
   int64_t dimension = getDimension();
   bool sumIsStated = !cast<ShapedType>(getType()).isDynamicDim(dimension);

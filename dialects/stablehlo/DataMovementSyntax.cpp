@@ -9,8 +9,8 @@ void ConstantOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), isa<IntegerType>(getType().getElementType()) ? "c" : "cst");
 }
 
-// `stablehlo.constant {attrs} dense<1> : tensor<i8>`; a quantized result, whose type differs from the value's, takes
-// the form `stablehlo.constant() <{value = dense<1> : tensor<i8>}> : () -> tensor<!quant...>`.
+// The form is `stablehlo.constant {attrs} dense<1> : tensor<i8>`. A quantized result, whose type differs from the value's, has the form
+// `stablehlo.constant() <{value = dense<1> : tensor<i8>}> : () -> tensor<!quant...>`.
 void ConstantOp::print(OpAsmPrinter &printer) {
   if (getValue().getType() == getType()) {
     printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});

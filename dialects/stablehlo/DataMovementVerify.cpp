@@ -61,7 +61,7 @@ LogicalResult BroadcastInDimOp::verify() {
   auto resultAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
   if (!operandAxis || !resultAxis)
     return success();
-  // MLIR's type does not know the rank.
+  // MLIR's quantized type does not know the tensor's rank.
   if (operandAxis.getQuantizedDimension() >= operand.getRank())
     return emitOpError() << "expects quantization dimension of operand to be in range [0, " << operand.getRank()
                          << "), but got " << operandAxis.getQuantizedDimension();
@@ -82,7 +82,7 @@ LogicalResult BroadcastInDimOp::verify() {
   return success();
 }
 
-/// Product of sizes, or nullopt with a dynamic one.
+/// Returns the product of sizes, or nothing if one is dynamic.
 static std::optional<int64_t> elementCount(ArrayRef<int64_t> sizes) {
   int64_t count = 1;
   for (int64_t size : sizes) {

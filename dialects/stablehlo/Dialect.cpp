@@ -23,7 +23,7 @@ void StablehloDialect::initialize() {
 Operation *StablehloDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);
   auto tensor = dyn_cast<RankedTensorType>(type);
-  // Only a constant of exactly this type: constant infers its type from the attribute.
+  // Only a constant of exactly this type is possible, because the operation infers its type from the attribute.
   if (!elements || !tensor || !tensor.hasStaticShape() || elements.getType() != type)
     return nullptr;
   return ConstantOp::create(builder, loc, type, elements);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DynamismFold.cpp - Dynamic operations whose amounts are constants --===//
+//===- DynamismFold.cpp - Dynamic operations with constant operands -------===//
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
@@ -9,7 +9,7 @@ namespace millrace::stablehlo {
 namespace {
 
 /// Input:  dynamic_broadcast_in_dim with a static result    Output: broadcast_in_dim
-/// Also the identity: same type, dimensions in order.
+/// Also replaces the identity, which has the same type and dimensions in order.
 struct StaticBroadcastInDim : OpRewritePattern<DynamicBroadcastInDimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DynamicBroadcastInDimOp op, PatternRewriter &rewriter) const override {
@@ -21,7 +21,7 @@ struct StaticBroadcastInDim : OpRewritePattern<DynamicBroadcastInDimOp> {
   }
 };
 
-/// Input:  dynamic_broadcast_in_dim to the operand's own shape, all dimensions known not to expand
+/// Input:  dynamic_broadcast_in_dim to the operand's own shape, all dimensions known not to expand     Output: the operand
 struct IdentityBroadcastInDim : OpRewritePattern<DynamicBroadcastInDimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DynamicBroadcastInDimOp op, PatternRewriter &rewriter) const override {
@@ -78,7 +78,7 @@ struct StaticPad : OpRewritePattern<DynamicPadOp> {
 };
 
 /// Input:  real_dynamic_slice with constant bounds          Output: slice
-/// Leaves alone a result type that says less than the bounds, and bounds that are wrong.
+/// Leaves alone a result type that is less specific than the bounds, and invalid bounds.
 struct StaticSlice : OpRewritePattern<RealDynamicSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(RealDynamicSliceOp op, PatternRewriter &rewriter) const override {
@@ -126,7 +126,7 @@ OpFoldResult GetDimensionSizeOp::fold(FoldAdaptor) {
                                    int32_t(type.getDimSize(getDimension())));
 }
 
-/// Setting a static dimension to the size that it has changes nothing.
+/// Setting a static dimension to its own size is the identity.
 OpFoldResult SetDimensionSizeOp::fold(FoldAdaptor) {
   auto type = cast<RankedTensorType>(getOperand().getType());
   int64_t size;

@@ -36,7 +36,7 @@ LogicalResult SetDimensionSizeOp::inferReturnTypes(MLIRContext *context, std::op
   SmallVector<int64_t> shape(type.getShape()), bounds(encodingToBounds(type.getEncoding()));
   if (bounds.empty())
     bounds.assign(type.getRank(), ShapedType::kDynamic);
-  // What the dimension had is the most that it can have.
+  // The old size of the dimension is an upper bound of the new one.
   if (isStaticDimSize(shape[dim]))
     bounds[dim] = shape[dim];
   shape[dim] = ShapedType::kDynamic;
@@ -71,7 +71,7 @@ LogicalResult DynamicReshapeOp::reifyReturnTypeShapes(OpBuilder &, ValueRange op
 }
 
 namespace {
-/// Arithmetic on sizes in index type.
+/// Builds arithmetic on sizes of type index.
 struct SizeBuilder {
   OpBuilder &builder;
   Location loc;
@@ -100,7 +100,7 @@ LogicalResult DynamicPadOp::reifyReturnTypeShapes(OpBuilder &builder, ValueRange
   SmallVector<Value> sizes;
   for (int64_t i = 0, e = cast<RankedTensorType>(getOperand().getType()).getRank(); i != e; ++i) {
     Value size = b.dim(adaptor.getOperand(), i);
-    // An empty dimension has no interior.
+    // An empty dimension has no interior padding.
     Value gaps = arith::MaxSIOp::create(builder, getLoc(), b.sub(size, one), zero);
     Value inner = b.add(size, b.mul(gaps, b.element(adaptor.getInteriorPadding(), i)));
     sizes.push_back(b.add(b.add(inner, b.element(adaptor.getEdgePaddingLow(), i)),
@@ -125,7 +125,7 @@ LogicalResult RealDynamicSliceOp::reifyReturnTypeShapes(OpBuilder &builder, Valu
 }
 
 //===-- Speculation -------------------------------------------------------===//
-// Run early, these ops are harmless only if nothing that is known at run time alone can contradict them.
+// These operations are speculatable only if no value that is known at run time only can contradict them.
 
 static Speculation::Speculatability speculateWithConstants(Operation *op) {
   return speculation::speculatableIf(speculation::allOperandsStatic(op) && speculation::shapeOperandsConstant(op));
@@ -146,14 +146,14 @@ Speculation::Speculatability DynamicPadOp::getSpeculatability() {
                                      matchPattern(getInteriorPadding(), m_Constant()));
 }
 
-// The program states no size that could turn out wrong if every dimension of the result is dynamic.
+// If every dimension of the result is dynamic, no size of the program can be contradicted.
 Speculation::Speculatability DynamicReshapeOp::getSpeculatability() {
   return speculation::speculatableIf(
       speculation::allDimensionsDynamic(getType()) ||
       (getOperand().getType().hasStaticShape() && matchPattern(getOutputShape(), m_Constant())));
 }
 
-// A size that is known at run time alone may contradict a static dimension of the result.
+// A size that is known at run time only may contradict a static dimension of the result.
 Speculation::Speculatability SetDimensionSizeOp::getSpeculatability() {
   int64_t dimension = getDimension();
   bool sizeAgrees = matchPattern(getSize(), m_Constant()) || cast<ShapedType>(getType()).isDynamicDim(dimension);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DynamismOps.h - Operations whose result shape is an operand -===//
+//===- DynamismOps.h - Operations whose result shape is an operand ---------===//
 #pragma once
 
 #include "dialects/stablehlo/Dialect.h"

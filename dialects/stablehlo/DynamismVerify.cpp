@@ -18,7 +18,7 @@ static LogicalResult checkElementTypes(Location loc, Type operand, Type result) 
                            result);
 }
 
-/// A constant shape operand must agree with the result type.
+/// Checks that a constant shape operand agrees with the result type.
 static LogicalResult checkShapeOperand(Location loc, Value shape, Type result) {
   SmallVector<int64_t> sizes;
   if (failed(matchInts(shape, sizes)) || isCompatibleForHloTypeInference(ArrayRef<int64_t>(sizes), result))
@@ -29,7 +29,7 @@ static LogicalResult checkShapeOperand(Location loc, Value shape, Type result) {
   return emitOptionalError(loc, "output shape [", text, "] is incompatible with return type of operation ", result);
 }
 
-/// Data movement keeps quantization parameters.
+/// Checks that data movement keeps quantization parameters.
 static LogicalResult checkSameQuantization(Location loc, Type operand, Type result) {
   Type a = getElementTypeOrSelf(operand), b = getElementTypeOrSelf(result);
   if (isa<quant::UniformQuantizedType>(a) && isa<quant::UniformQuantizedType>(b) && a != b)
@@ -83,7 +83,7 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
     if (dim < 0 || dim >= operandType.getRank())
       return emitOptionalError(loc, "hint for expanding dimension ", dim,
                                " does not refer to a valid operand dimension");
-  // (C5) for a shape that only the operand knows.
+  // (C5) for a shape that only the shape operand has.
   if (SmallVector<int64_t> shape; succeeded(matchInts(getOutputDimensions(), shape)))
     for (auto [i, dim] : llvm::enumerate(dims)) {
       int64_t size = operandType.getDimSize(i);
@@ -91,7 +91,7 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
         return emitOptionalError(loc, "size of operand dimension ", i, " (", size,
                                  ") is not equal to 1 or value of shape at index ", dim, " (", shape[dim], ")");
     }
-  // (C6) Per-axis parameters are compared below: a dimension of size 1 spreads its parameters.
+  // (C6) Per-axis parameters are compared below, because a dimension of size 1 broadcasts its parameters.
   if (isa<quant::UniformQuantizedType>(operandType.getElementType()))
     return checkSameQuantization(loc, operandType, resultType);
   auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(operandType.getElementType());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Elementwise.cpp - Operations that keep positions --------------------===//
+//===- Elementwise.cpp - Recognize elementwise operations ------------------===//
 #include "dialects/stablehlo/Elementwise.h"
 
 #include "dialects/stablehlo/DataMovementOps.h"

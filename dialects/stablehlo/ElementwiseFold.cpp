@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ElementwiseFold.cpp - Cheap folds of elementwise ops ---------------===//
-// Only folds that need no evaluation of tensors. A fold gives a value of exactly the result type, so that no fact
-// about a dimension is lost. Float identities hold bit for bit or are left alone: x + 0 is not folded (-0 + 0 is +0).
+// Contains only folds that need no evaluation of tensors. A fold yields a value of exactly the result type, so that no fact about a dimension is
+// lost. Float identities are folded only if they hold bit for bit: x + 0 is not folded (-0 + 0 is +0).
 #include "dialects/stablehlo/ElementwiseOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -10,7 +10,7 @@
 using namespace mlir;
 namespace millrace::stablehlo {
 
-/// A splat of integers or booleans.
+/// Returns the value of a splat of integers or booleans.
 static std::optional<APInt> splatInt(Attribute attr) {
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
   if (!elements || !elements.isSplat())
@@ -26,7 +26,7 @@ static bool isSplatOne(Attribute attr) {
   auto value = splatInt(attr);
   return value && value->isOne();
 }
-/// 1 in floats: x * 1 and x / 1 are x, zeros, infinities, subnormal numbers and quiet NaNs included.
+/// Returns true for a splat of 1 in floats: x * 1 and x / 1 are x for zeros, infinities, subnormal numbers and quiet NaNs, too.
 static bool isFloatOne(Attribute attr) {
   auto elements = dyn_cast_or_null<DenseFPElementsAttr>(attr);
   return elements && elements.isSplat() && elements.getSplatValue<APFloat>().isExactlyValue(1.0);
@@ -39,9 +39,9 @@ static bool isSplatAllOnes(Attribute attr) {
 static bool isBoolTensor(Type type) { return getElementTypeOrSelf(type).isInteger(1); }
 static bool isIntTensor(Type type) { return isa<IntegerType>(getElementTypeOrSelf(type)); }
 
-/// `value` if it has exactly the result type.
+/// Returns `value` if it has exactly the result type.
 static OpFoldResult as(Value value, Type type) { return value.getType() == type ? OpFoldResult(value) : nullptr; }
-/// `attr` if it has exactly the result type.
+/// Returns `attr` if it has exactly the result type.
 static OpFoldResult as(Attribute attr, Type type) {
   return attr && cast<ElementsAttr>(attr).getType() == type ? OpFoldResult(attr) : nullptr;
 }
@@ -89,7 +89,7 @@ OpFoldResult ComplexOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
-  // Also for booleans: or.
+  // Also for booleans, whose addition is "or".
   if (isSplatZero(adaptor.getRhs()))
     return as(getLhs(), getType());
   if (isSplatZero(adaptor.getLhs()))
@@ -157,7 +157,7 @@ OpFoldResult XorOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-// A NaN stays a NaN, of the same bits: also for floats.
+// This holds for floats, too, because a NaN keeps its bits.
 OpFoldResult MaxOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? as(getLhs(), getType()) : nullptr; }
 OpFoldResult MinOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? as(getLhs(), getType()) : nullptr; }
 
@@ -173,7 +173,7 @@ OpFoldResult ShiftRightLogicalOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult CompareOp::fold(FoldAdaptor) {
   auto type = cast<ShapedType>(getType());
-  // NaN differs from itself.
+  // This does not hold for floats, because NaN differs from itself.
   if (getLhs() != getRhs() || !isIntTensor(getLhs().getType()) || !type.hasStaticShape())
     return {};
   ComparisonDirection direction = getComparisonDirection();

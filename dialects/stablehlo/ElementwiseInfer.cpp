@@ -6,7 +6,7 @@
 using namespace mlir;
 namespace millrace::stablehlo {
 
-// Result: the operand with the element type of its (real) parts.
+// The result is the operand with the element type of its (real) parts.
 #define MILLRACE_INFER_REAL_TYPE(OP)                                                                                   \
   LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,      \
                                      OpaqueProperties, RegionRange, SmallVectorImpl<Type> &inferredReturnTypes) {      \
@@ -77,7 +77,7 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 
 LogicalResult SelectOp::reifyReturnTypeShapes(OpBuilder &builder, ValueRange operands,
                                               SmallVectorImpl<Value> &reifiedReturnShapes) {
-  // The predicate may be 0-d: the shape is that of a branch.
+  // The predicate may be of rank 0, so that the shape is that of a branch.
   return deriveShapeFromOperand(&builder, getOperation(), SelectOpAdaptor(operands).getOnTrue(), &reifiedReturnShapes);
 }
 
@@ -109,7 +109,7 @@ LogicalResult BitcastConvertOp::reifyReturnTypeShapes(OpBuilder &builder, ValueR
                                                       SmallVectorImpl<Value> &reifiedReturnShapes) {
   auto operand = cast<RankedTensorType>(operands.front().getType());
   auto result = cast<RankedTensorType>(getType());
-  // A bitcast that changes the rank has a shape that is the operand's only in part.
+  // The result of a bitcast that changes the rank has another shape than the operand.
   if (operand.getRank() != result.getRank())
     return failure();
   return deriveShapeFromOperand(&builder, getOperation(), operands.front(), &reifiedReturnShapes);
@@ -123,7 +123,7 @@ void ConvertOp::build(OpBuilder &builder, OperationState &state, Value operand, 
 
 void CompareOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, ComparisonDirection direction,
                       ComparisonType type) {
-  // NOTYPE is said by leaving the attribute out.
+  // NOTYPE is expressed by omitting the attribute.
   build(builder, state, lhs, rhs, ComparisonDirectionAttr::get(builder.getContext(), direction),
         type == ComparisonType::NOTYPE ? ComparisonTypeAttr()
                                        : ComparisonTypeAttr::get(builder.getContext(), type));
@@ -131,7 +131,7 @@ void CompareOp::build(OpBuilder &builder, OperationState &state, Value lhs, Valu
 
 //===-- Speculation -------------------------------------------------------===//
 
-// The dimension that only the wider or the narrower side has follows from the element types.
+// The size of the dimension that only one side has follows from the element types.
 Speculation::Speculatability BitcastConvertOp::getSpeculatability() {
   int64_t commonRank = std::min(cast<ShapedType>(getOperand().getType()).getRank(), cast<ShapedType>(getType()).getRank());
   auto commonDimension = [=](int64_t dim) { return dim < commonRank ? std::optional<int64_t>(dim) : std::nullopt; };

@@ -10,13 +10,13 @@ namespace millrace::stablehlo {
 
 OpFoldResult DynamicSliceOp::fold(FoldAdaptor) {
   auto operand = cast<RankedTensorType>(getOperand().getType());
-  // A slice of the full size starts at 0, whatever the indices: they are clamped.
+  // A slice of the full size starts at 0 for all indices, because they are clamped.
   return operand == getType() && operand.hasStaticShape() ? OpFoldResult(getOperand()) : nullptr;
 }
 
 OpFoldResult DynamicUpdateSliceOp::fold(FoldAdaptor) {
   auto update = cast<RankedTensorType>(getUpdate().getType());
-  // An update of the full size starts at 0, whatever the indices.
+  // An update of the full size starts at 0 for all indices, because they are clamped.
   if (update == getType() && update.hasStaticShape())
     return getUpdate();
   // An empty update changes nothing.
@@ -31,7 +31,7 @@ struct DynamicSliceToSlice : OpRewritePattern<DynamicSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DynamicSliceOp op, PatternRewriter &rewriter) const override {
     auto operand = cast<RankedTensorType>(op.getOperand().getType());
-    // Clamping needs the sizes.
+    // The sizes are needed for clamping.
     if (!operand.hasStaticShape())
       return rewriter.notifyMatchFailure(op, "operand has dynamic dimensions");
     SmallVector<int64_t> starts, limits;

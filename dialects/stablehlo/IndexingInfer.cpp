@@ -94,7 +94,7 @@ static LogicalResult verifyInRange(std::optional<Location> location, ArrayRef<in
   return success();
 }
 
-/// Everything that does not need to know slice sizes. `numSliceSizes` is kDynamic if unknown.
+/// Checks everything that does not depend on slice sizes. `numSliceSizes` is kDynamic if unknown.
 static LogicalResult verifyGather(std::optional<Location> location, RankedTensorType operand,
                                   RankedTensorType indices, int64_t numSliceSizes, GatherDimensionNumbersAttr dims) {
   ArrayRef<int64_t> offset = dims.getOffsetDims(), collapsed = dims.getCollapsedSliceDims(),
@@ -179,7 +179,7 @@ static LogicalResult verifyGather(std::optional<Location> location, RankedTensor
   return success();
 }
 
-/// Slice sizes, kDynamic where unknown: (C9), (C12), (C21).
+/// Checks slice sizes, kDynamic if unknown: (C9), (C12), (C21).
 static LogicalResult verifySliceSizes(std::optional<Location> location, RankedTensorType operand,
                                       ArrayRef<int64_t> sizes, GatherDimensionNumbersAttr dims) {
   for (int64_t dim : dims.getCollapsedSliceDims())
@@ -284,7 +284,7 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 
 //===-- Speculation -------------------------------------------------------===//
-// Sorted or unique indices are promises about values, which only hold where the program runs the operation.
+// Sorted or unique indices are promises about values, which only hold where the program executes the operation.
 
 Speculation::Speculatability GatherOp::getSpeculatability() {
   return speculation::speculatableIf(speculation::allOperandsStatic(*this) && !getIndicesAreSorted());

@@ -11,7 +11,7 @@ namespace millrace::stablehlo {
 
 static bool hasDuplicates(ArrayRef<int64_t> values) { return !checks::isUnique(values); }
 
-/// Constraints between one input, its updates and the dimension numbers. `indices` has the implied trailing 1.
+/// Checks constraints between one input, its updates and the dimension numbers. `indices` includes the implied trailing 1.
 static LogicalResult verifyScatterDims(Location loc, RankedTensorType input, ArrayRef<int64_t> indices,
                                        RankedTensorType updates, ScatterDimensionNumbersAttr dims) {
   ArrayRef<int64_t> window = dims.getUpdateWindowDims(), inserted = dims.getInsertedWindowDims(),

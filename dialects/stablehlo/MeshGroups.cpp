@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MeshGroups.cpp - Replica groups that a mesh describes --------------===//
+//===- MeshGroups.cpp - Replica groups as axes of a mesh -------------------===//
 #include "dialects/stablehlo/MeshGroups.h"
 
 using namespace mlir;
@@ -7,15 +7,15 @@ using namespace mlir;
 namespace millrace::stablehlo {
 namespace {
 
-/// A piece of an axis, cut at the borders of the sub-axes in use.
+/// A piece of an axis, which is cut at the borders of the sub-axes in use.
 struct Part {
   int64_t size;
   bool grouped;
-  size_t order; ///< among the axes of the groups
+  size_t order; ///< position among the axes of the groups
   int64_t stride = 0;
 };
 
-/// The pieces of `axis`, from the outermost. False if a sub-axis does not divide it.
+/// Returns the pieces of `axis`, from the outermost on. Returns false if a sub-axis does not divide it.
 bool cut(MeshAxisAttr axis, ArrayAttr refs, SmallVectorImpl<Part> &parts) {
   struct Used {
     int64_t before, size;
@@ -46,7 +46,7 @@ bool cut(MeshAxisAttr axis, ArrayAttr refs, SmallVectorImpl<Part> &parts) {
   return true;
 }
 
-/// All sums of one multiple of each part's stride, the last part fastest.
+/// Returns all sums of one multiple of each part's stride, the last part fastest.
 SmallVector<int64_t> offsets(ArrayRef<Part> parts) {
   SmallVector<int64_t> result = {0};
   for (const Part &part : parts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OpSyntax.cpp - Parsers and printers behind custom<...> directives --===//
+//===- OpSyntax.cpp - Parsers and printers of custom<...> directives ------===//
 #include "dialects/stablehlo/OpSyntax.h"
 #include "mlir/IR/Builders.h"
 #include <set>
@@ -16,7 +16,7 @@ void printSameTypes(OpAsmPrinter &printer, ArrayRef<Type> types) {
     printer.printFunctionalType(types.drop_back(), types.take_back());
 }
 
-/// Assigns a parsed type that was either one type for all or a function type.
+/// Assigns a parsed type, which is either one type for all values or a function type.
 static ParseResult assignTypes(OpAsmParser &parser, SMLoc loc, Type parsed, ArrayRef<Type *> operands, Type &result) {
   auto function = dyn_cast<FunctionType>(parsed);
   if (!function) {
@@ -101,7 +101,7 @@ ParseResult parseExponentMantissa(AsmParser &parser, IntegerAttr &exponent, Inte
     return failure();
   int32_t exponentBits, mantissaBits;
   StringRef rest = text;
-  // No digits after the letter, or digits that do not fit in 32 bits, are errors too.
+  // Missing digits, and digits that do not fit in 32 bits, are errors, too.
   if (!rest.consume_front("e") || rest.consumeInteger(10, exponentBits) || !rest.consume_front("m") ||
       rest.consumeInteger(10, mantissaBits) || !rest.empty())
     return parser.emitError(loc, "expected exponent mantissa in format e#m#, saw ") << text;
@@ -117,12 +117,12 @@ void printVariadicOperandWithAttribute(OpAsmPrinter &printer, Operation *, Opera
 
 ParseResult parseVariadicOperandWithAttribute(OpAsmParser &parser,
                                               SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands) {
-  // Operands and commas up to something that is not an operand.
+  // Parses operands and commas up to something that is not an operand.
   while (true) {
     OpAsmParser::UnresolvedOperand operand;
     OptionalParseResult result = parser.parseOptionalOperand(operand);
     if (!result.has_value()) {
-      // Without operands the comma that is printed behind them stands alone.
+      // Without operands the comma that follows them is printed alone.
       if (operands.empty())
         (void)parser.parseOptionalComma();
       return success();
@@ -138,7 +138,7 @@ ParseResult parseVariadicOperandWithAttribute(OpAsmParser &parser,
 void printSliceRanges(OpAsmPrinter &printer, Operation *, ArrayRef<int64_t> start, ArrayRef<int64_t> limit,
                       ArrayRef<int64_t> strides) {
   printer << '[';
-  // Invalid IR is printed as well: lists of different lengths, with a note that cannot be parsed.
+  // Invalid IR is printed, too: for lists of different lengths with a note that cannot be parsed.
   size_t count = std::min({start.size(), limit.size(), strides.size()});
   for (size_t i = 0; i < count; ++i) {
     printer << (i ? ", " : "") << start[i] << ':' << limit[i];
@@ -286,7 +286,7 @@ void printWindowAttributes(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr
 
 static ParseResult parseBools(OpAsmParser &parser, SmallVector<bool> &values) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-    // Older text says 0 and 1.
+    // Older text has 0 and 1.
     int64_t number;
     OptionalParseResult result = parser.parseOptionalInteger(number);
     if (result.has_value()) {

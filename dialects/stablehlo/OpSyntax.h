@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OpSyntax.h - Parsers and printers behind custom<...> directives ----===//
+//===- OpSyntax.h - Parsers and printers of custom<...> directives --------===//
 #pragma once
 #include "dialects/stablehlo/AttrSyntax.h"
 #include "mlir/IR/OpImplementation.h"
 
 namespace millrace::stablehlo {
 
-/// The last of `types` is the result. One type stands for all if all are equal, else `(operands) -> result`.
+/// Prints one type if all are equal, else `(operands) -> result`. The last of `types` is the result.
 void printSameTypes(mlir::OpAsmPrinter &printer, mlir::ArrayRef<mlir::Type> types);
 mlir::ParseResult parseSameTypes(mlir::OpAsmParser &parser, mlir::ArrayRef<mlir::Type *> types);
 
@@ -19,12 +19,12 @@ mlir::ParseResult parseSameOperandsAndResultType(mlir::OpAsmParser &parser, Type
   return parseSameTypes(parser, {&types...});
 }
 
-/// Only the result type if the parts have its real type.
+/// Prints only the result type if the parts have its real type.
 void printComplexOpType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type lhs, mlir::Type rhs,
                         mlir::Type result);
 mlir::ParseResult parseComplexOpType(mlir::OpAsmParser &parser, mlir::Type &lhs, mlir::Type &rhs, mlir::Type &result);
 
-/// `pred, result` if both branches have the result type.
+/// Prints `pred, result` if both branches have the result type.
 void printSelectOpType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type pred, mlir::Type onTrue,
                        mlir::Type onFalse, mlir::Type result);
 mlir::ParseResult parseSelectOpType(mlir::OpAsmParser &parser, mlir::Type &pred, mlir::Type &onTrue,
@@ -36,19 +36,19 @@ void printExponentMantissa(mlir::AsmPrinter &printer, mlir::Operation *, mlir::I
 mlir::ParseResult parseExponentMantissa(mlir::AsmParser &parser, mlir::IntegerAttr &exponent,
                                         mlir::IntegerAttr &mantissa);
 
-/// Operands, each followed by a comma: an attribute comes next.
+/// Prints operands, each followed by a comma, because an attribute follows.
 void printVariadicOperandWithAttribute(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::OperandRange operands);
 mlir::ParseResult
 parseVariadicOperandWithAttribute(mlir::OpAsmParser &parser,
                                   mlir::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands);
 
-/// `[1:3, 4:8:2]`; a stride of 1 is left out.
+/// Prints `[1:3, 4:8:2]`; a stride of 1 is omitted.
 void printSliceRanges(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ArrayRef<int64_t> start,
                       mlir::ArrayRef<int64_t> limit, mlir::ArrayRef<int64_t> strides);
 mlir::ParseResult parseSliceRanges(mlir::OpAsmParser &parser, mlir::DenseI64ArrayAttr &start,
                                    mlir::DenseI64ArrayAttr &limit, mlir::DenseI64ArrayAttr &strides);
 
-/// `batching_dims = [0] x [0], contracting_dims = [2] x [1]`; without batching dimensions the first part is left out.
+/// Prints `batching_dims = [0] x [0], contracting_dims = [2] x [1]`; the first part is omitted if there are no batching dimensions.
 void printDotDimensionNumbers(mlir::AsmPrinter &printer, mlir::Operation *, DotDimensionNumbersAttr dims);
 mlir::ParseResult parseDotDimensionNumbers(mlir::AsmParser &parser, DotDimensionNumbersAttr &dims);
 

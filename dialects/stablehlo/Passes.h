@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Passes.h - Passes that only look at a program ----------------------===//
+//===- Passes.h - Passes that check a program without changing it ----------===//
 #pragma once
 
 #include "mlir/Pass/Pass.h"

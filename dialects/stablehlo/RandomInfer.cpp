@@ -97,7 +97,7 @@ LogicalResult FftOp::inferReturnTypes(MLIRContext *context, std::optional<Locati
 }
 
 Speculation::Speculatability FftOp::getSpeculatability() {
-  // fft_length fixes the transformed dimensions; a dynamic one could contradict it.
+  // fft_length fixes the sizes of the transformed dimensions, which dynamic ones could contradict.
   auto type = cast<RankedTensorType>(getOperand().getType());
   ArrayRef<int64_t> transformed = type.getShape().take_back(getFftLength().size());
   return speculation::speculatableIf(llvm::all_of(transformed, isStaticDimSize));

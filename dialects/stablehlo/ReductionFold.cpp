@@ -8,10 +8,10 @@ using namespace mlir;
 namespace millrace::stablehlo {
 namespace {
 
-/// True if `value` stays the same while `region` runs.
+/// Returns true if `value` stays the same while `region` runs.
 bool isDefinedOutside(Value value, Region &region) { return !region.isAncestor(value.getParentRegion()); }
 
-/// Input:  reduce over no dimension                         Output: its inputs
+/// Input:  reduce over no dimensions                        Output: its inputs
 /// The body never runs; leaves alone a reduction that changes the type.
 struct ReduceOverNothing : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -42,7 +42,7 @@ struct DropUnusedReduceResults : OpRewritePattern<ReduceOp> {
       }
     if (kept.size() == count || kept.empty())
       return rewriter.notifyMatchFailure(op, "nothing unused, or dead");
-    // Everything that the kept results read, through the body.
+    // Everything that the kept results depend on in the body.
     llvm::SmallDenseSet<unsigned> arguments;
     while (!work.empty()) {
       Value value = work.pop_back_val();
@@ -98,7 +98,7 @@ struct DropUnusedReduceResults : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// Input:  sort along the last dimension, written -1        Output: the same, written rank - 1
+/// Input:  sort along the dimension -1                      Output: sort along the dimension rank - 1
 struct NormalizeSortDimension : OpRewritePattern<SortOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SortOp op, PatternRewriter &rewriter) const override {

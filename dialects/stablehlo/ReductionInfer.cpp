@@ -9,7 +9,7 @@ using namespace mlir;
 namespace millrace::stablehlo {
 namespace {
 
-/// (C1) (C4) (C5) of reduce; the shape that remains, with its bounds.
+/// Checks (C1) (C4) (C5) of reduce and returns the remaining shape with its bounds.
 LogicalResult checkReduceShape(std::optional<Location> loc, TypeRange inputs, ArrayRef<int64_t> dimensions,
                                SmallVectorImpl<int64_t> &shape, Attribute &encoding) {
   auto first = cast<RankedTensorType>(inputs[0]);
@@ -39,7 +39,7 @@ LogicalResult checkReduceShape(std::optional<Location> loc, TypeRange inputs, Ar
   return success();
 }
 
-/// (C1)..(C12) of reduce_window.
+/// Checks (C1)..(C12) of reduce_window.
 FailureOr<SmallVector<checks::WindowDim>>
 checkReduceWindow(std::optional<Location> loc, TypeRange inputs, ArrayRef<int64_t> size,
                   std::optional<ArrayRef<int64_t>> strides, std::optional<ArrayRef<int64_t>> baseDilations,
@@ -73,7 +73,7 @@ bool pairwiseCompatible(TypeRange types) {
   });
 }
 
-/// `wide` are the tensors, `vectors` the parameters per feature.
+/// Infers batch_norm_*: `wide` are the tensors, `vectors` the parameters per feature.
 LogicalResult inferBatchNorm(std::optional<Location> loc, ValueRange wide, ValueRange vectors, int64_t featureIndex,
                              bool withStatistics, SmallVectorImpl<Type> &results) {
   auto type = cast<RankedTensorType>(wide[0].getType());

@@ -16,10 +16,10 @@ static bool isCommutativeScalarOp(StringRef name) {
                             name);
 }
 
-/// The op that the short form names, or null if the body says more than the short form can.
+/// Returns the operation that the short form names, or null if the short form cannot express the body.
 static Operation *shortFormOp(ReduceOp op) {
   Region &body = op.getBody();
-  // One input, one block of the op and its return.
+  // The body has one input and one block, of the operation and its return.
   if (op.getInputs().size() != 1 || !body.hasOneBlock() || !llvm::hasNItems(body.front(), 2))
     return nullptr;
   Block &block = body.front();
@@ -27,7 +27,7 @@ static Operation *shortFormOp(ReduceOp op) {
   if (!isCommutativeScalarOp(inner.getName().getStringRef()) || inner.getNumOperands() != 2 ||
       inner.getNumResults() != 1 || !inner.getAttrs().empty())
     return nullptr;
-  // The parser takes all types from the element type of the input.
+  // The parser derives all types from the element type of the input.
   Type scalar = RankedTensorType::get({}, cast<ShapedType>(op.getInputs()[0].getType()).getElementType());
   if (inner.getOperand(0).getType() != scalar || inner.getOperand(1).getType() != scalar ||
       inner.getResult(0).getType() != scalar)
@@ -35,7 +35,7 @@ static Operation *shortFormOp(ReduceOp op) {
   if (block.getNumArguments() != 2 || inner.getOperand(0) != block.getArgument(0) ||
       inner.getOperand(1) != block.getArgument(1))
     return nullptr;
-  // The short form has one place for a location: those of the body become that of the reduction, as with upstream.
+  // The short form has one location, so that operations of the body get that of the reduction, as in upstream's form.
   Operation *terminator = block.getTerminator();
   if (!isa<ReturnOp>(terminator) || terminator->getNumOperands() != 1 ||
       terminator->getOperand(0) != inner.getResult(0) || !terminator->getAttrs().empty())
@@ -88,7 +88,7 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands(inputs);
   operands.append(inits);
 
-  // `applies` names the op of the body.
+  // `applies` names the operation of the body.
   std::optional<OperationName> inner;
   SMLoc innerLoc;
   if (succeeded(parser.parseOptionalKeyword("applies"))) {
@@ -118,7 +118,7 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
     auto shaped = type.getNumInputs() == 0 ? ShapedType() : dyn_cast<ShapedType>(type.getInput(0));
     if (!shaped)
       return parser.emitError(operandLoc, "expects a tensor operand");
-    // The body is built for any binary op, so the name must be one whose operands and result have one type.
+    // The parser builds the body for any binary operation, so that operands and result of the named one must have one type.
     if (!isCommutativeScalarOp(inner->getStringRef()))
       return parser.emitError(innerLoc) << "expected the inner-op to be a commutative binary-op from the "
                                            "stablehlo dialect, with zero region, producing single result, but got "
@@ -139,7 +139,7 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
     return success();
   }
 
-  // The pairs of parameters are (element, accumulator), the block has all elements first.
+  // The pairs of parameters are (element, accumulator); the block has all elements first.
   SmallVector<OpAsmParser::Argument> elements, accumulators;
   if (parser.parseKeyword("reducer"))
     return failure();

@@ -11,7 +11,7 @@ namespace millrace::stablehlo::checks {
 bool dimsAgree(int64_t a, int64_t b) { return isDynamicDimSize(a) || isDynamicDimSize(b) || a == b; }
 
 bool isUnique(ArrayRef<int64_t> values) {
-  llvm::SmallSet<int64_t, 8> seen; // any number may come: a dense set has none left for its own use
+  llvm::SmallSet<int64_t, 8> seen; // any number is possible, and a dense set reserves some numbers
   return llvm::all_of(values, [&](int64_t value) { return seen.insert(value).second; });
 }
 

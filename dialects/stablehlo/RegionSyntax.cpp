@@ -13,7 +13,7 @@ ParseResult parsePairwiseOpType(OpAsmParser &parser, SmallVectorImpl<Type> &oper
     results.assign(operands.begin(), operands.end());
     return success();
   }
-  // A function type starts with the parenthesis that was just read.
+  // A function type starts with the parenthesis that has just been read.
   if (failed(parser.parseOptionalRParen()) && (parser.parseTypeList(operands) || parser.parseRParen()))
     return failure();
   if (failed(parser.parseArrowTypeList(results)))

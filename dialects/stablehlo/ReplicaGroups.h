@@ -10,10 +10,9 @@ namespace millrace::stablehlo {
 
 using ReplicaGroups = mlir::SmallVector<mlir::SmallVector<int64_t>>;
 
-/// The groups that `attr`, a `replica_groups` attribute, means: the rows of a dense 2-D list without the -1 that pad
-/// short rows (empty: all ids form one group), or the devices of a mesh that agree in all axes that are not named, in
-/// the order of the named axes. Fails with `why`, a phrase like "expects ..", if `attr` is neither, if the mesh is not
-/// there in full or if a part of an axis does not fit it.
+/// Returns the groups of `attr`, a `replica_groups` attribute: the rows of a dense 2-D list without the -1 that pad short rows (empty: all ids form
+/// one group), or the devices of a mesh that agree in all axes that are not named, in the order of the named axes. Fails with `why`, a phrase like
+/// "expects ..", if `attr` is neither, if the mesh is only named, or if a part of an axis does not divide it.
 mlir::LogicalResult expandReplicaGroups(mlir::Attribute attr, ReplicaGroups &groups, std::string &why);
 
 } // namespace millrace::stablehlo

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Speculation.h - Conditions under which an operation may be hoisted -===//
-// A dynamic dimension may at run time contradict what the operation needs; such an operation must not run earlier
-// than the program says. One trait per condition; each gives ConditionallySpeculatable its answer.
+// A dynamic dimension may contradict the operation's constraints at run time; such an operation must not run earlier than in the program. There is
+// one trait per condition, which implements ConditionallySpeculatable.
 #pragma once
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -9,14 +9,14 @@
 namespace millrace::stablehlo::speculation {
 
 bool allOperandsStatic(mlir::Operation *op);
-/// Every static dimension of the first result is static in the first operand.
+/// Returns true if every static dimension of the first result is static in the first operand.
 bool staticResultDimsAreStaticInInput(mlir::Operation *op);
-/// As above, where dimension `d` of the result is dimension `inputDim(d)` of `input`; without one it agrees.
+/// Does the same if dimension `d` of the result is dimension `inputDim(d)` of `input`; without one it agrees.
 bool staticResultDimsAreStaticIn(mlir::Type input, mlir::Type result,
                                  llvm::function_ref<std::optional<int64_t>(int64_t)> inputDim);
-/// No dimension of `type` is static.
+/// Returns true if no dimension of `type` is static.
 bool allDimensionsDynamic(mlir::Type type);
-/// All operands but the first are constants.
+/// Returns true if all operands but the first are constants.
 bool shapeOperandsConstant(mlir::Operation *op);
 
 inline mlir::Speculation::Speculatability speculatableIf(bool condition) {

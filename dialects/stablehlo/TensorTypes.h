@@ -5,7 +5,7 @@
 
 namespace millrace::stablehlo {
 
-/// The type of `value`, which must be a ranked tensor: every operand and result of the dialect but tokens and tuples is.
+/// Returns the type of `value`, which must be a ranked tensor, like every operand and result of the dialect except tokens and tuples.
 inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
 
 } // namespace millrace::stablehlo

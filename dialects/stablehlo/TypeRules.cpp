@@ -65,7 +65,7 @@ std::string whyInvalidQuantizedElement(Type elementType) {
   Type expressed = type.getExpressedType();
   if (!isFloatElement(expressed))
     return "expects an expressed type of StableHLO's floats, but got " + (expressed ? textOf(expressed) : "none");
-  // (C4), (C5): in the expressed type, whose smallest value may be subnormal.
+  // (C4), (C5): the limits of the expressed type, whose smallest value may be subnormal.
   const llvm::fltSemantics &semantics = cast<FloatType>(expressed).getFloatSemantics();
   double smallest = llvm::APFloat::getSmallest(semantics).convertToDouble();
   double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
@@ -108,7 +108,7 @@ static bool isKnownElement(Type type) {
                                 : integer.isSignless() && (integer.getWidth() == 1 || isIntegerWidth(integer.getWidth()));
   if (auto complex = dyn_cast<ComplexType>(type))
     return complex.getElementType().isF32() || complex.getElementType().isF64();
-  // Sizes are tensors of index in programs with dynamic shapes.
+  // In programs with dynamic shapes, sizes are tensors of index.
   return isFloatElement(type) || isa<IndexType, quant::QuantizedType>(type);
 }
 
@@ -144,7 +144,7 @@ std::string whyInvalidType(Type type, bool onlyKnown) {
 }
 
 LogicalResult verifyTypes(Operation *root, bool onlyKnown) {
-  // Each type is looked at once: programs have few.
+  // Each type is checked once, because programs have few types.
   llvm::DenseSet<Type> seen;
   auto check = [&](Location location, Type type, auto what) -> LogicalResult {
     if (!seen.insert(type).second)

@@ -22,7 +22,7 @@ void VhloDialect::registerAttributes() {
       >();
 }
 
-// Enumerations are spelled `#vhlo<precision_v1 HIGH>`, everything else `#vhlo.name<...>`.
+// The text form is `#vhlo<precision_v1 HIGH>` for enumerations, `#vhlo.name<...>` for all others.
 Attribute VhloDialect::parseAttribute(DialectAsmParser &parser, Type type) const {
   SMLoc loc = parser.getCurrentLocation();
   StringRef mnemonic, name;
@@ -135,7 +135,7 @@ Attribute FloatV1Attr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess())
     return {};
-  // NaN and infinity are spelled as the bits of the type, which comes last.
+  // NaN and infinity are written as the bits of the type, which is the last field.
   APInt bits;
   double number = 0;
   bool negative = succeeded(parser.parseOptionalMinus());

@@ -100,7 +100,7 @@ TensorV1Attr toVhlo(DenseIntOrFPElementsAttr elements) {
 
 //===-- From the portable form --------------------------------------------===//
 
-// The sizes of a type from a file may be anything; code that computes with static shapes expects a number of elements.
+// The sizes of a type from a file may be arbitrary; code that computes with static shapes requires a valid number of elements.
 static LogicalResult verifySizes(ArrayRef<int64_t> shape, EmitError emitError) {
   int64_t elements = 1;
   for (int64_t size : shape) {
@@ -220,11 +220,11 @@ LogicalResult verifyElements(Type type, ArrayRef<char> data, EmitError emitError
 
 DenseElementsAttr fromVhlo(TensorV1Attr tensor, EmitError emitError) {
   auto type = dyn_cast_or_null<RankedTensorType>(fromVhlo(tensor.getType(), emitError));
-  // The attribute's verifier has checked that they fit.
+  // The attribute's verifier has checked that type and data agree.
   return type ? DenseElementsAttr::getFromRawBuffer(type, tensor.getData()) : DenseElementsAttr();
 }
 
-//===-- Facts about scalar types ------------------------------------------===//
+//===-- Properties of scalar types --------------------------------------------===//
 
 const llvm::fltSemantics *floatSemantics(Type type) {
   auto scalar = dyn_cast_or_null<ScalarV1Type>(type);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Bytecode.cpp - Encoding of attributes and types --------------------===//
-// Codes and payloads are the interface: readers and writers of other makers share it. Whatever the bytes are, reading
-// gives a value that passed its verifier, or an error.
+// Codes and payloads are an interface to readers and writers of other vendors. Reading any bytes gives a value that passed its verifier, or an error.
 #include "dialects/vhlo/Builtin.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -14,7 +13,7 @@ namespace {
 
 //===-- Reading -----------------------------------------------------------===//
 
-/// Reads one value after the other; after the first failure everything is a no-op and `ok` is false.
+/// Reads one value after the other; after the first failure all reads have no effect and `ok` is false.
 class Reader {
 public:
   Reader(DialectBytecodeReader &reader) : reader(reader) {}
@@ -64,7 +63,7 @@ public:
     ok = false;
     return APInt(width, 0);
   }
-  /// Grows with what is really there: the count comes from the file.
+  /// The list grows with the items that are read, because the count of an untrusted file may be too large.
   template <typename Fn> auto list(Fn element) {
     SmallVector<decltype(element())> values;
     for (uint64_t i = 0, count = number(); ok && i < count; ++i)
@@ -81,7 +80,7 @@ public:
     return list([&] { return attribute(); });
   }
 
-  /// The value made of what was read, if that was possible and its verifier agrees.
+  /// Returns the value made of the fields, or null if a field is missing or its verifier fails.
   template <typename T, typename... Args> T make(const Args &...args) {
     if (!ok)
       return {};
@@ -100,12 +99,11 @@ private:
   DialectBytecodeReader &reader;
 };
 
-/// Elements of i1 come packed eight to a byte (a splat is 0x00 or 0xff), from older writers one to a byte. Gives the
-/// packed form.
+/// Returns the packed form of i1 elements: eight per byte (a splat is 0x00 or 0xff). Older writers store one per byte.
 SmallVector<char> packedBooleans(RankedTensorV1Type type, ArrayRef<char> data) {
   size_t elements = 1;
   for (int64_t size : type.getShape())
-    elements *= size; // the verifier of the result bounds it
+    elements *= size; // the verifier of the result has bounded the product
   SmallVector<char> bytes(data);
   bool isSplat = data.size() == 1 && uint8_t(data[0]) == 0xff;
   bool isPacked = data.size() == (elements + 7) / 8 && data.size() != elements;

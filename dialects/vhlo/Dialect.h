@@ -20,10 +20,10 @@ namespace millrace::vhlo {
 inline bool isVhlo(mlir::Type type) { return type && llvm::isa<VhloDialect>(type.getDialect()); }
 inline bool isVhlo(mlir::Attribute attr) { return attr && llvm::isa<VhloDialect>(attr.getDialect()); }
 
-/// The entry of the table for an operation of this dialect, else null.
+/// Returns the table's entry for an operation of this dialect, else null.
 const OpDef *opDef(mlir::Operation *op);
 
-/// First version that has the type or attribute itself (its parts may be younger).
+/// Returns the first version that has the type or attribute itself (its parts may be newer).
 Version minVersion(mlir::Type type);
 Version minVersion(mlir::Attribute attr);
 

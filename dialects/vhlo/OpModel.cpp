@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OpModel.cpp - What MLIR needs to know about an operation -----------===//
-// One model serves all operations: it reads the row of the table. Properties are the row's attributes, in its order, as an
-// array in the operation's property storage.
+//===- OpModel.cpp - Operation model of the portable format ----------------===//
+// One model implements MLIR's operation interface for all operations: it reads the row of the table. Properties are the row's attributes, in its
+// order, as an array in the operation's property storage.
 #include "dialects/vhlo/Dialect.h"
 
 #include "mlir/Bytecode/BytecodeImplementation.h"
@@ -20,7 +20,7 @@ MutableArrayRef<Attribute> propertiesOf(OperationName name, OpaqueProperties sto
 }
 MutableArrayRef<Attribute> propertiesOf(Operation *op) { return propertiesOf(op->getName(), op->getPropertiesStorage()); }
 
-/// Bytecode of properties: one required attribute after the other.
+/// The bytecode of properties: one required attribute after the other.
 struct PropertyBytecode : BytecodeOpInterface::FallbackModel<PropertyBytecode> {
   static LogicalResult readProperties(DialectBytecodeReader &reader, OperationState &state) {
     for (StringAttr name : state.name.getRegisteredInfo()->getAttributeNames()) {
@@ -64,7 +64,7 @@ void printFunction(Operation *op, OpAsmPrinter &printer) {
   auto name = op->getAttrOfType<StringV1Attr>("sym_name");
   auto typeAttr = op->getAttrOfType<TypeV1Attr>("function_type");
   auto type = typeAttr ? dyn_cast<FunctionV1Type>(typeAttr.getValue()) : FunctionV1Type();
-  // A declaration, or a function whose parts contradict each other, has no other form.
+  // A declaration, or a function whose parts contradict each other, is printed in the generic form.
   if (!name || !type || op->getNumRegions() != 1 || op->getRegion(0).empty() ||
       op->getRegion(0).getArgumentTypes() != TypeRange(type.getInputs()))
     return printer.printGenericOp(op, /*printOpName=*/true);
@@ -86,7 +86,7 @@ ParseResult parseNothing(OpAsmParser &parser, OperationState &) {
 
 //===-- The model ---------------------------------------------------------===//
 
-/// How many of something a row asks for: fixed words, and words with `*` that share one count.
+/// The number of values that a row requires: fixed words, and words with `*` that share one count.
 struct Count {
   unsigned fixed = 0, variadic = 0;
 

@@ -7,11 +7,11 @@
 
 namespace millrace::vhlo {
 
-/// One operation of the format. Lists are words separated by spaces; a trailing `*` marks a variadic one. Attributes are
-/// required and stand in the order in which bytecode encodes them (alphabetical).
+/// One operation of the format. Lists are words separated by spaces; a trailing `*` marks a variadic one. Attributes are required; their order is
+/// that of the bytecode (alphabetical).
 struct OpDef {
   llvm::StringLiteral name; ///< without `vhlo.`: stem, `_v`, number
-  Version min, max;         ///< first and last version that has it
+  Version min, max;         ///< the first and the last version with the operation
   llvm::StringLiteral operands, attributes, regions, results;
 
   llvm::StringRef stem() const { return name.rsplit("_v").first; }
@@ -20,13 +20,13 @@ struct OpDef {
   bool existsIn(Version version) const { return min <= version && version <= max; }
 };
 
-/// All operations, in alphabetical order.
+/// Returns all operations, in alphabetical order.
 llvm::ArrayRef<OpDef> opTable();
-/// The operation `stem_v<number>`, or null.
+/// Returns the operation `stem_v<number>`, or null.
 const OpDef *lookupOp(llvm::StringRef stem, int number);
-/// The operation called `name`, with or without `vhlo.`, or null.
+/// Returns the operation called `name`, with or without `vhlo.`, or null.
 const OpDef *lookupOp(llvm::StringRef name);
-/// The form of `stem` in the current version, or null.
+/// Returns the operation `stem` of the current version, or null.
 const OpDef *currentOp(llvm::StringRef stem);
 
 } // namespace millrace::vhlo

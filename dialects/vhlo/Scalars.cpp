@@ -16,7 +16,7 @@ template <unsigned width> Type unsignedInt(MLIRContext *context) {
 }
 template <typename T> Type plain(MLIRContext *context) { return T::get(context); }
 
-// Code, mnemonic, first version, type. Source: the VHLO dialect of StableHLO 1.20; `tf31_v1` is really spelled so.
+// The columns are code, mnemonic, first version, type. Source: the VHLO dialect of StableHLO 1.20, which really has the name `tf31_v1`.
 constexpr ScalarDef scalars[] = {
     {0, "bool_v1", {0, 9}, signless<1>},
     {2, "bf16_v1", {0, 9}, plain<BFloat16Type>},

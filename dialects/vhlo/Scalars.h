@@ -18,7 +18,7 @@ llvm::ArrayRef<ScalarDef> scalarTable();
 const ScalarDef *lookupScalar(unsigned code);
 const ScalarDef *lookupScalar(llvm::StringRef mnemonic);
 
-/// An enumeration. Values are encoded as their position in `values`; an empty name is no value.
+/// An enumeration. Values are encoded as their position in `values`; an empty name marks an unused position.
 struct EnumDef {
   unsigned code;
   llvm::StringLiteral mnemonic;
@@ -31,7 +31,7 @@ llvm::ArrayRef<EnumDef> enumTable();
 const EnumDef *lookupEnum(unsigned code);
 const EnumDef *lookupEnum(llvm::StringRef mnemonic);
 
-/// Codes that other code names.
+/// Codes that other files refer to by name.
 namespace code {
 enum Attr : unsigned {
   Array = 1, Bool = 2, ComparisonDirection = 3, ComparisonType = 4, CustomCallApiVersion = 5, Dict = 6, FftType = 7,

@@ -105,7 +105,7 @@ LogicalResult FutureV1Type::verify(EmitError emitError, ArrayRef<Type> types) { 
 
 //===-- Text --------------------------------------------------------------===//
 
-// `2x?x!vhlo.f32_v1`.
+// Prints `2x?x!vhlo.f32_v1`.
 static void printShape(AsmPrinter &printer, ArrayRef<int64_t> shape, Type element) {
   for (int64_t size : shape)
     printer << stablehlo::dimSizeToString(size) << 'x';
@@ -151,7 +151,7 @@ Type RankedBufferV1Type::parse(AsmParser &parser) {
   return parser.getChecked<RankedBufferV1Type>(loc, parser.getContext(), ArrayRef(shape), element);
 }
 
-// `()`, or types separated by commas.
+// Parses `()`, or types separated by commas.
 static void printTypes(AsmPrinter &printer, ArrayRef<Type> types) {
   if (types.empty())
     printer << "()";
@@ -163,7 +163,7 @@ static ParseResult parseTypes(AsmParser &parser, SmallVectorImpl<Type> &types) {
   return parser.parseCommaSeparatedList([&] { return parser.parseType(types.emplace_back()); });
 }
 
-// `<(a, b) -> c, d>`; no inputs are spelled `(())`.
+// Prints `<(a, b) -> c, d>`; a list without inputs is printed as `(())`.
 void FunctionV1Type::print(AsmPrinter &printer) const {
   printer << "<(";
   printTypes(printer, getInputs());

@@ -32,7 +32,7 @@ int bytecodeFormat(Version version) {
     return 3;
   if (version < Version(0, 15))
     return 4;
-  return 6; // properties are encoded natively from here on
+  return 6; // properties are encoded natively from this version on
 }
 
 } // namespace millrace::vhlo

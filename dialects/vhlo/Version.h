@@ -19,7 +19,7 @@ struct Version {
   /// Parses `X.Y.Z`; none for anything else.
   static std::optional<Version> parse(llvm::StringRef text);
   std::string str() const;
-  /// X.Y.0: what decides about operations.
+  /// Returns X.Y.0, which determines the set of operations.
   Version withoutPatch() const { return {major, minor}; }
 
   friend bool operator==(const Version &a, const Version &b) { return a.tied() == b.tied(); }
@@ -33,7 +33,7 @@ private:
 inline constexpr Version minimumVersion{0, 9};
 inline constexpr Version currentVersion{1, 20};
 
-/// The MLIR bytecode format that readers of `version` understand.
+/// Returns the MLIR bytecode format that readers of `version` understand.
 int bytecodeFormat(Version version);
 
 } // namespace millrace::vhlo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- BatchNorm.cpp - batch_norm_inference, _training, _grad -------------===//
-// The specification's formulas per feature, in long double, rounded once.
+// The specification's formulas are computed per feature, in long double, and rounded once.
 #include "dialects/stablehlo/eval/Interpreter.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Long = long double;
 
-/// Which feature each element belongs to, and how many elements a feature has.
+/// The feature of each element, and the number of elements of a feature.
 struct Features {
   int64_t dimension, count, perFeature, stride;
   Features(const Tensor &operand, int64_t dimension)

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace millrace::eval {
 
-/// The values of the type in order, with one number for both zeros.
+/// Returns the position of a value in the order of the type's values, with one position for both zeros.
 static int64_t ulpKey(Kind kind, const char *p) {
   uint64_t bits = 0;
   std::memcpy(&bits, p, byteSize(kind));
@@ -34,7 +34,7 @@ uint64_t ulpDistance(Kind kind, const char *a, const char *b) {
 
 using SameElements = llvm::function_ref<bool(Kind, const char *, const char *)>;
 
-/// Calls `same(kind, a, b)` for each pair of elements and describes the first that differ.
+/// Calls `same(kind, a, b)` for each pair of elements and describes the first pair that differs.
 static std::string compareElements(const Tensor &actual, const Tensor &expected, SameElements same) {
   if (actual.getType() != expected.getType())
     return "types differ: " + toString(actual.getType()) + " and " + toString(expected.getType());
@@ -58,7 +58,7 @@ static std::string compareElements(const Tensor &actual, const Tensor &expected,
   return std::to_string(wrong) + " of " + std::to_string(actual.size()) + " elements differ; " + first;
 }
 
-/// The same with complex elements part by part.
+/// Does the same for the parts of complex elements.
 static std::string compareParts(const Tensor &actual, const Tensor &expected, SameElements same) {
   return compareElements(actual, expected, [&](Kind kind, const char *a, const char *b) {
     if (!isComplex(kind)) return same(kind, a, b);
@@ -162,7 +162,7 @@ llvm::Expected<bool> evalCheckCustomCall(Call &call, StringRef target) {
     return call.error("the evaluator does not know the custom call target @" + target);
   }
   if (!difference.empty()) return call.error("@" + target + ": " + difference);
-  // Old programs let the check give whether it held.
+  // In old programs the result of the check says whether it held.
   for (OpResult result : call.op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type || !type.hasStaticShape() || !type.getElementType().isInteger(1)) return call.error("expects i1 results");

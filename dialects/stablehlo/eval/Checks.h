@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Checks.h - Comparing tensors as check.* does -----------------------===//
+//===- Checks.h - Comparison of tensors by check.* -------------------------===//
 #pragma once
 
 #include "dialects/stablehlo/eval/Tensor.h"
@@ -8,11 +8,11 @@
 
 namespace millrace::eval {
 
-/// Number of values of the type from the smaller (included) to the larger of the two; 0 for two NaN or two equal
-/// infinities; 2^64 - 1 if only one of them is NaN, or if they are different and one is infinite.
+/// Returns the number of values of the type from the smaller (included) to the larger of the two; 0 for two NaN or two equal infinities; 2^64 - 1 if
+/// only one of them is NaN, or if they are different and one is infinite.
 uint64_t ulpDistance(Kind kind, const char *a, const char *b);
 
-/// Each returns what differs first, or an empty string. Integers are compared exactly by all of them.
+/// Each function returns the first difference, or an empty string. All of them compare integers exactly.
 /// Equal values; NaN equals nothing.
 std::string compareEqual(const Tensor &actual, const Tensor &expected);
 /// |actual - expected| <= tolerance; NaN equals NaN.

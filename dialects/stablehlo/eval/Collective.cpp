@@ -24,7 +24,7 @@ int64_t channelOf(Call &call) {
   return channel ? channel.getHandle() : 0;
 }
 
-/// Rows of `replica_groups`; all `ids` processes where there are none.
+/// Returns the rows of `replica_groups`; if there are none, all `ids` processes.
 llvm::Expected<stablehlo::ReplicaGroups> replicaGroups(Call &call, int64_t ids) {
   stablehlo::ReplicaGroups groups;
   std::string why;
@@ -35,7 +35,7 @@ llvm::Expected<stablehlo::ReplicaGroups> replicaGroups(Call &call, int64_t ids) 
 
 enum class Mode { CrossReplica, CrossPartition, CrossReplicaAndPartition, FlattenedIds };
 
-/// Devices of the caller's process group, in group order; empty if it is in none.
+/// Returns the devices of the caller's process group, in group order; empty if it is in none.
 llvm::Expected<Group> processGroup(Call &call, Mode mode) {
   const Process &process = call.interpreter.process;
   Grid &grid = *process.grid;
@@ -74,11 +74,11 @@ Mode reducingMode(Call &call) {
 
 Mode movingMode(Call &call) { return channelOf(call) > 0 ? Mode::CrossPartition : Mode::CrossReplica; }
 
-/// Brings all operands together in `group`.
+/// Exchanges the operands of all devices of `group`.
 llvm::Expected<std::vector<Grid::Inputs>> meet(Call &call, const Group &group) {
   if (group.empty()) return call.error("this process is in no replica group");
   std::string key = (call.op->getName().getStringRef() + "#" + llvm::Twine(channelOf(call))).str();
-  // Operations without a channel are told apart by their place in the program.
+  // Operations without a channel are distinguished by their address in the program.
   if (channelOf(call) <= 0) key += "@" + std::to_string(reinterpret_cast<uintptr_t>(call.op->getAttrDictionary().getAsOpaquePointer()));
   return call.interpreter.process.grid->meet(call, key, group, Grid::Inputs(call.operands.begin(), call.operands.end()));
 }
@@ -88,7 +88,7 @@ llvm::Error combine(Call &call, Region *computation, Tensor &accumulator, const 
   RankedTensorType scalar = RankedTensorType::get({}, accumulator.getElementType());
   unsigned width = accumulator.elementBytes();
   char *out = accumulator.mutableData();
-  if (!computation) { // cross-replica-sum
+  if (!computation) { // cross-replica-sum has no computation
     for (int64_t i = 0; i < accumulator.size(); ++i) {
       Kind kind = accumulator.kind();
       if (isInteger(kind)) storeInt(kind, out + i * width, kind == Kind::I1 ? (accumulator.getInt(i) | value.getInt(i))
@@ -108,7 +108,7 @@ llvm::Error combine(Call &call, Region *computation, Tensor &accumulator, const 
   return llvm::Error::success();
 }
 
-/// Operand `i` reduced over the group.
+/// Returns operand `i`, reduced over the group.
 llvm::Expected<Tensor> reduced(Call &call, const std::vector<Grid::Inputs> &all, unsigned i, Region *computation) {
   Type elementType = computation && computation->getNumArguments()
                          ? cast<ShapedType>(computation->getArgument(0).getType()).getElementType()
@@ -207,8 +207,7 @@ llvm::Error evalAllToAll(Call &call) {
   return llvm::Error::success();
 }
 
-/// The root's position in the group for each result: the first process, or the one that the last operand names for this
-/// result or for all.
+/// Returns the root's position in the group for each result: the first process, or the one that the last operand names for this result or for all.
 llvm::Expected<SmallVector<size_t>> rootsOf(Call &call, const Group &group) {
   SmallVector<size_t> roots(call.op->getNumResults(), 0);
   if (!call.op->hasAttr("has_dynamic_root")) return roots;
@@ -240,7 +239,7 @@ llvm::Error evalCollectiveBroadcast(Call &call) {
   return llvm::Error::success();
 }
 
-/// As all_reduce, but only the root gets the sum; the others get zeros.
+/// Evaluates collective_reduce, an all_reduce whose sum only the root gets; the others get zeros.
 llvm::Error evalCollectiveReduce(Call &call) {
   llvm::Expected<Group> group = processGroup(call, reducingMode(call));
   if (!group) return group.takeError();
@@ -305,10 +304,10 @@ bool isHostTransfer(Call &call) {
   return flag && flag.getValue();
 }
 
-/// Programs of one run_parallel are each other's host: what one sends to the host on a channel, another receives from it.
+/// Programs of one run_parallel serve as each other's host: a send to the host on a channel is matched with another program's receive from the host.
 bool isToRealHost(Call &call) { return isHostTransfer(call) && !call.interpreter.process.grid->isOwnHost; }
 
-/// Where a message goes: the channel and, with source_target_pairs, the pair.
+/// Returns the key of a message: the channel and, with source_target_pairs, the pair.
 std::string messageKey(Call &call, int64_t source, int64_t target) {
   std::string key = (isHostTransfer(call) ? "host channel " : "channel ") + std::to_string(channelOf(call));
   if (target >= 0) key += " from " + std::to_string(source) + " to " + std::to_string(target);
@@ -331,7 +330,7 @@ llvm::Error evalSend(Call &call) {
   return llvm::Error::success();
 }
 
-/// What the host feeds: the next function of the grid's queue, else the next entry of Options::infeed.
+/// Returns the infeed's data: the results of the next function of the grid's queue, else the next entry of Options::infeed.
 llvm::Error feed(Call &call, bool withToken) {
   Grid &grid = *call.interpreter.process.grid;
   size_t wanted = call.op->getNumResults() - (withToken ? 1 : 0);

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace millrace::eval {
 
-/// sum over contracting dimensions of lhs * rhs; result = batch, lhs free, rhs free.
+/// Computes the sum over contracting dimensions of lhs * rhs; the result's dimensions are batch, lhs free, rhs free.
 static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, ArrayRef<int64_t> lhsBatch,
                               ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContract, ArrayRef<int64_t> rhsContract,
                               std::optional<Kind> accumulation) {
@@ -37,7 +37,7 @@ static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, 
   for (int64_t d : rhsFree) shape.push_back(rhs.dim(d)), columns *= rhs.dim(d);
   if (llvm::Error error = checkSize(call, shape, call.resultElementType())) return error;
 
-  // Both sides as [batch][free][contracting].
+  // Both sides are transposed to [batch][free][contracting].
   auto arranged = [](const Tensor &t, ArrayRef<int64_t> batch, ArrayRef<int64_t> free, ArrayRef<int64_t> contract) {
     Shape permutation(batch);
     permutation.append(free.begin(), free.end());
@@ -49,7 +49,7 @@ static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, 
   unsigned width = result.elementBytes();
   char *out = result.mutableData();
   Kind kind = result.kind();
-  // Components of a dot algorithm are f64: their sum is exact enough to be rounded once, to the accumulation type.
+  // Components of a dot algorithm are f64, whose sum is exact enough to be rounded once, to the accumulation type.
   withLane(accumulation ? Kind::F64 : kind, [&](auto *tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     auto as = lanesOf<T>(a), bs = lanesOf<T>(b);
@@ -74,7 +74,7 @@ static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, 
   return llvm::Error::success();
 }
 
-/// `x` rounded to the precision type of a dot algorithm, kept in f64; tf32 has f32's range and 10 significand bits.
+/// Returns `x` rounded to the precision type of a dot algorithm, as f64; tf32 has f32's range and 10 significand bits.
 static Tensor roundToPrecision(const Tensor &x, Type precision) {
   Tensor result(RankedTensorType::get(x.getShape(), Float64Type::get(precision.getContext())));
   auto *out = reinterpret_cast<double *>(result.mutableData());
@@ -93,8 +93,8 @@ static Tensor roundToPrecision(const Tensor &x, Type precision) {
   return result;
 }
 
-/// A dot by an algorithm: both sides are split into components of the precision type (value = c0 + c1 + ...), and the
-/// products of the components whose indices sum up to the least are added: 1, 3, 6 or 9 of them.
+/// Computes a dot by an algorithm: both sides are split into components of the precision type (value = c0 + c1 + ...), and the 1, 3, 6 or 9 products
+/// of components with the smallest sums of indices are added.
 static llvm::Error dotByAlgorithm(Call &call, stablehlo::DotAlgorithmAttr algorithm, ArrayRef<int64_t> lhsBatch,
                                   ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContract,
                                   ArrayRef<int64_t> rhsContract) {
@@ -112,7 +112,7 @@ static llvm::Error dotByAlgorithm(Call &call, stablehlo::DotAlgorithmAttr algori
   SmallVector<Tensor> lhs = split(call.in(0), algorithm.getLhsPrecisionType(), algorithm.getLhsComponentCount());
   SmallVector<Tensor> rhs = split(call.in(1), algorithm.getRhsPrecisionType(), algorithm.getRhsComponentCount());
   int64_t left = algorithm.getNumPrimitiveOperations();
-  // Components one after the other along one more contracting dimension: the sum is exact before its only rounding.
+  // The components are concatenated along one more contracting dimension, so that the sum is exact before its only rounding.
   SmallVector<const Tensor *> lhsParts, rhsParts;
   for (size_t sum = 0; sum < lhs.size() + rhs.size() - 1; ++sum)
     for (size_t i = 0; i < lhs.size(); ++i)
@@ -149,7 +149,7 @@ static llvm::Error evalDotGeneral(Call &call) {
   return dotGeneral(call, call.in(0), call.in(1), lb, rb, lc, rc, std::nullopt);
 }
 
-/// dot: vectors and matrices; the last dimension of lhs with the first of rhs.
+/// Evaluates dot of vectors and matrices, which contracts the last dimension of lhs with the first of rhs.
 static llvm::Error evalDot(Call &call) {
   const Tensor &lhs = call.in(0), &rhs = call.in(1);
   if (lhs.rank() == 0 || rhs.rank() == 0) return call.error("expects operands of rank 1 or 2");
@@ -158,8 +158,8 @@ static llvm::Error evalDot(Call &call) {
 
 //===-- einsum -------------------------------------------------------------===//
 
-/// Labels of one operand: letters stand for themselves, an ellipsis for as many dimensions as are left, which get
-/// labels counted from the right ('\x01' the last) so that they broadcast.
+/// Returns the labels of one operand: letters, and for an ellipsis as many labels as there are other dimensions, counted from the right ('\x01' the
+/// last) so that they broadcast.
 static std::optional<std::string> labels(StringRef text, int64_t rank) {
   std::string before, after;
   size_t dots = text.find("...");
@@ -175,7 +175,7 @@ static std::optional<std::string> labels(StringRef text, int64_t rank) {
   return before + middle + after;
 }
 
-/// Sum over all labels that the result has not.
+/// Sums over all labels that the result does not have.
 static llvm::Error einsum(Call &call, StringRef config, ArrayRef<const Tensor *> inputs) {
   auto [left, right] = config.split("->");
   SmallVector<StringRef> parts;

@@ -18,7 +18,7 @@ static llvm::Error evalIf(Call &call) {
   return llvm::Error::success();
 }
 
-/// An index out of range takes the last branch.
+/// Evaluates case; an index out of range selects the last branch.
 static llvm::Error evalCase(Call &call) {
   int64_t branches = call.op->getNumRegions(), index = call.in(0).getInt(0);
   if (branches == 0) return call.error("expects a branch");
@@ -74,7 +74,7 @@ static llvm::Error evalGetTupleElement(Call &call) {
   return llvm::Error::success();
 }
 
-/// Annotations that mean nothing to a single simulated device or are identities by definition.
+/// Returns true for annotations, which have no effect on a single simulated device, and for calls that are identities by definition.
 static bool isIdentity(StringRef target) {
   return target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
          target == "annotate_device_placement" || target == "MoveToDevice" || target == "MoveToHost" ||

@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace millrace::eval {
 
-/// Every value passes through one of the lanes; integers reach floats in one rounding (64-bit integers are exact in
-/// long double), and floats reach integers by truncation that saturates, NaN giving 0. To i1: whether it is not zero.
+/// Converts every value through one of the lane types: integers to floats with one rounding (64-bit integers are exact in long double), floats to
+/// integers by truncation that saturates, with 0 for NaN. The conversion to i1 tests for nonzero.
 Tensor convertTo(const Tensor &x, RankedTensorType type) {
   Tensor result(type);
   Kind from = x.kind(), to = result.kind();
@@ -45,7 +45,7 @@ static llvm::Error evalConvert(Call &call) {
   return llvm::Error::success();
 }
 
-/// Bits as a stream: element after element, least significant bit first.
+/// Reinterprets the bits as a stream: element after element, least significant bit first.
 static llvm::Error evalBitcastConvert(Call &call) {
   const Tensor &x = call.in(0);
   Type elementType = call.resultElementType();
@@ -90,15 +90,15 @@ static llvm::Error evalBitcastConvert(Call &call) {
   return llvm::Error::success();
 }
 
-/// Rounds the significand to `mantissaBits` (to nearest even), then clamps the exponent: overflow gives infinity, what
-/// would be subnormal gives zero. Works on the IEEE bits; NaN stays.
+/// Rounds the significand to `mantissaBits` (to nearest even), then clamps the exponent: an overflow gives infinity, a subnormal result gives zero.
+/// Works on the IEEE bits; NaN stays.
 static uint64_t reducePrecision(uint64_t x, unsigned width, unsigned mantissa, unsigned exponentBits,
                                 unsigned mantissaBits) {
   unsigned exponent = width - 1 - mantissa;
   uint64_t signMask = uint64_t(1) << (width - 1), exponentMask = ((uint64_t(1) << exponent) - 1) << mantissa;
   uint64_t original = x;
   if ((x & exponentMask) == exponentMask && (x & ((uint64_t(1) << mantissa) - 1))) {
-    // A significand without bits cannot say NaN.
+    // A significand without bits cannot represent NaN.
     return mantissaBits > 0 ? original : (x & (signMask | exponentMask));
   }
   if (mantissaBits < mantissa) {
@@ -133,7 +133,7 @@ static llvm::Error evalReducePrecision(Call &call) {
       bits = reducePrecision(bits, 8 * width, mantissa, exponentBits, mantissaBits);
       std::memcpy(out + i * width, &bits, width);
     } else {
-      // Narrow formats have f32 as a superset.
+      // All values of narrow formats are values of f32.
       uint32_t bits = llvm::bit_cast<uint32_t>(static_cast<float>(x.getFloat(i)));
       auto reduced = static_cast<uint32_t>(reducePrecision(bits, 32, 23, exponentBits, mantissaBits));
       storeFloat(kind, out + i * width, llvm::bit_cast<float>(reduced));

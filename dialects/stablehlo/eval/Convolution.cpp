@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Convolution.cpp - convolution and dynamic_conv ---------------------===//
-// For every output position: the window's positions in the dilated, padded input times the (possibly reversed) kernel,
-// summed over the input features of the group. Padding and holes are zeros that are multiplied like all elements: an
-// infinite kernel element gives NaN there.
+// For every output position the window's positions in the dilated, padded input are multiplied by the (possibly reversed) kernel and summed over the
+// input features of the group. Padding and holes are zeros that are multiplied like all elements, so that an infinite kernel element gives NaN there.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 #include "dialects/stablehlo/eval/Lanes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DataMovement.cpp - Constants, iota, and moves of whole elements ----===//
-// Result shapes come from the operands' run-time shapes, so that dynamic dimensions need nothing extra.
+//===- DataMovement.cpp - Constants, iota, and data movement ---------------===//
+// Result shapes are computed from the operands' run-time shapes, so that dynamic dimensions need no special code.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 
@@ -52,7 +52,7 @@ llvm::Expected<Tensor> padOf(const Call &call, const Tensor &operand, const Tens
       return call.error("padding is out of range");
     int64_t size = low[d] + high[d] + operand.dim(d);
     if (operand.dim(d) > 1) size += (operand.dim(d) - 1) * interior[d];
-    // Negative padding that removes more than there is leaves nothing.
+    // Negative padding that removes more elements than there are leaves none.
     shape.push_back(std::max<int64_t>(size, 0));
   }
   if (llvm::Error error = checkSize(call, shape, operand.getElementType())) return error;
@@ -169,7 +169,7 @@ static llvm::Error evalReshape(Call &call) {
   const Tensor &x = call.in(0);
   auto declared = cast<RankedTensorType>(call.op->getResult(0).getType());
   Shape shape(declared.getShape());
-  // One unknown size follows from the rest (bounded dynamic types).
+  // One unknown size follows from the others (bounded dynamic types).
   int64_t known = 1, unknown = 0;
   for (int64_t size : shape) ShapedType::isDynamic(size) ? ++unknown : known *= size;
   if (unknown == 1 && known > 0 && x.size() % known == 0)

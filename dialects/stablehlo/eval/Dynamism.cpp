@@ -54,7 +54,7 @@ llvm::Error evalGetDimensionSize(Call &call) {
   return llvm::Error::success();
 }
 
-/// The value has as many elements along `dimension` as the new size says: they are a prefix of the operand's.
+/// Evaluates set_dimension_size: the result is a prefix of the operand with the new size along `dimension`.
 llvm::Error evalSetDimensionSize(Call &call) {
   const Tensor &x = call.in(0);
   int64_t dimension = call.op->getAttrOfType<IntegerAttr>("dimension").getInt(), size = call.in(1).getInt(0);

@@ -148,10 +148,9 @@ static uint32_t encode(const FloatFormat &format, double value) {
   uint32_t bits = 0;
   if (magnitude != 0) {
     int exponent = std::max(std::ilogb(magnitude), format.minExponent);
-    // Far beyond the range; also keeps the shift below in bounds.
+    // The exponent is far beyond the range; this also keeps the shift below in bounds.
     if (exponent > format.minExponent + 512) return overflow();
-    // The significand as an integer with its hidden bit; the addition below carries the hidden bit and a round-up
-    // into the exponent field.
+    // The significand as an integer with its hidden bit; the addition below carries the hidden bit and a rounding up into the exponent field.
     double significand = std::nearbyint(std::ldexp(magnitude, static_cast<int>(format.mantissa) - exponent));
     bits = (static_cast<uint32_t>(exponent - format.minExponent) << format.mantissa) +
            static_cast<uint32_t>(significand);
@@ -183,8 +182,8 @@ void storeFloat(Kind kind, char *p, double value) {
   case Kind::F32: return write(p, static_cast<float>(value));
   case Kind::F64: return write(p, value);
   case Kind::F8E8M0FNU: {
-    // Only powers of two: no sign, no zero. The only significand is odd, so ties go up; zero and values below the range
-    // give its smallest value, and what has no counterpart (negative, infinite) gives NaN. As llvm::APFloat does.
+    // The format has only powers of two, without sign and zero. The only significand is odd, so that ties round up. Zero and values below the range
+    // give the smallest value, and values without counterpart (negative, infinite) give NaN, as in llvm::APFloat.
     if (std::isnan(value) || std::isinf(value) || value < 0) return write<uint8_t>(p, 0xff);
     if (value < std::ldexp(1.0, -127)) return write<uint8_t>(p, 0);
     int exponent = std::ilogb(value);
@@ -272,7 +271,7 @@ int64_t maxInt(Kind kind) {
 int64_t floatToInt(Kind kind, double value) {
   if (std::isnan(value)) return 0;
   double truncated = std::trunc(value);
-  // 2^64 and 2^63 are exact doubles, the largest integers below them are not.
+  // 2^64 and 2^63 are exact in double; the largest integers below them are not.
   if (kind == Kind::U64) {
     if (truncated <= 0) return 0;
     if (truncated >= 18446744073709551616.0) return -1;

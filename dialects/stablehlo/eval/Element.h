@@ -25,23 +25,22 @@ enum class Kind : uint8_t {
 
 using Complex = std::complex<double>;
 
-/// The kind of `elementType`; a quantized type has the kind of its storage type. Empty for types that no StableHLO
-/// tensor may have.
+/// Returns the kind of `elementType`; a quantized type has the kind of its storage type. Empty for types that no StableHLO tensor may have.
 std::optional<Kind> kindOf(mlir::Type elementType);
 
-/// Bytes that one element takes in a Tensor.
+/// Returns the bytes of one element in a Tensor.
 unsigned byteSize(Kind kind);
-/// Bits of the type's representation: 1 for i1, 4 for f4E2M1FN, 64 for complex<f32>.
+/// Returns the bits of the type's representation: 1 for i1, 4 for f4E2M1FN, 64 for complex<f32>.
 unsigned bitWidth(Kind kind);
 
 inline bool isInteger(Kind k) { return k <= Kind::U64; }
 inline bool isUnsigned(Kind k) { return k == Kind::I1 || (k >= Kind::U2 && k <= Kind::U64); }
 inline bool isFloat(Kind k) { return k >= Kind::F4E2M1FN && k <= Kind::F64; }
 inline bool isComplex(Kind k) { return k >= Kind::C64; }
-/// F32 for C64, F64 for C128.
+/// Returns F32 for C64 and F64 for C128.
 inline Kind partOf(Kind k) { return k == Kind::C64 ? Kind::F32 : Kind::F64; }
 
-/// Shape of a float format that is not native to C++: how to read and round it.
+/// The parameters of a float format that C++ does not have, for reading and rounding.
 struct FloatFormat {
   unsigned bits, mantissa;
   int minExponent;          ///< exponent of the smallest normal value (and of the subnormals)
@@ -50,18 +49,18 @@ struct FloatFormat {
   int32_t nan;              ///< bits of the quiet NaN, or -1 if the format has none
   bool negativeZero;        ///< false for the FNUZ formats, whose only NaN has the bits of -0
 };
-/// Null for F32, F64, F8E8M0FNU and what is not a float.
+/// Returns null for F32, F64, F8E8M0FNU and types that are not floats.
 const FloatFormat *formatOf(Kind kind);
 
-/// Value of the float stored at `p`.
+/// Returns the value of the float stored at `p`.
 double loadFloat(Kind kind, const char *p);
-/// Rounds `value` to nearest even and stores it. Overflow gives infinity, else NaN, else (formats without both) the
-/// largest finite value; NaN becomes -0 in formats without NaN.
+/// Rounds `value` to nearest even and stores it. An overflow gives infinity, else NaN, else (formats without both) the largest finite value; NaN
+/// becomes -0 in formats without NaN.
 void storeFloat(Kind kind, char *p, double value);
-/// As storeFloat for a value of 64 significant bits: rounds only once.
+/// Does the same for a value of 64 significant bits, which is rounded only once.
 void storeLongFloat(Kind kind, char *p, long double value);
 
-/// Value of the integer stored at `p`, sign-extended or (unsigned types and i1) zero-extended.
+/// Returns the integer stored at `p`, sign-extended or (unsigned types and i1) zero-extended.
 int64_t loadInt(Kind kind, const char *p);
 /// Stores the low bits of `value`: wraps around.
 void storeInt(Kind kind, char *p, int64_t value);
@@ -69,7 +68,7 @@ void storeInt(Kind kind, char *p, int64_t value);
 Complex loadComplex(Kind kind, const char *p);
 void storeComplex(Kind kind, char *p, Complex value);
 
-/// `value` rounded to the type, as a store followed by a load would.
+/// Returns `value` rounded to the type, as a store followed by a load would.
 inline double roundFloat(Kind kind, double value) {
   if (kind == Kind::F64) return value;
   if (kind == Kind::F32) return static_cast<float>(value);
@@ -81,12 +80,12 @@ int64_t wrapInt(Kind kind, int64_t value);
 
 /// Truncates toward zero and saturates to the range of `kind`; NaN gives 0.
 int64_t floatToInt(Kind kind, double value);
-/// Smallest and largest value of an integer kind, as lanes.
+/// Return the smallest and largest value of an integer kind, as lanes.
 int64_t minInt(Kind kind);
 int64_t maxInt(Kind kind);
 
-/// The largest double below or the smallest above `value`, or itself if exact, whichever is odd: rounding it again to
-/// a narrower format gives what rounding `value` directly gives.
+/// Returns `value` if it is exact as a double, else the double next below or above it that is odd. Rounding the result to a narrower format gives the
+/// same as rounding `value` directly.
 double roundToOdd(long double value);
 
 } // namespace millrace::eval

@@ -71,7 +71,7 @@ int64_t shiftRightLogicalInt(Kind kind, int64_t a, int64_t b) {
   return shiftsOut(kind, b) ? 0 : static_cast<int64_t>(lowBits(kind, a) >> b);
 }
 int64_t shiftRightArithmeticInt(Kind kind, int64_t a, int64_t b) {
-  // The sign is the top bit of the representation, for unsigned types too.
+  // The sign is the top bit of the representation, for unsigned types, too.
   unsigned unused = 64 - bitWidth(kind);
   int64_t value = static_cast<int64_t>(static_cast<uint64_t>(a) << unused) >> unused;
   return value >> (shiftsOut(kind, b) ? bitWidth(kind) - 1 : b);
@@ -117,8 +117,8 @@ std::complex<T> cbrtComplex(std::complex<T> z) {
   return std::pow(z, T(1) / T(3));
 }
 
-/// exp(x) (cos y + i sin y): NaN where y has no angle, also for infinite x; std::exp has a zero or an infinity there. Real
-/// numbers stay real.
+/// Computes exp(x) (cos y + i sin y). The result is NaN if y is infinite, also for infinite x, where std::exp has a zero or an infinity. Real numbers
+/// stay real.
 template <typename T>
 std::complex<T> expComplex(std::complex<T> z) {
   T x = z.real(), y = z.imag();
@@ -126,7 +126,7 @@ std::complex<T> expComplex(std::complex<T> z) {
   if (!std::isfinite(y)) return {y - y, y - y};
   return std::exp(z);
 }
-/// sin and cos of two infinite parts have neither angle nor size: NaN, where the C library has an infinity.
+/// sin and cos of two infinite parts are NaN, because neither angle nor magnitude is defined; the C library returns an infinity.
 template <typename T>
 std::complex<T> sinComplex(std::complex<T> z) {
   if (std::isinf(z.real()) && std::isinf(z.imag())) return {z.real() - z.real(), z.real() - z.real()};
@@ -137,7 +137,7 @@ std::complex<T> cosComplex(std::complex<T> z) {
   if (std::isinf(z.real()) && std::isinf(z.imag())) return {z.real() - z.real(), z.real() - z.real()};
   return std::cos(z);
 }
-/// exp(z) - 1 without the cancellation near 0: (expm1(x) cos y - 2 sin^2(y / 2)) + i exp(x) sin y.
+/// Computes exp(z) - 1 without cancellation near 0: (expm1(x) cos y - 2 sin^2(y / 2)) + i exp(x) sin y.
 template <typename T>
 std::complex<T> expm1Complex(std::complex<T> z) {
   T x = z.real(), y = z.imag(), half = std::sin(y / 2);
@@ -145,7 +145,7 @@ std::complex<T> expm1Complex(std::complex<T> z) {
   if (std::isinf(x) || std::isnan(x) || !std::isfinite(y)) return expComplex(z) - T(1);
   return {std::expm1(x) * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
 }
-/// log(1 + z): log|1 + z| = log1p(2x + x^2 + y^2) / 2 while that does not cancel.
+/// Computes log(1 + z); log|1 + z| is log1p(2x + x^2 + y^2) / 2 as long as that does not cancel.
 template <typename T>
 std::complex<T> log1pComplex(std::complex<T> z) {
   long double x = z.real(), y = z.imag();
@@ -199,7 +199,7 @@ using IntUnary = int64_t (*)(Kind, int64_t);
 struct Unary {
   IntUnary ofInt = nullptr;
   double (*ofFloat)(double) = nullptr;
-  long double (*ofLong)(long double) = nullptr; ///< for f64, if the function is not exact in double
+  long double (*ofLong)(long double) = nullptr; ///< used for f64 if the function is not exact in double
   Complex (*ofComplex)(Complex) = nullptr;
   LongComplex (*ofLongComplex)(LongComplex) = nullptr;
 };
@@ -413,8 +413,8 @@ llvm::Error evalComplex(Call &call) {
 
 //===-- compare, select, clamp ---------------------------------------------===//
 
-/// Orders bits as IEEE 754 totalOrder does: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. The NaN of a type without -0 is written
-/// like that: a negative one. Without signs, bits are ordered as they are.
+/// Orders bits as IEEE 754 totalOrder: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. The NaN of a type without -0 has the bits of -0 and is
+/// negative. Without signs, bits are ordered as unsigned integers.
 int64_t totalOrderKey(const Tensor &tensor, int64_t i) {
   unsigned width = bitWidth(tensor.kind());
   uint64_t bits = 0;
@@ -427,7 +427,7 @@ int64_t totalOrderKey(const Tensor &tensor, int64_t i) {
   return key < 0 ? static_cast<int64_t>(~bits ^ (uint64_t(1) << 63)) : key;
 }
 
-/// Numbers as they are, both zeros in one place, all NaNs in one place after them.
+/// Orders numbers with both zeros equal, and all NaNs equal and after the numbers.
 int64_t weakOrderKey(const Tensor &tensor, int64_t i) {
   double number = tensor.getFloat(i);
   if (std::isnan(number)) return std::numeric_limits<int64_t>::max();
@@ -534,7 +534,7 @@ IntBinary intBinaryOf(Operation *op) {
   return it == binaryTable().end() ? nullptr : it->second.ofInt;
 }
 FloatBinary floatBinaryOf(Operation *op) {
-  // Only functions that are exact in double for every float type.
+  // Only functions that are exact in double for every float type are returned.
   auto it = binaryTable().find(op->getName().getStringRef());
   return it == binaryTable().end() || it->second.ofLong ? nullptr : it->second.ofFloat;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Evaluator.h - StableHLO programs by their specification ------------===//
-// Slow and obvious: the folding engine, the oracle of tests, and `--interpret`. Nothing here aborts: what cannot be
-// evaluated is an llvm::Error of class EvalError that knows the operation's location.
+//===- Evaluator.h - Evaluate StableHLO by its specification ---------------===//
+// The evaluator is simple and slow. It serves as the folding engine, as the oracle of tests, and for `--interpret`. It never aborts: an operation
+// that cannot be evaluated is an llvm::Error of class EvalError with the operation's location.
 #pragma once
 
 #include "dialects/stablehlo/eval/Tensor.h"
@@ -37,27 +37,27 @@ private:
 };
 
 struct Options {
-  /// Where `interpreter.probe` writes; empty: probing is an error.
+  /// The folder into which `interpreter.probe` writes; if empty, probing is an error.
   std::string probeDirectory;
   /// How often each probe has run, over all devices of a run.
   std::shared_ptr<llvm::StringMap<int64_t>> probeCounts = std::make_shared<llvm::StringMap<int64_t>>();
-  /// Nesting of calls and regions beyond which evaluation fails.
+  /// The deepest nesting of calls and regions; evaluation fails beyond it.
   unsigned maxDepth = 400;
-  /// Bytes beyond which a single tensor is refused.
+  /// The largest number of bytes of a single tensor; evaluation fails beyond it.
   int64_t maxTensorBytes = int64_t(1) << 32;
-  /// Operations after which evaluation fails; 0 = no limit. For folding programs that may not terminate.
+  /// The number of operations after which evaluation fails; 0 for no limit. For folding, whose programs may not terminate.
   int64_t maxSteps = 0;
   /// Seed of `stablehlo.rng`, whose values the specification leaves to the implementation.
   uint64_t rngSeed = 0;
-  /// Values that `stablehlo.infeed` takes, in order, each ending without its token (device 0 of a plain evaluation).
+  /// The values of consecutive `stablehlo.infeed` operations, without their tokens (device 0 of a plain evaluation).
   std::vector<std::vector<Value>> infeed;
-  /// What `stablehlo.outfeed` and host `stablehlo.send` hand over; may be null: dropped.
+  /// Receives the values of `stablehlo.outfeed` and host `stablehlo.send`; if null, they are dropped.
   std::function<void(int64_t device, llvm::ArrayRef<Value> values)> onOutfeed;
-  /// Custom calls that the evaluator does not know itself. Null or an empty optional: an error.
+  /// Evaluates custom calls that the evaluator does not know. Null or an empty optional is an error.
   std::function<std::optional<llvm::Expected<llvm::SmallVector<Value>>>(mlir::Operation *op,
                                                                         llvm::ArrayRef<Value> operands)>
       customCall;
-  /// Where interpreter.print writes; null: standard output.
+  /// The stream of interpreter.print; null for standard output.
   llvm::raw_ostream *printStream = nullptr;
 };
 
@@ -65,12 +65,12 @@ struct Options {
 llvm::Expected<llvm::SmallVector<Value>> evaluate(mlir::func::FuncOp function, llvm::ArrayRef<Value> arguments,
                                                   const Options &options = {});
 
-/// Evaluates one operation; its operands have the given values. For folding.
+/// Evaluates one operation whose operands have the given values, for folding.
 llvm::Expected<llvm::SmallVector<Value>> evaluateOp(mlir::Operation *op, llvm::ArrayRef<Value> operands,
                                                     const Options &options = {});
 
-/// Evaluates `function` once per device of a grid of `replicas` x `partitions`; `arguments` holds the arguments of
-/// device (0, 0), then (0, 1), and so on; one entry: the same for all. Results in the same order.
+/// Evaluates `function` once per device of a grid of `replicas` x `partitions`. `arguments` has the arguments of device (0, 0), then (0, 1), and so
+/// on, or one entry for all devices. The results have the same order.
 llvm::Expected<std::vector<llvm::SmallVector<Value>>>
 evaluateOnGrid(mlir::func::FuncOp function, llvm::ArrayRef<llvm::SmallVector<Value>> arguments, int64_t replicas,
                int64_t partitions, const Options &options = {});
@@ -79,23 +79,23 @@ struct RunOptions {
   Options evaluation;
   /// "[dense<1> : tensor<i32>, ...]", or empty.
   std::string arguments;
-  /// Print results as one `dense<...>` attribute per line instead of upstream's multi-line form.
+  /// Prints results as one `dense<...>` attribute per line instead of upstream's multi-line form.
   bool printDense = false;
   bool printResults = true;
 };
 
-/// What `xla-translate --interpret` and `xla-run --backend=interpreter` do: evaluates @main, else the only function,
-/// and prints its results to `os`. Errors become diagnostics at the operation that failed. A module without functions
-/// succeeds. chlo operations must have been legalized before.
+/// Implements `xla-translate --interpret` and `xla-run --backend=interpreter`: evaluates @main, else the only function, and prints its results to
+/// `os`. Errors become diagnostics at the operation that failed. A module without functions succeeds. chlo operations must have been legalized
+/// before.
 mlir::LogicalResult runWithInterpreter(mlir::ModuleOp module, const RunOptions &options, llvm::raw_ostream &os);
-/// The same with argument values instead of text; `options.arguments` is not looked at.
+/// Does the same with argument values instead of text; `options.arguments` is ignored.
 mlir::FailureOr<llvm::SmallVector<Value>> runWithInterpreter(mlir::ModuleOp module, llvm::ArrayRef<Value> arguments,
                                                              const RunOptions &options);
-/// @main, else the only function of the module; null (with a diagnostic) if there is more than one candidate.
+/// Returns @main, else the only function of the module; null (with a diagnostic) if there are several.
 mlir::func::FuncOp entryFunction(mlir::ModuleOp module);
 /// Parses "[dense<...> : type, ...]" (or a single attribute), or "@FILE" with that text in the file.
 mlir::FailureOr<llvm::SmallVector<Value>> parseArguments(mlir::ModuleOp module, llvm::StringRef text);
-/// Reports `error` as a diagnostic at the operation it belongs to.
+/// Reports `error` as a diagnostic at its operation.
 void emitDiagnostic(mlir::Location fallback, llvm::Error error);
 
 } // namespace millrace::eval

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Factorization.cpp - cholesky, triangular_solve ---------------------===//
-// In long double, rounded once. A matrix that is not positive definite gives NaN (from a square root or a division);
-// the triangle that cholesky leaves to the implementation is zero.
+// Computed in long double and rounded once. A matrix that is not positive definite gives NaN (from a square root or a division). The triangle that
+// cholesky leaves to the implementation is zero.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 #include "dialects/stablehlo/eval/Lanes.h"
@@ -45,7 +45,7 @@ static llvm::Error evalCholesky(Call &call) {
   for (int64_t m = 0; m < matrices; ++m) {
     const LongComplex *x = in.data() + m * n * n;
     LongComplex *l = out.data() + m * n * n;
-    // L with L * L^H = A; the upper factor is L^H. Only the given triangle of A is read.
+    // The factor L satisfies L * L^H = A; the upper factor is L^H. Only the given triangle of A is read.
     auto at = [&](int64_t i, int64_t j) { return lower ? x[i * n + j] : std::conj(x[j * n + i]); };
     SmallVector<LongComplex, 0> factor(n * n, LongComplex(0));
     for (int64_t j = 0; j < n; ++j) {
@@ -87,7 +87,7 @@ static llvm::Error evalTriangularSolve(Call &call) {
   for (int64_t m = 0; m < matrices; ++m) {
     const LongComplex *p = as.data() + m * n * n;
     LongComplex *x = xs.data() + m * rows * columns;
-    // op(a)(i, j); solving x * op(a) = b is solving op(a)^T * x^T = b^T.
+    // Returns op(a)(i, j). Solving x * op(a) = b is solving op(a)^T * x^T = b^T.
     auto coefficient = [&](int64_t i, int64_t j) {
       LongComplex value = transposed ? p[j * n + i] : p[i * n + j];
       return conjugated ? std::conj(value) : value;

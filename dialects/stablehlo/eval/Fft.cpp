@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fft.cpp - fft ------------------------------------------------------===//
-// In long double: recursive halving while the length is even, the defining sum for the odd rest. Complex transforms run
-// over the last size(fft_length) dimensions; RFFT keeps the first n/2 + 1 values of the last one, IRFFT restores the
-// others from Hermitian symmetry.
+// Computed in long double: by recursive halving while the length is even, by the defining sum for the odd rest. Complex transforms run over the last
+// size(fft_length) dimensions; RFFT keeps the first n/2 + 1 values of the last one, IRFFT restores the others by Hermitian symmetry.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 #include "dialects/stablehlo/eval/Lanes.h"
@@ -16,7 +15,7 @@ namespace millrace::eval {
 
 using Lane = LongComplex;
 
-/// exp(sign * 2 pi i k / n), exact at the eighths of the circle where rounding would show.
+/// Returns exp(sign * 2 pi i k / n), which is exact at multiples of an eighth of the circle.
 static Lane root(int64_t k, int64_t n, int sign) {
   k %= n;
   if (4 * k % n == 0) {
@@ -96,7 +95,7 @@ static llvm::Error evalFft(Call &call) {
   int64_t last = rank - 1, full = lengths.back();
 
   if (restores) {
-    // The other dimensions first, on the half that is there; then the last one from its symmetric whole.
+    // Transforms the other dimensions first, on the half that is given, then the last one, which is extended by symmetry.
     for (int64_t d = rank - dims; d < last; ++d) transformAlong(lanes, shape, d, sign);
     Shape wholeShape(shape);
     wholeShape[last] = full;
@@ -105,7 +104,7 @@ static llvm::Error evalFft(Call &call) {
     for (int64_t line = 0; line < lines; ++line)
       for (int64_t k = 0; k < full; ++k)
         whole[line * full + k] = k < half ? lanes[line * half + k] : std::conj(lanes[line * half + full - k]);
-    // The values that must be real count only with their real part.
+    // Of the values that must be real only the real part is used.
     for (int64_t line = 0; line < lines && full > 0; ++line) {
       whole[line * full] = whole[line * full].real();
       if (full % 2 == 0) whole[line * full + full / 2] = whole[line * full + full / 2].real();

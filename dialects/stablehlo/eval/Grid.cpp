@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Grid.cpp - Simulated devices: a grid of processes that meet --------===//
+//===- Grid.cpp - Simulated devices -----------------------------------------===//
 #include "dialects/stablehlo/eval/Grid.h"
 
 #include "dialects/stablehlo/TypeRules.h"
@@ -46,7 +46,7 @@ llvm::Expected<std::vector<Grid::Inputs>> Grid::meet(const Call &call, std::stri
                                                      Inputs inputs) {
   int64_t device = deviceOf(call.interpreter.process);
   for (int64_t member : group) key += "," + std::to_string(member);
-  // A fast device may come a second time while others still have to leave the first meeting.
+  // A fast device may arrive a second time while others have not left the first meeting yet.
   auto &queue = meetings[key];
   std::shared_ptr<Meeting> meeting;
   for (auto &candidate : queue)
@@ -100,7 +100,7 @@ llvm::Error Grid::run(llvm::function_ref<llvm::Error(Process process)> body) {
       std::unique_lock<std::mutex> lock(mutex);
       llvm::Error error = body(Process{i / partitions, i % partitions, this});
       if (error) {
-        // The process that failed first explains; the others find out that nobody will come.
+        // The process that failed first has the reason; the others only know that a device has failed.
         if (failure.empty()) failure = "another device failed";
         llvm::consumeError(std::move(errors[i]));
         errors[i] = std::move(error);

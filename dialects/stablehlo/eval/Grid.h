@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Grid.h - Simulated devices: a grid of processes that meet ----------===//
-// Each process (replica, partition) is a thread, but only one of them runs at a time: a process keeps the grid's lock
-// and gives it up only while it waits. MLIR structures need no locks of their own then, results do not depend on
-// timing, and "everybody waits" is known at once: it is an error that names who waits for what, never a hang.
+//===- Grid.h - Simulated devices --------------------------------------------===//
+// Each process (replica, partition) is a thread, but only one of them runs at a time: a process holds the grid's lock and releases it only while it
+// waits. MLIR structures therefore need no locks, results do not depend on timing, and a deadlock is detected at once: it is an error that says which
+// process waits for what.
 #pragma once
 
 #include "dialects/stablehlo/eval/Interpreter.h"
@@ -23,22 +23,22 @@ public:
   int64_t size() const { return replicas * partitions; }
 
   using Inputs = std::vector<Value>;
-  /// Waits until every device of `group` has come here with the same operation key, then returns what each brought,
-  /// in group order. `key` tells operations apart (channel and kind).
+  /// Waits until every device of `group` has arrived with the same operation key, then returns the inputs of each, in group order. `key`
+  /// distinguishes operations (channel and kind).
   llvm::Expected<std::vector<Inputs>> meet(const Call &call, std::string key, llvm::ArrayRef<int64_t> group,
                                            Inputs inputs);
-  /// Leaves `values` for the device that receives on `key`.
+  /// Sends `values` to the device that receives on `key`.
   void send(std::string key, Inputs values);
-  /// Waits for what was sent on `key`.
+  /// Waits for the values that are sent on `key`.
   llvm::Expected<Inputs> receive(const Call &call, std::string key);
 
-  /// Runs `body(process)` on every device as a thread; the first error wins.
+  /// Runs `body(process)` on every device as a thread and returns the first error.
   llvm::Error run(llvm::function_ref<llvm::Error(Process process)> body);
 
   const int64_t replicas, partitions;
-  /// Transfers to and from the host stay in the grid and meet by their channel.
+  /// If true, transfers to and from the host stay in the grid and are matched by their channel.
   bool isOwnHost = false;
-  /// Functions whose results the infeed operations of this grid take, in the order of their execution.
+  /// Functions whose results are the data of this grid's infeed operations, in the order of their execution.
   std::deque<mlir::Operation *> infeed;
 
 private:

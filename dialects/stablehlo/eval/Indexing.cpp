@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Indexing.cpp - gather, scatter, dynamic slices ---------------------===//
-// Start indices of slices and gathers are clamped so that the slice fits; a scatter update whose window does not fit
-// is left out, element by element.
+// Start indices of slices and gathers are clamped so that the slice fits. Of a scatter update whose window does not fit, the elements out of bounds
+// are skipped.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 
@@ -53,7 +53,7 @@ static llvm::Error evalDynamicUpdateSlice(Call &call) {
   return llvm::Error::success();
 }
 
-/// The index vector at batch position `batch` of `indices`: the coordinates of `batch` with `indexVectorDim` running.
+/// Returns the index vector at batch position `batch` of `indices`: the elements along `indexVectorDim` there.
 static Shape indexVector(const Tensor &indices, ArrayRef<int64_t> batch, int64_t indexVectorDim, size_t count) {
   Shape strides = stridesOf(indices.getShape()), vector;
   int64_t base = 0;
@@ -132,7 +132,7 @@ static llvm::Error evalScatter(Call &call) {
     scalars.push_back(RankedTensorType::get({}, call.in(i).getElementType()));
   }
   Body body(call, call.op->getRegion(0));
-  // Promotion: the computation may work on a wider type than the inputs; results are then of that type.
+  // The computation may use a wider type than the inputs; results then have that type.
   for (unsigned i = 0; i < count; ++i) {
     RankedTensorType type = body.argumentType(i);
     if (type && type.getElementType() != outputs[i].getElementType())
@@ -161,7 +161,7 @@ static llvm::Error evalScatter(Call &call) {
     int64_t to = 0;
     for (size_t d = 0; d < inputShape.size(); ++d) {
       int64_t offset = llvm::is_contained(inserted, static_cast<int64_t>(d)) || llvm::is_contained(inputBatching, static_cast<int64_t>(d)) ? 0 : window[next++];
-      // Compared before adding: start indices may be close to the limits of int64_t.
+      // Compared without an addition, because start indices may be close to the limits of int64_t.
       if (position[d] < -offset || position[d] >= inputShape[d] - offset) return;
       to += (position[d] + offset) * strides[d];
     }

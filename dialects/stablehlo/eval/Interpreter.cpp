@@ -71,7 +71,7 @@ std::string toString(Type type) {
   return text;
 }
 
-/// Why a value of `type` cannot be held: empty if it can.
+/// Returns why a value of `type` is not supported; empty if it is.
 static std::string whyNot(Type type, int64_t maxBytes) {
   if (auto tuple = dyn_cast<TupleType>(type)) {
     for (Type element : tuple.getTypes())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Interpreter.h - Inside of the evaluator: scopes, calls, dispatch ---===//
+//===- Interpreter.h - Implementation of the evaluator (private) -----------===//
 #pragma once
 
 #include "dialects/stablehlo/eval/Evaluator.h"
@@ -14,11 +14,11 @@ namespace millrace::eval {
 class Interpreter;
 class Grid;
 
-/// Values of one region's block arguments and results; looks outward for the rest.
+/// The values of one region's block arguments and results; other values are looked up in the enclosing scope.
 class Scope {
 public:
   explicit Scope(const Scope *parent) : parent(parent) {}
-  /// Null if `value` has none, which only an operation outside of the evaluated program can cause.
+  /// Returns null if `value` has no value, which only an operation outside of the evaluated program can cause.
   const Value *find(mlir::Value value) const {
     for (const Scope *scope = this; scope; scope = scope->parent)
       if (auto it = scope->values.find(value); it != scope->values.end()) return &it->second;
@@ -32,20 +32,20 @@ private:
   llvm::DenseMap<mlir::Value, Value> values;
 };
 
-/// One operation under evaluation.
+/// The evaluation of one operation.
 struct Call {
   mlir::Operation *op;
   llvm::ArrayRef<Value> operands;
   llvm::SmallVectorImpl<Value> &results;
   Interpreter &interpreter;
   const Scope *scope;
-  /// Element types of the results where they differ from the operation's own (see Quantized.cpp).
+  /// Element types of the results if they differ from the operation's own (see Quantized.cpp).
   llvm::ArrayRef<mlir::Type> resultElementTypes = {};
 
   const Tensor &in(unsigned i) const { return operands[i].tensor(); }
   unsigned numInputs() const { return operands.size(); }
   mlir::Type resultElementType(unsigned i = 0) const;
-  /// `shape` with the element type of result `i`.
+  /// Returns `shape` with the element type of result `i`.
   mlir::RankedTensorType typeWith(llvm::ArrayRef<int64_t> shape, unsigned i = 0) const;
   void push(Value value) { results.push_back(std::move(value)); }
   llvm::Error error(const llvm::Twine &message) const;
@@ -59,7 +59,7 @@ enum class Quantization : uint8_t {
   Expressed,  ///< dequantize operands, evaluate in the expressed type, quantize results
 };
 
-/// The one table: operation -> handler. Each family adds its own.
+/// The table of operations and their handlers. Each family adds its own.
 class Dispatch {
 public:
   struct Entry {
@@ -98,13 +98,13 @@ void addQuantized(Dispatch &dispatch);
 void addChecks(Dispatch &dispatch);
 void addProbes(Dispatch &dispatch);
 
-/// Where a process stands in the grid of devices.
+/// The position of a process in the grid of devices.
 struct Process {
   int64_t replica = 0, partition = 0;
   Grid *grid = nullptr;
 };
 
-/// State of one process: depth, steps, constants already read.
+/// The state of one process: depth, steps, constants that have been read.
 class Interpreter {
 public:
   Interpreter(const Options &options, Process process) : options(options), process(process) {}
@@ -133,15 +133,15 @@ private:
   int64_t steps = 0;
 };
 
-/// Runs a region of 0-d (or whatever) tensors again and again with one scope.
+/// Evaluates a region repeatedly with one scope; its arguments usually are tensors of rank 0.
 class Body {
 public:
   Body(const Call &call, mlir::Region &region)
       : interpreter(call.interpreter), region(region), scope(call.scope) {}
   llvm::Error operator()(llvm::ArrayRef<Value> arguments, llvm::SmallVectorImpl<Value> &results);
-  /// The type of block argument `i`.
+  /// Returns the type of block argument `i`.
   mlir::RankedTensorType argumentType(unsigned i) const;
-  /// If the body only applies one elementwise operation to its two arguments in order, that operation.
+  /// Returns the operation if the body only applies one elementwise operation to its two arguments in order.
   mlir::Operation *singleBinaryOp() const;
 
 private:
@@ -150,8 +150,8 @@ private:
   Scope scope;
 };
 
-/// A scalar function of two lanes, already rounded to `kind`; null if `op` is not a known elementwise operation on
-/// that kind. Lets reductions over simple bodies skip the dispatch; gives what the body would give.
+/// A scalar function of two lanes, whose result is rounded to `kind`; null if `op` is not a known elementwise operation on that kind. Reductions over
+/// simple bodies use it instead of the dispatch, with the same results.
 using IntBinary = int64_t (*)(Kind kind, int64_t lhs, int64_t rhs);
 using FloatBinary = double (*)(double lhs, double rhs);
 IntBinary intBinaryOf(mlir::Operation *op);
@@ -160,23 +160,23 @@ FloatBinary floatBinaryOf(mlir::Operation *op);
 /// A type as text, for messages.
 std::string toString(mlir::Type type);
 
-/// Attribute `name` of `op` as integers, whether it is an array or an elements attribute; `fallback` if absent.
+/// Returns attribute `name` of `op` as integers, whether it is an array or an elements attribute; `fallback` if absent.
 Shape intsOf(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<int64_t> fallback = {});
-/// The same for flags.
+/// Does the same for flags.
 llvm::SmallVector<bool> boolsOf(mlir::Operation *op, llvm::StringRef name, size_t count);
-/// Rows of an Nx2 attribute such as `padding`; N zero rows if absent.
+/// Returns the rows of an Nx2 attribute such as `padding`; N zero rows if absent.
 llvm::SmallVector<std::pair<int64_t, int64_t>> pairsOf(mlir::Operation *op, llvm::StringRef name, size_t count);
 
-/// Elements of an integer tensor as a shape or index list.
+/// Returns the elements of an integer tensor as a shape or index list.
 Shape toShape(const Tensor &tensor);
-/// Error if a tensor of this shape and element type would be larger than the options allow.
+/// Returns an error if a tensor of this shape and element type exceeds the limit of the options.
 llvm::Error checkSize(const Call &call, llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
 
 Tensor broadcastScalar(const Tensor &scalar, llvm::ArrayRef<int64_t> shape);
 Tensor dequantize(const Tensor &tensor);
 Tensor quantize(const Tensor &tensor, mlir::Type quantizedType);
 
-/// Shared between the static and the dynamic form of an operation.
+/// Used by the static and the dynamic form of the operation.
 Tensor broadcastInDim(const Tensor &operand, llvm::ArrayRef<int64_t> dimensions, mlir::RankedTensorType type);
 Tensor sliceOf(const Tensor &operand, llvm::ArrayRef<int64_t> start, llvm::ArrayRef<int64_t> strides,
                mlir::RankedTensorType type);
@@ -189,7 +189,7 @@ Tensor transposeOf(const Tensor &operand, llvm::ArrayRef<int64_t> permutation);
 Tensor concatenateOf(llvm::ArrayRef<const Tensor *> inputs, int64_t dimension, mlir::RankedTensorType type);
 llvm::Error evalGather(Call &call, llvm::ArrayRef<int64_t> sliceSizes);
 llvm::Error evalConvolution(Call &call, llvm::ArrayRef<std::pair<int64_t, int64_t>> padding);
-/// The custom calls @check.*; false if `target` is none of them.
+/// Evaluates the custom calls @check.*; returns false if `target` is none of them.
 llvm::Expected<bool> evalCheckCustomCall(Call &call, llvm::StringRef target);
 
 } // namespace millrace::eval

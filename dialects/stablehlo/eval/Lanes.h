@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Lanes.h - Accumulating products in the right lane type -------------===//
-// Contractions multiply and add as XLA:CPU does: f32 and f64 in their own precision, one product after the other; f16,
-// bf16 and narrower floats in double, rounded once at the end; integers in int64_t, which wraps as the result type does.
+//===- Lanes.h - Lane types for accumulating products ----------------------===//
+// Contractions multiply and add like XLA:CPU: f32 and f64 in their own precision, one product after the other; f16, bf16 and narrower floats in
+// double, rounded once at the end; integers in int64_t, which wraps as the result type does.
 #pragma once
 
 #include "dialects/stablehlo/eval/Tensor.h"
@@ -51,7 +51,7 @@ void storeLane(Kind kind, char *p, T value) {
   }
 }
 
-/// acc + a * b, by the textbook formula for complex numbers.
+/// Returns acc + a * b, by the textbook formula for complex numbers.
 template <typename T>
 void multiplyAdd(T &acc, T a, T b) {
   if constexpr (std::is_same_v<T, int64_t>) {

@@ -99,7 +99,7 @@ llvm::Expected<Tensor> readProbe(StringRef directory, StringRef id, int64_t iter
   auto buffer = llvm::MemoryBuffer::getFile(index);
   if (!buffer) return fail("cannot read " + index + ": " + buffer.getError().message());
   std::string path = fileOf(directory, id, iteration);
-  // The row is id,type,path; ids and types may have commas, the path stands last.
+  // A row is id,type,path. Ids and types may contain commas; the path is the last field.
   std::string wanted = (id + ",").str(), found;
   SmallVector<StringRef> lines;
   (*buffer)->getBuffer().split(lines, '\n', -1, false);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Quantized.cpp - quantize, dequantize and their operations ----------===//
-// dequantize: (storage - zero_point) * scale. quantize: convert(round_nearest_even(clamp(storage_min, x / scale +
-// zero_point, storage_max))), so that NaN, for which convert gives 0, becomes the integer 0. Both in the expressed type,
-// with a rounding for every operation, as the specification writes them. The other operations on quantized tensors are
-// dequantize -> operation -> quantize (Interpreter::runOp) or move stored values.
+// dequantize is (storage - zero_point) * scale. quantize is convert(round_nearest_even(clamp(storage_min, x / scale + zero_point, storage_max))), so
+// that NaN becomes the integer 0, as in convert. Both are computed in the expressed type with a rounding per operation, as the specification writes
+// them. Other operations on quantized tensors are dequantize -> operation -> quantize (Interpreter::runOp), or move stored values.
 #include "dialects/stablehlo/eval/Interpreter.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -16,7 +15,7 @@ namespace millrace::eval {
 
 namespace {
 
-/// Scale and zero point of each element: of the whole tensor, or by the index in the quantized dimension.
+/// The scale and zero point of each element: of the whole tensor, or by the index in the quantized dimension.
 struct Parameters {
   SmallVector<double> scales;
   SmallVector<int64_t> zeroPoints;
@@ -74,7 +73,7 @@ Tensor quantize(const Tensor &x, Type quantizedType) {
       double clamped = std::min(std::max(shifted, round(static_cast<double>(least))), round(static_cast<double>(most)));
       value = static_cast<int64_t>(std::nearbyint(clamped));
     }
-    // A bound may have been rounded outwards, and 0 need not be between them.
+    // A bound may have been rounded outwards, and 0 need not be between the bounds.
     storeInt(result.kind(), out + i * width, std::min(std::max(value, least), most));
   }
   return result;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Random.cpp - rng_bit_generator, rng --------------------------------===//
-// ThreeFry-2x32 (20 rounds) and Philox-4x32 (10 rounds) of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
-// (SC 2011), arranged into tensors as XLA does, bit for bit. DEFAULT is Philox. rng draws from Philox keyed by
-// Options::rngSeed: its values are the implementation's own.
+// ThreeFry-2x32 (20 rounds) and Philox-4x32 (10 rounds) of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), arranged into
+// tensors as in XLA, bit for bit. DEFAULT is Philox. rng draws from Philox with the key Options::rngSeed; the specification does not define its
+// values.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 
@@ -45,8 +45,8 @@ std::array<uint32_t, 4> philox(uint32_t key0, uint32_t key1, std::array<uint32_t
   return x;
 }
 
-/// 32-bit values in XLA's order: one dimension (the first of even size, else the first of the largest size) is cut into
-/// pairs, and the two outputs of a counter value go to neighbours along it.
+/// Returns 32-bit values in XLA's order: one dimension (the first of even size, else the first of the largest size) is cut into pairs, and the two
+/// outputs of a counter value are adjacent along it.
 std::vector<uint32_t> threeFryBits(uint64_t key, uint64_t &counter, ArrayRef<int64_t> shape) {
   auto draw = [&](uint64_t n) {
     uint64_t c = counter + n;
@@ -121,13 +121,13 @@ llvm::Error evalRngBitGenerator(Call &call) {
   if (!declared || !declared.hasStaticShape()) return call.error("expects a static output shape");
   auto algorithm = call.op->getAttrOfType<stablehlo::RngAlgorithmAttr>("rng_algorithm").getValue();
   bool isThreeFry = algorithm == stablehlo::RngAlgorithm::THREE_FRY;
-  // The state is 128 (ThreeFry) or 128 to 192 bits (Philox), whatever its element type.
+  // The state has 128 (ThreeFry) or 128 to 192 bits (Philox), of any element type.
   int64_t words = state.numBytes() / 8;
   if (words < 2 || words > 3 || state.numBytes() % 8 || (isThreeFry && words != 2))
     return call.error("expects a state of " + llvm::Twine(isThreeFry ? "2" : "2 or 3") + " words of 64 bits");
   uint64_t w[3] = {0, 0, 0};
   std::memcpy(w, state.data(), state.numBytes());
-  // With a state of two words XLA takes the key as the upper half of Philox's counter, too.
+  // In a state of two words XLA uses the key as the upper half of Philox's counter, too.
   if (words == 2) w[2] = w[0];
   Tensor output(call.typeWith(declared.getShape(), 1));
   unsigned width = output.elementBytes(), bits = bitWidth(output.kind());
@@ -196,7 +196,7 @@ llvm::Error evalRng(Call &call) {
       storeInt(kind, p, static_cast<int64_t>(static_cast<uint64_t>(low) + (range ? draw % range : 0)));
     } else {
       double low = a.getFloat(0), high = b.getFloat(0), value = roundFloat(kind, low + (high - low) * u);
-      // Rounding may reach the upper end, which the interval excludes.
+      // Rounding may reach the upper end, which is not in the interval.
       storeFloat(kind, p, value >= high && high > low ? low : value);
     }
   }

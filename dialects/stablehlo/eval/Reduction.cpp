@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace millrace::eval {
 
-/// Accumulators of a variadic reduction over N tensors: element type of the body's arguments.
+/// Evaluates a variadic reduction over N tensors; the accumulators have the element types of the body's arguments.
 static llvm::Error evalReduce(Call &call) {
   unsigned count = call.numInputs() / 2;
   Shape dimensions = intsOf(call.op, "dimensions"), shape, kept;
@@ -31,7 +31,7 @@ static llvm::Error evalReduce(Call &call) {
     accumulators.push_back(broadcastScalar(convertTo(call.in(count + i), scalar), shape));
   }
 
-  // Where each input element goes.
+  // The strides by which each input element finds its accumulator.
   Shape outStrides = stridesOf(shape), perDim(first.rank(), 0);
   for (auto [k, d] : llvm::enumerate(kept)) perDim[d] = outStrides[k];
   auto target = [&](ArrayRef<int64_t> index) {
@@ -106,7 +106,7 @@ static llvm::Error evalMap(Call &call) {
   return llvm::Error::success();
 }
 
-/// Stable merge sort; `before` may be any relation (the comparator is the program's), so no std algorithm.
+/// A stable merge sort. `before` is the program's comparator and may be no order, so that no algorithm of std may be used.
 static void mergeSort(MutableArrayRef<int64_t> order, llvm::function_ref<bool(int64_t, int64_t)> before) {
   if (order.size() < 2) return;
   size_t half = order.size() / 2;
@@ -150,7 +150,7 @@ static llvm::Error evalSort(Call &call) {
     if (failure) return;
     int64_t base = 0;
     for (int64_t d = 0; d < rank; ++d) base += index[d] * strides[d];
-    // Scalars of this row are made once, not per comparison.
+    // The scalars of this row are made once, instead of per comparison.
     SmallVector<SmallVector<Value>> elements(count);
     for (unsigned i = 0; i < count; ++i)
       for (int64_t k = 0; k < length; ++k) elements[i].push_back(call.in(i).element(base + k * stride, scalars[i]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Run.cpp - Running a module's entry function ------------------------===//
+//===- Run.cpp - Evaluate a module's entry function ------------------------===//
 #include "dialects/stablehlo/eval/Evaluator.h"
 
 #include "mlir/AsmParser/AsmParser.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Tensor.cpp - Values that the evaluator computes --------------------===//
+//===- Tensor.cpp - Values of the evaluator ---------------------------------===//
 #include "dialects/stablehlo/eval/Tensor.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -94,7 +94,7 @@ llvm::Expected<Tensor> Tensor::fromAttr(ElementsAttr attr, RankedTensorType tens
     }
   }
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
-    // Bytes as they are in memory, each element in whole bytes. A resource may be declared without data.
+    // The bytes are those in memory, each element in whole bytes. A resource may be declared without data.
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     size_t have = blob ? blob->getData().size() : 0, want = static_cast<size_t>(result.size()) * width;
     if (have != want)
@@ -217,7 +217,7 @@ Tensor Tensor::element(int64_t linear, RankedTensorType scalarType) const {
 }
 
 static void printFloat(llvm::raw_ostream &os, Kind kind, double value) {
-  // The shortest form that reads back equal among MLIR's two: scientific with six digits, else enough digits.
+  // MLIR prints the shorter of two forms that reads back equal: scientific with six digits, else with enough digits.
   APFloat exact(value);
   SmallString<32> text;
   if (std::isnan(value)) {
@@ -228,7 +228,7 @@ static void printFloat(llvm::raw_ostream &os, Kind kind, double value) {
     os << (value < 0 ? "-inf" : "inf");
     return;
   }
-  // Not printf, which writes the decimal point of the process's locale.
+  // printf is not used, because it writes the decimal point of the process's locale.
   char shortest[32];
   char *end = std::to_chars(shortest, std::end(shortest), value, std::chars_format::scientific, 6).ptr;
   double back = 0;

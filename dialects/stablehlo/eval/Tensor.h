@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Tensor.h - Values that the evaluator computes ----------------------===//
+//===- Tensor.h - Values of the evaluator -----------------------------------===//
 #pragma once
 
 #include "dialects/stablehlo/eval/Element.h"
@@ -26,31 +26,31 @@ using Ints = llvm::SmallVector<int64_t, 4>;
 using Floats = llvm::SmallVector<double, 4>;
 using Complexes = llvm::SmallVector<Complex, 2>;
 
-/// Product of the sizes.
+/// Returns the product of the sizes.
 int64_t numElements(llvm::ArrayRef<int64_t> shape);
-/// Row-major strides, in elements.
+/// Returns row-major strides, in elements.
 Shape stridesOf(llvm::ArrayRef<int64_t> shape);
-/// Advances `index` in row-major order; false after the last one.
+/// Advances `index` in row-major order; returns false after the last one.
 bool nextIndex(llvm::MutableArrayRef<int64_t> index, llvm::ArrayRef<int64_t> shape);
 /// Calls `body(index, linear)` for every index of `shape` in row-major order.
 void forEachIndex(llvm::ArrayRef<int64_t> shape,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t> index, int64_t linear)> body);
 
-/// A tensor value: a type of static shape and row-major bytes as described in Element.h. Copies share the bytes;
-/// writing copies them first if they are shared.
+/// A tensor value: a type of static shape and row-major bytes as described in Element.h. Copies share the bytes, which are copied before they are
+/// written to.
 class Tensor {
 public:
   Tensor() = default;
-  /// All bytes zero. `type` has a static shape and an element type for which `kindOf` is known.
+  /// Makes a tensor of zero bytes. `type` has a static shape and an element type for which `kindOf` is known.
   explicit Tensor(mlir::RankedTensorType type);
 
-  /// Error if the type is not one of StableHLO's or the shape is dynamic.
+  /// Returns an error if the type is not one of StableHLO's or the shape is dynamic.
   static llvm::Expected<Tensor> fromAttr(mlir::ElementsAttr attr);
-  /// As fromAttr, for attributes of storage-typed elements that stand for quantized values.
+  /// Does the same for attributes whose elements have the storage type of quantized values.
   static llvm::Expected<Tensor> fromAttr(mlir::ElementsAttr attr, mlir::RankedTensorType type);
   /// Copies `bytes` (size() * byteSize(kind()) of them).
   static Tensor fromBytes(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
-  /// Quantized tensors become tensors of their storage type.
+  /// Quantized tensors are converted to tensors of their storage type.
   mlir::DenseElementsAttr toAttr() const;
 
   explicit operator bool() const { return static_cast<bool>(bytes); }
@@ -72,7 +72,7 @@ public:
   double getFloat(int64_t linear) const { return loadFloat(elementKind, at(linear)); }
   Complex getComplex(int64_t linear) const { return loadComplex(elementKind, at(linear)); }
 
-  /// All elements as lanes; the kind must be of that domain.
+  /// Return all elements as lanes of the type that the kind uses.
   Ints ints() const;
   Floats floats() const;
   Complexes complexes() const;
@@ -80,12 +80,12 @@ public:
   static Tensor ofFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> lanes);
   static Tensor ofComplexes(mlir::RankedTensorType type, llvm::ArrayRef<Complex> lanes);
 
-  /// The same bytes under another type of the same byte count.
+  /// Returns the same bytes with another type of the same byte count.
   Tensor withType(mlir::RankedTensorType other) const;
-  /// The 0-d tensor that holds one element.
+  /// Returns the tensor of rank 0 that holds one element.
   Tensor element(int64_t linear, mlir::RankedTensorType scalarType) const;
 
-  /// "tensor<2xi64> {\n  [1, 2]\n}", as upstream's interpreter prints; elements above the limit are not left out.
+  /// Prints "tensor<2xi64> {\n  [1, 2]\n}", like upstream's interpreter, but without omitting elements of large tensors.
   void print(llvm::raw_ostream &os) const;
 
 private:
@@ -97,8 +97,8 @@ private:
 
 struct Token {};
 
-/// What an SSA value of a StableHLO program may hold: a tensor, a token, a tuple, or a future (what an asynchronous
-/// operation will give; the evaluator computes it at once).
+/// The value of an SSA value of a StableHLO program: a tensor, a token, a tuple, or a future (the result of an asynchronous operation, which the
+/// evaluator computes at once).
 class Value {
 public:
   Value() = default;

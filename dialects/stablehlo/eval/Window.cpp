@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Window.cpp - reduce_window, select_and_scatter ---------------------===//
-// As in the specification, padding and the holes of base dilation take part in a window reduction with the initial
-// value; select_and_scatter looks at real elements only.
+// As the specification says, padding and the holes of base dilation take part in a window reduction with the initial value; select_and_scatter
+// ignores them.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 
