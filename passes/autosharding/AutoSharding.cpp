@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- AutoSharding.cpp - Chooses the shardings of a program --------------===//
+//===- AutoSharding.cpp - Choose the shardings of a program ---------------===//
 // Input:   sdy.mesh @mesh = <["x"=4]>;  %0 = stablehlo.dot_general %a, %b : (8192x64, 64x64) -> 8192x64
 // Output:  %a is sharded [{"x"}, {}], %b [{}, {}], %0 [{"x"}, {}]: nothing is communicated
-// Leaves alone what is annotated, and modules whose mesh has one device.
+// Leaves alone annotated values, and modules whose mesh has one device.
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/autosharding/Passes.h"
 #include "passes/autosharding/ProgramProblem.h"
@@ -28,7 +28,7 @@ namespace {
 
 constexpr llvm::StringLiteral kOwnMesh = "auto";
 
-/// The mesh that values are split over: the one that was asked for, or that with the most devices.
+/// Returns the mesh over which values are sharded: the requested one, or the mesh with the most devices.
 sdy::MeshOp meshOf(ModuleOp module) {
   if (auto own = module.lookupSymbol<sdy::MeshOp>(kOwnMesh))
     return own;
@@ -39,7 +39,7 @@ sdy::MeshOp meshOf(ModuleOp module) {
   return largest;
 }
 
-/// Puts the mesh in front of the module's own ones, and says what is annotated over those in its axes.
+/// Inserts the mesh before the module's own meshes, and expresses annotations over these in its axes.
 LogicalResult addMesh(ModuleOp module, StringRef text) {
   auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
   llvm::Expected<sdy::MeshAttr> mesh = sharding::parseMesh(module.getContext(), text, "automatic sharding");
@@ -55,7 +55,7 @@ LogicalResult addMesh(ModuleOp module, StringRef text) {
   return pm.run(module);
 }
 
-/// What is annotated over other meshes cannot be kept.
+/// Reports annotations over other meshes, which cannot be kept.
 LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAttr mesh) {
   for (size_t tensor = 0; tensor < graph.graph.tensors.size(); ++tensor) {
     const std::optional<sharding::TensorSharding> &sharding = graph.graph.tensors[tensor].sharding;
@@ -79,7 +79,7 @@ bool isWritten(const std::string &path, StringRef text) {
   return isDone;
 }
 
-/// Of a module that has been imported for propagation.
+/// Chooses the shardings of a module that has been imported for propagation.
 LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
   if (!options.mesh.empty() && failed(addMesh(module, options.mesh)))
     return failure();

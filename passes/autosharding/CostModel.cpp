@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CostModel.cpp - Seconds and bytes of a way to share an operation ---===//
+//===- CostModel.cpp - Seconds and bytes of a strategy ---------------------===//
 #include "passes/autosharding/CostModel.h"
 #include "passes/autosharding/Work.h"
 
@@ -31,13 +31,13 @@ void print(llvm::raw_ostream &os, const TensorSharding &sharding) {
   }
 }
 
-/// All parts are of one size.
+/// Returns true if all shards have one size.
 bool isEven(ArrayRef<int64_t> shape, const TensorSharding &sharding) {
   return llvm::all_of(llvm::zip_equal(shape, sharding.dims),
                       [](auto each) { return std::get<0>(each) % productOf(std::get<1>(each).axes) == 0; });
 }
 
-/// The axes that do not split the same dimension in both.
+/// Returns the axes that do not shard the same dimension in both.
 Axes changedAxes(const TensorSharding &from, const TensorSharding &to) {
   Axes changed;
   for (auto [before, after] : llvm::zip_equal(from.dims, to.dims))
@@ -112,7 +112,8 @@ Transfer CostModel::reshard(Type type, const TensorSharding &from, const TensorS
         tilesBefore *= old.count;
         tilesAfter *= now.count;
       }
-      // A gather hears of everybody whose tiles become its own, an exchange of those whose cut goes elsewhere, the rest of a neighbour or two.
+      // In an all-gather a device receives from all devices whose tiles it gets, in an all-to-all from those whose dimension changes, otherwise from
+      // one or two neighbours.
       int64_t partners = move.kind == spmd::Move::Kind::Gather ? description.messagesAmong(tilesBefore / std::max<int64_t>(1, tilesAfter))
                          : move.kind == spmd::Move::Kind::Exchange
                              ? before[move.from].count / std::max<int64_t>(1, move.result[move.from].count) - 1
@@ -132,8 +133,8 @@ Transfer CostModel::reshard(Type type, const TensorSharding &from, const TensorS
   auto rewrite = [&](const TensorSharding &sharding) {
     return description.secondsOfMemory(2 * double(elementsOf(shape, sharding)) * double(elementBytes(type)));
   };
-  // A slice of what is there is read and written. What fills unequal parts up is put behind the value before it is split, and cut off again when it
-  // is whole.
+  // A slice of a value on the device is read and written. Padding for unequal shards is added before a value is sharded, and removed after it is
+  // gathered.
   if (transfer.bytes == 0)
     transfer.seconds += rewrite(to);
   if (!isEven(shape, to))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CostModel.h - Seconds and bytes of a way to share an operation -----===//
+//===- CostModel.h - Seconds and bytes of a strategy -----------------------===//
 #pragma once
 
 #include "dialects/sdy/Ops.h"
@@ -12,9 +12,9 @@
 
 namespace millrace::autosharding {
 
-/// What a collective costs one device.
+/// The cost of a collective for one device.
 struct Transfer {
-  double seconds = 0, bytes = 0; ///< bytes that come from other devices
+  double seconds = 0, bytes = 0; ///< bytes that the device receives
 };
 
 class CostModel {
@@ -24,19 +24,19 @@ public:
   llvm::ArrayRef<int64_t> mesh() const { return sizes; }
   const Machine &machine() const { return description; }
 
-  /// Seconds in which a device does its part, limited by arithmetic or by memory, whichever takes longer. Operations that fusion makes part of
-  /// their readers' or writers' kernels count what they write, or nothing.
+  /// Returns the seconds in which a device computes its shard, limited by arithmetic or by memory, whichever takes longer. Operations that fusion
+  /// merges into their readers' or writers' kernels count only what they write, or nothing.
   double secondsOf(mlir::Operation *op, const Strategy &strategy) const;
-  /// The all_reduce or reduce_scatter of results that are sums. `canWait`: nobody needs them soon, so that the partitioner sends several in a
-  /// message (xla-spmd-combine-collectives), of whose latency each has a share.
+  /// Returns the cost of the all_reduce or reduce_scatter of results that are partial sums. `canWait`: no reader follows soon, so that the
+  /// partitioner combines several in a message (xla-spmd-combine-collectives) and each pays a part of its latency.
   Transfer reductionOf(mlir::Operation *op, const Strategy &strategy, bool canWait) const;
-  /// The partitioner's own plan (passes/spmd/ReshardPlan.h), priced by the links.
+  /// Returns the cost of the partitioner's own plan (passes/spmd/ReshardPlan.h) on the links.
   Transfer reshard(mlir::Type type, const sharding::TensorSharding &from, const sharding::TensorSharding &to);
 
 private:
   struct Move {
-    int64_t elements, messages; ///< that come to a device from others, and in which they come
-    int64_t operand, result;    ///< elements on a device before and afterwards
+    int64_t elements, messages; ///< elements that a device receives, and the number of messages
+    int64_t operand, result;    ///< elements on a device before and after
   };
   spmd::Placement placementOf(const sharding::TensorSharding &sharding) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ExplainPlan.cpp - What other shardings would have cost -------------===//
+//===- ExplainPlan.cpp - Costs of alternative shardings --------------------===//
 #include "passes/autosharding/ProgramProblem.h"
 
 #include "passes/autosharding/Work.h"
@@ -17,7 +17,7 @@ using namespace millrace::sharding;
 namespace millrace::autosharding {
 namespace {
 
-/// More are not told: the rest costs more. Unit: alternatives of one tensor. Source: judgement: a page stays readable.
+/// The largest number of alternatives in a report. Unit: alternatives of one tensor. Source: judgement: a page stays readable.
 constexpr size_t kMostAlternatives = 4;
 
 template <typename T>
@@ -27,20 +27,20 @@ std::string printed(const T &what) {
   return text;
 }
 
-/// A problem's costs around a plan.
+/// The costs of a problem for changes of a plan.
 class Surroundings {
 public:
   Surroundings(const Problem &problem, size_t variables, ArrayRef<uint32_t> choices) : problem(problem), choices(choices), edges(variables) {
     for (auto [number, edge] : llvm::enumerate(problem.edges))
-      if (edge.a < variables && edge.b < variables) { // those behind are copies, for memory
+      if (edge.a < variables && edge.b < variables) { // later nodes are copies, for memory
         edges[edge.a].push_back(uint32_t(number));
         edges[edge.b].push_back(uint32_t(number));
       }
   }
 
-  using Changes = std::map<int, uint32_t>; ///< variables and the choices that they have instead
+  using Changes = std::map<int, uint32_t>; ///< changed variables and their choices
 
-  /// Ticks that a plan with the changes costs more; nothing if it is impossible.
+  /// Returns the ticks by which a plan with the changes costs more; nothing if it is impossible.
   std::optional<double> more(const Changes &changes) const {
     double sum = 0;
     std::map<uint32_t, bool> seen;
@@ -63,7 +63,7 @@ public:
     return sum;
   }
 
-  /// Ticks of the variable and of all edges that end there.
+  /// Returns the ticks of the variable and of all its edges.
   double around(int variable) const {
     double sum = double(problem.nodes[variable].costs[choices[variable]]);
     for (uint32_t number : edges[variable]) {
@@ -88,7 +88,7 @@ private:
 
 std::vector<PlannedTensor> ProgramProblem::explain(ArrayRef<uint32_t> choices) const {
   Surroundings surroundings(problem, variables.size(), choices);
-  // What has to be split alike follows: of the choices that are, the first one, which is the one with the least work of its own.
+  // Values that must have equal shardings follow. Of the possible choices the first one is used, which has the least work of its own.
   std::vector<std::vector<std::pair<const Table *, const Table *>>> bound(variables.size());
   for (const auto &[one, other] : alike) {
     if (one.variable < 0 || other.variable < 0 || one.variable == other.variable)
@@ -128,7 +128,7 @@ std::vector<PlannedTensor> ProgramProblem::explain(ArrayRef<uint32_t> choices) c
     return "[" + dims + "]";
   };
   std::vector<PlannedTensor> result;
-  std::map<std::pair<int, uint32_t>, double> costs; // of changes, by variable and choice
+  std::map<std::pair<int, uint32_t>, double> costs; // costs of changes, by variable and choice
   for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
     const Table &table = kept[tensor];
     if (table.variable < 0)
@@ -142,7 +142,7 @@ std::vector<PlannedTensor> ProgramProblem::explain(ArrayRef<uint32_t> choices) c
     each.sharding = text(chosen);
     each.bytes = elementsOf(cast<RankedTensorType>(type).getShape(), known[chosen]) * elementBytes(type);
     each.seconds = surroundings.around(table.variable) / kTicksPerSecond;
-    std::map<int, double> others; // by sharding, the least of its choices
+    std::map<int, double> others; // by sharding the least cost of its choices
     for (auto [choice, sharding] : llvm::enumerate(table.shardings)) {
       if (sharding == chosen)
         continue;

@@ -14,7 +14,7 @@ namespace {
 struct Description {
   llvm::StringLiteral name, text;
 };
-/// Fact: the machines that have a name.
+/// Fact: the descriptions with a name.
 constexpr Description kDescriptions[] = {
 #include "passes/autosharding/Machines.inc"
 };
@@ -26,7 +26,7 @@ namespace {
 
 llvm::Error problem(const llvm::Twine &message) { return llvm::createStringError(llvm::Twine("machine description: ") + message); }
 
-/// True or false, if it is there.
+/// Reads a boolean, if it is present.
 llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, bool &value) {
   const llvm::json::Value *found = object.get(key);
   if (!found)
@@ -38,7 +38,7 @@ llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, 
   return llvm::Error::success();
 }
 
-/// A number above zero.
+/// Reads a positive number.
 llvm::Error read(const llvm::json::Object &object, llvm::StringRef key, llvm::StringRef where, double &value) {
   const llvm::json::Value *found = object.get(key);
   std::optional<double> number = found ? found->getAsNumber() : std::nullopt;
@@ -49,7 +49,7 @@ llvm::Error read(const llvm::json::Object &object, llvm::StringRef key, llvm::St
   return llvm::Error::success();
 }
 
-/// The same, if it is there.
+/// Reads a positive number, if it is present.
 llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, double &value) {
   return object.get(key) ? read(object, key, "", value) : llvm::Error::success();
 }
@@ -151,7 +151,7 @@ llvm::Expected<Machine> Machine::find(llvm::StringRef nameOrPath) {
 }
 
 const Link &Machine::linkOf(sharding::AxesRef axes, llvm::ArrayRef<int64_t> mesh) const {
-  // Devices along an axis stand as far apart as all axes behind it have positions.
+  // The distance between devices along an axis is the number of positions of all axes behind it.
   int64_t span = 1;
   for (const sharding::Axis &axis : axes) {
     int64_t reach = mesh[axis.axis] / axis.pre;
@@ -170,7 +170,7 @@ int64_t Machine::messagesAmong(int64_t devices) const {
 }
 
 int64_t Machine::messagesOfSum(int64_t devices) const {
-  // In one memory the parts are summed and handed out at the same meeting.
+  // In shared memory the parts are summed and distributed at the same meeting.
   return (exchange == Exchange::SharedMemory ? 1 : 2) * messagesAmong(devices);
 }
 
@@ -183,7 +183,7 @@ double Machine::secondsOfBytes(const Link &link, const Traffic &traffic) const {
     return 0;
   if (exchange != Exchange::SharedMemory)
     return traffic.received / link.bytesPerSecond;
-  // What a device reads is the larger one of operand and result: its part of all operands of a sum, all pieces of a gather.
+  // A device reads the larger one of operand and result: its part of all operands of a sum, or all pieces of a gather.
   double bytes = std::max(traffic.operand, traffic.result) + traffic.result, near = std::min(bytes, cacheBytes);
   return near / link.cacheBytesPerSecond + (bytes - near) / link.bytesPerSecond;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Passes.h - Shardings that are chosen, not written ------------------===//
+//===- Passes.h - Passes that choose shardings -----------------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

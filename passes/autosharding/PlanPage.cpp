@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PlanPage.cpp - A plan and its modelled step as one page ------------===//
+//===- PlanPage.cpp - HTML page of a plan and its modelled step ------------===//
 #include "passes/autosharding/PlanPage.h"
 #include "passes/autosharding/PlanPageTemplate.h"
 
@@ -13,12 +13,13 @@ namespace millrace::autosharding {
 
 namespace {
 
-/// More are not printed: equal tensors of many layers are one. Unit: lines of one tensor. Source: judgement: a page stays readable.
+/// The largest number of lines of the source that are printed, because equal tensors of many layers are one entry. Unit: lines of one tensor.
+/// Source: judgement: a page stays readable.
 constexpr size_t kMostLines = 3;
 
 std::string milliseconds(double seconds) { return llvm::formatv("{0:f3} ms", seconds * 1e3).str(); }
 
-/// The tensor's name, its sharding, and what others would cost.
+/// Returns the tensor's name, its sharding, and the costs of alternatives.
 std::string textOf(const PlannedTensor &tensor) {
   std::string text = llvm::formatv("{0} {1}, {2} bytes on a device, {3}\n", tensor.name, tensor.sharding, tensor.bytes, milliseconds(tensor.seconds));
   for (const PlannedTensor::Alternative &other : tensor.alternatives)
@@ -82,7 +83,7 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
       for (const SimulatedPart &part : simulation.parts())
         json.array([&] { json.value(part.name), json.value(part.seconds), json.value(part.bytes), json.value(part.count); });
     });
-    // Begin and seconds, kind (0: computing, 1: communicating), names by number, bytes alive, bytes received, waiting seconds.
+    // Begin and seconds, kind (0: computing, 1: communicating), names by number, live bytes, received bytes, waiting seconds.
     std::map<std::string, int64_t> numbers;
     std::vector<std::string> names;
     auto number = [&](const std::string &name) {
@@ -128,7 +129,7 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
         });
       });
   });
-  // A name may contain what ends a script.
+  // A name may contain text that ends a script element.
   std::string safe;
   for (char each : data)
     safe += each == '<' ? std::string("\\u003c") : std::string(1, each);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PlanPageTemplate.h - The page without its data ---------------------===//
+//===- PlanPageTemplate.h - The HTML page without its data -----------------===//
 #pragma once
 
 namespace millrace::autosharding {

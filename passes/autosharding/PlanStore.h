@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PlanStore.h - Where plans are kept between processes ---------------===//
+//===- PlanStore.h - Interface to stored plans -----------------------------===//
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace millrace::autosharding {
 
-/// A cache that outlives the process, as the solver sees it (runtime::planStore() is one). Both functions may be empty: nothing is kept. What is
-/// found may be anything; it is checked.
+/// The solver's interface to a persistent cache (runtime::planStore() implements it). Both functions may be empty: then nothing is stored. What is
+/// found may be damaged and is validated.
 struct PlanStore {
   using Key = std::vector<std::pair<std::string, std::string>>; ///< name and content of each part
   std::function<std::optional<std::string>(const Key &)> find;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProgramProblem.cpp - A program as a problem for the solver, and back -===//
+//===- ProgramProblem.cpp - Convert a program to a solver problem and back -===//
 #include "passes/autosharding/ProgramProblem.h"
 #include "passes/autosharding/Work.h"
 
@@ -20,8 +20,8 @@ using namespace millrace::stablehlo;
 namespace millrace::autosharding {
 namespace {
 
-/// A thousand seconds: nothing that is possible costs more, and sums stay far below what the solver calls impossible. Unit: picoseconds. Source:
-/// arithmetic: 1e15 of 1e18.
+/// The largest cost of a possible choice, a thousand seconds, so that sums stay far below the solver's cost of impossible ones. Unit: picoseconds.
+/// Source: arithmetic: 1e15 of 1e18.
 constexpr double kMostTicks = 1e15;
 
 double timesOf(Operation *op) {
@@ -32,17 +32,17 @@ double timesOf(Operation *op) {
   return times;
 }
 
-/// Bodies of manual computations run as they are written; what is left open there propagates.
+/// Returns true for operations in the body of a manual computation, which is not planned; open dimensions there are propagated.
 bool isManual(Operation *op) { return bool(op->getParentOfType<sdy::ManualComputationOp>()); }
 
-/// The sharding as it is written, with nothing left open.
+/// Returns the sharding with all dimensions closed.
 TensorSharding closed(TensorSharding sharding) {
   for (DimSharding &dim : sharding.dims)
     dim.closed = true;
   return sharding;
 }
 
-/// Nothing is split.
+/// Returns the sharding that shards no dimension.
 TensorSharding wholeOf(Type type) {
   TensorSharding sharding;
   sharding.dims.resize(cast<RankedTensorType>(type).getRank());
@@ -88,7 +88,7 @@ ProgramProblem::Table ProgramProblem::shardingVariable(Type type, const TensorSh
   for (TensorSharding &each : shardingsOf(cast<RankedTensorType>(type).getShape(), costs.mesh()))
     if (!wanted || agrees(each, *wanted))
       choices.push_back(std::move(each));
-  // Parts of axes, axes in another order, parts of different sizes: as the user wrote it.
+  // The annotation is none of the choices, because it has sub-axes, another order of axes, or unequal shards: it becomes the only choice.
   if (choices.empty())
     choices.push_back(closed(*wanted));
   return newVariable(choices);
@@ -114,7 +114,7 @@ const TensorSharding *ProgramProblem::annotation(int tensor) const {
   return sharding ? &*sharding : nullptr;
 }
 
-/// Whether several operations with choices of their own read it: they share what is resharded for them.
+/// Returns true if several operations with choices of their own read the tensor: they share its reshards.
 bool ProgramProblem::isShared(int tensor) const {
   int readers = 0;
   for (int node : graph.tensors[tensor].touched) {
@@ -125,7 +125,7 @@ bool ProgramProblem::isShared(int tensor) const {
   return readers > 1;
 }
 
-/// What an operation makes is resharded at once if the user said how it is to be, and may be for several readers.
+/// The result of an operation is resharded at once if the user annotated it, and may be resharded once for several readers.
 void ProgramProblem::define(int tensor, Table table, double times) {
   natural[tensor] = kept[tensor] = made[tensor] = table;
   const TensorSharding *wanted = annotation(tensor);
@@ -137,7 +137,7 @@ void ProgramProblem::define(int tensor, Table table, double times) {
 
 //===-- Variables ---------------------------------------------------------===//
 
-/// Arguments, constants, and what operations without a rule make: these take and give whole tensors.
+/// Adds arguments, constants, and results of operations without a rule, whose operands and results are replicated.
 void ProgramProblem::addSources() {
   llvm::DenseMap<Operation *, int> nodeOf;
   for (size_t node = 0; node < graph.nodes.size(); ++node)
@@ -160,7 +160,7 @@ void ProgramProblem::addSources() {
     }
     define(int(tensor), newVariable(wholeOf(type)), timesOf(op));
   }
-  // Operands of what nothing is known of.
+  // Operands of operations without a rule.
   module.getModule().walk([&](Operation *op) {
     bool isStructure = op->hasTrait<OpTrait::IsTerminator>() || isa<WhileOp, IfOp, CaseOp, OptimizationBarrierOp, func::FuncOp, ModuleOp>(op);
     if (isStructure || isManual(op) || nodeOf.contains(op) || isa<sdy::SdyDialect>(op->getDialect()))
@@ -174,7 +174,7 @@ void ProgramProblem::addSources() {
   });
 }
 
-/// An operation that works element by element is split as one of its operands is, without a choice of its own.
+/// Gives an elementwise operation the sharding of one of its operands, without a choice of its own.
 bool ProgramProblem::follow(int node, Operation *op, double times) {
   const GraphNode &each = graph.nodes[node];
   if (!isElementwise(op) || op->getNumResults() != 1 || each.results[0].tensor < 0)
@@ -186,7 +186,7 @@ bool ProgramProblem::follow(int node, Operation *op, double times) {
   for (auto [operand, view] : llvm::zip_equal(op->getOperands(), each.operands)) {
     if (view.tensor < 0 || kept[view.tensor].variable < 0 || cast<RankedTensorType>(operand.getType()).getShape() != type.getShape())
       continue;
-    // A constant follows its readers.
+    // A constant gets the sharding of its readers.
     Operation *definition = operand.getDefiningOp();
     if (definition && definition->getNumOperands() == 0)
       continue;
@@ -220,7 +220,7 @@ void ProgramProblem::addNode(int node) {
     return;
   auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op);
   if (each.results.size() == 1 && each.results[0].manual == View::Manual::Add) {
-    // What enters a manual computation is split as that says.
+    // Operands of a manual computation have the shardings that it names.
     auto argument = cast<BlockArgument>(edge.getInput());
     auto manual = cast<sdy::ManualComputationOp>(argument.getOwner()->getParentOp());
     TensorSharding asked = fromAttr(manual.getInShardings().getShardings()[argument.getArgNumber()], mesh);
@@ -270,7 +270,7 @@ void ProgramProblem::addNode(int node) {
   }
 }
 
-/// What the program returns.
+/// Adds the results of the program.
 void ProgramProblem::addBoundaries() {
   for (const GraphNode &boundary : graph.boundaries) {
     Table &table = returned.emplace_back();
@@ -279,7 +279,7 @@ void ProgramProblem::addBoundaries() {
       continue;
     table = natural[result] = kept[result] = shardingVariable(typeOf(result), annotation(result));
     addReader(kept[value], table, typeOf(result), 1);
-    // A result in the place of an argument is the argument of the next execution.
+    // A result that aliases an argument is the argument of the next execution.
     func::FuncOp function = module.place(result).function;
     for (BlockArgument argument : function.getArguments()) {
       auto aliased = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), spmd::kAlias);
@@ -306,7 +306,7 @@ void ProgramProblem::addMemory() {
     mlir::Value value = module.place(int(tensor)).value;
     if (!value)
       continue;
-    // A broadcast is made where it is read.
+    // A broadcast is computed by its reader.
     Operation *op = value.getDefiningOp();
     if (op && movesNothing(op))
       continue;
@@ -315,7 +315,8 @@ void ProgramProblem::addMemory() {
   }
 }
 
-/// Gradients of parameters go to the optimizer, and nothing that takes long waits for them; activations are the next layer's operands.
+/// Finds results that no operation of long duration waits for, such as gradients of parameters, which the optimizer reads; activations are the next
+/// layer's operands.
 void ProgramProblem::findReaders() {
   feedsContraction.resize(graph.nodes.size());
   for (int node = int(graph.nodes.size()) - 1; node >= 0; --node)
@@ -389,7 +390,7 @@ void ProgramProblem::collect() {
     bool isOrdered = one.variable < other.variable;
     const Table &a = isOrdered ? one : other, &b = isOrdered ? other : one;
     if (a.variable == b.variable)
-      continue; // one choice for both
+      continue; // both are one choice
     std::vector<double> &matrix = pairs[{a.variable, b.variable}];
     matrix.resize(a.shardings.size() * b.shardings.size());
     for (size_t row = 0; row < a.shardings.size(); ++row)
@@ -415,7 +416,7 @@ int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) c
   return elementsOf(cast<RankedTensorType>(member.type).getShape(), known[member.shardings[choice]]) * elementBytes(member.type);
 }
 
-/// A node of the problem lives at one time. Further values of a variable get nodes of their own, whose choice is the variable's.
+/// A node of the problem is live for one range of time. Further values of a variable get nodes of their own, whose choice is the variable's.
 void ProgramProblem::collectMemory() {
   if (problem.usageLimit == kNoLimit)
     return;
@@ -447,7 +448,7 @@ void ProgramProblem::collectMemory() {
 }
 
 int64_t ProgramProblem::peak(ArrayRef<uint32_t> choices) const {
-  std::map<int64_t, int64_t> changes; // bytes that come and go, by time
+  std::map<int64_t, int64_t> changes; // changes of live bytes, by time
   for (auto [variable, choice] : llvm::zip(variables, choices))
     for (const Variable::Member &member : variable.members) {
       changes[member.begin] += bytesOf(member, choice);
@@ -468,7 +469,7 @@ ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) co
   }
   for (const Reader &reader : readers) {
     if (reader.has.variable == reader.wants.variable)
-      continue; // counted with the variable
+      continue; // it is counted with the variable
     Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[choices[reader.has.variable]]],
                                       known[reader.wants.shardings[choices[reader.wants.variable]]]);
     total.communicating += reader.times * transfer.seconds;
@@ -477,12 +478,12 @@ ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) co
   return total;
 }
 
-//===-- Back into the program ---------------------------------------------===//
+//===-- Shardings of the program ----------------------------------------------===//
 
 void ProgramProblem::apply(ArrayRef<uint32_t> choices) {
   auto chosen = [&](const Table &table) { return table.shardings[choices[table.variable]]; };
   auto attrOf = [&](int sharding) { return toAttr(known[sharding], meshRef, mesh); };
-  // Readers first, while values are what the graph calls them.
+  // Readers are handled first, while values have the names that the graph knows.
   auto bring = [&](OpOperand &operand, int tensor, const Table &wants) {
     if (tensor < 0 || wants.variable < 0 || kept[tensor].variable < 0 || chosen(kept[tensor]) == chosen(wants))
       return;
@@ -492,7 +493,7 @@ void ProgramProblem::apply(ArrayRef<uint32_t> choices) {
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     Operation *op = module.operation(int(node));
     auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op);
-    // A constraint is a reshard itself.
+    // A sharding constraint is a reshard itself.
     if (!edge && isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op))
       continue;
     SmallVector<OpOperand *> operands;
@@ -519,7 +520,7 @@ void ProgramProblem::apply(ArrayRef<uint32_t> choices) {
     if (!value || kept[tensor].variable < 0)
       continue;
     setSharding(value, attrOf(chosen(natural[tensor])));
-    // First as the operation leaves it (an all_reduce becomes a reduce_scatter), then as its readers find it.
+    // First reshards to the sharding in which the operation leaves its result (an all_reduce becomes a reduce_scatter), then to that of its readers.
     int now = chosen(natural[tensor]);
     for (const Table *next : {&made[tensor], &kept[tensor]}) {
       if (next->variable < 0 || chosen(*next) == now)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProgramProblem.h - A program as a problem for the solver, and back -===//
-// A variable of the problem is an operation with its strategies, and what follows it element by element; an argument, result, constant or
-// annotated value with its shardings. An edge costs what it takes to reshard a value for its reader.
+//===- ProgramProblem.h - Convert a program to a solver problem and back --===//
+// A variable of the problem is an operation with its strategies, together with the elementwise operations that have its sharding; or an argument,
+// result, constant or annotated value with its shardings. An edge has the cost of resharding a value for its reader.
 #pragma once
 
 #include "passes/autosharding/AutoSharding.h"
@@ -19,31 +19,31 @@ class ProgramProblem {
 public:
   ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
-  /// `limit`: bytes that values may take on a device, kNoLimit for any number.
+  /// `limit` is the limit of the bytes of values on a device, or kNoLimit.
   void build(int64_t limit);
 
-  Problem problem; ///< costs in picoseconds; the first nodes are the variables, behind them stand values that live at other times than those
+  Problem problem; ///< costs in picoseconds; the first nodes are the variables, the others values that are live at other times than those
 
-  /// Writes the shardings of every value, closed, and reshards where a reader wants another one.
+  /// Sets the closed shardings of every value, and inserts reshards for readers that need another one.
   void apply(llvm::ArrayRef<uint32_t> choices);
 
-  /// What a plan is expected to take, per device.
+  /// The predicted cost of a plan per device.
   struct Estimate {
     double computing = 0, communicating = 0; ///< seconds
-    double bytes = 0;                        ///< from other devices
+    double bytes = 0;                        ///< bytes that the device receives
   };
   Estimate estimate(llvm::ArrayRef<uint32_t> choices) const;
-  /// The bytes of values on a device at the worst time.
+  /// Returns the peak bytes of values on a device.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
 
-  /// Every tensor, in the order of the program. Before apply().
+  /// Returns every tensor, in the order of the program. Must be called before apply().
   std::vector<PlannedTensor> explain(llvm::ArrayRef<uint32_t> choices) const;
 
 private:
-  /// How a tensor is split, by the choice of a variable. `variable` is -1 of tensors without dimensions.
+  /// The sharding of a tensor for each choice of a variable. `variable` is -1 for tensors without dimensions.
   struct Table {
     int variable = -1;
-    std::vector<int> shardings; ///< by number in `known`
+    std::vector<int> shardings; ///< indices into `known`
   };
   struct Variable {
     std::vector<Estimate> costs; ///< by choice
@@ -52,13 +52,13 @@ private:
       std::vector<int> shardings;
       int64_t begin, end;
     };
-    std::vector<Member> members; ///< values that it holds
+    std::vector<Member> members; ///< values of the variable
   };
-  /// One reader's wish.
+  /// The sharding that one reader needs.
   struct Reader {
     Table has, wants;
     mlir::Type type;
-    double times; ///< how often it runs
+    double times; ///< number of its executions
   };
 
   int number(const sharding::TensorSharding &sharding);
@@ -90,15 +90,15 @@ private:
   std::vector<sharding::TensorSharding> known;
   std::map<std::string, int> numbers;
   std::vector<Variable> variables;
-  /// By tensor: as its operation makes it, as that leaves it (sums may be scattered), as its readers find it.
+  /// By tensor: as its operation computes it, as the operation leaves it (sums may be scattered), as its readers find it.
   std::vector<Table> natural, made, kept;
   std::vector<llvm::SmallVector<Table, 3>> wanted; ///< by node and operand
   std::vector<Table> returned;               ///< by boundary
-  std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations that nothing is known of
+  std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations without a rule, which are replicated
   std::vector<Reader> readers;
-  std::vector<bool> feedsContraction; ///< by node: a product or convolution needs a result of it, directly or through others
-  int lastContractions = 0;           ///< of which no other one needs a result: their sums share messages if there are several
-  std::vector<std::pair<Table, Table>> alike; ///< members of groups; results in the place of arguments
+  std::vector<bool> feedsContraction; ///< by node, whether a contraction depends on a result of it
+  int lastContractions = 0;           ///< number of contractions that no other one depends on: if there are several, their sums share messages
+  std::vector<std::pair<Table, Table>> alike; ///< tables that must have equal shardings: members of groups, results that alias arguments
 };
 
 } // namespace millrace::autosharding

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Request.cpp - Automatic sharding as users ask for it ---------------===//
+//===- Request.cpp - Settings of automatic sharding as text ----------------===//
 #include "passes/autosharding/Request.h"
 
 namespace millrace::autosharding {
 
-/// "16G" is 16 * 2^30; 0 if it is no size.
+/// Returns 16 * 2^30 for "16G"; 0 if the text is no size.
 static int64_t parseBytes(llvm::StringRef text) {
   static constexpr llvm::StringLiteral units = "KMGT";
   size_t unit = text.empty() ? llvm::StringRef::npos : units.find(text.back());

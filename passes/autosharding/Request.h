@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Request.h - Automatic sharding as users ask for it -----------------===//
-// Flags of tools, compile options of JAX and variables of the environment are these texts.
+//===- Request.h - Settings of automatic sharding as text ------------------===//
+// Flags of tools, compile options of JAX and environment variables are these texts.
 #pragma once
 
 #include "passes/autosharding/AutoSharding.h"
@@ -9,10 +9,10 @@ namespace millrace::autosharding {
 
 struct Request {
   bool isOn = false;
-  std::string machine; ///< name or file (Machine::find); empty: virtual devices of one process
-  std::string memory;  ///< bytes that values may take on a device, "16G"; empty: any number
+  std::string machine; ///< name or file (Machine::find); empty for virtual devices of one process
+  std::string memory;  ///< limit of the bytes of values on a device, "16G"; empty for none
 
-  /// What it means. The error begins with `prefix` and "machine" or "memory-per-device", the names of the settings.
+  /// Converts the texts. The error begins with `prefix` and "machine" or "memory-per-device", the names of the settings.
   llvm::Expected<AutoShardingOptions> options(llvm::StringRef prefix) const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Simulation.cpp - A step of a partitioned program on another machine --===//
+//===- Simulation.cpp - Model a step of a partitioned program --------------===//
 #include "passes/autosharding/Simulation.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -19,7 +19,7 @@ using namespace millrace::stablehlo;
 namespace millrace::autosharding {
 namespace {
 
-/// The mesh of all devices in a row, of which the collective's groups span a stretch.
+/// Returns the link for the mesh of all devices in one axis, of which the collective's groups are a part.
 const Link &linkOf(Operation *op, const Machine &machine) {
   int64_t span = 1;
   auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
@@ -54,7 +54,7 @@ struct Simulator {
     return sum;
   }
 
-  /// With an entry in the timeline. `alive`: bytes.
+  /// Records the operation, with an entry in the timeline. `alive` are the live bytes.
   void record(Operation &op, int64_t alive) {
     SimulatedStep step;
     step.begin = seconds();
@@ -77,7 +77,7 @@ struct Simulator {
       kind.bytes += times * double(cost->received);
       const Link &link = linkOf(&op, machine);
       Traffic traffic;
-      // What is exchanged with everybody takes a message each.
+      // An exchange between all devices takes one message per device.
       traffic.messages = isa<AllReduceOp>(op)                       ? machine.messagesOfSum(cost->devices)
                          : isa<ReduceScatterOp, AllGatherOp>(op) ? machine.messagesAmong(cost->devices)
                                                                  : cost->messages;
@@ -116,7 +116,7 @@ struct Simulator {
   }
 };
 
-/// Calls `visit` with every operation and the bytes that are alive while it runs. Values live from their operation to their last reader, arguments
+/// Calls `visit` with every operation and the bytes that are live while it runs. Values are live from their operation to their last reader, arguments
 /// all the time.
 void forEachAlive(func::FuncOp function, int64_t arguments, llvm::function_ref<void(Operation &, int64_t)> visit) {
   Block &block = function.getBody().front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- StoredPlans.cpp - Plans that were found before ---------------------===//
+//===- StoredPlans.cpp - Store and find plans ------------------------------===//
 #include "passes/autosharding/StoredPlans.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr llvm::StringLiteral kFormat = "plan 1";
 
-/// A hash of numbers and lists of them, with their lengths: no two problems have the same sequence.
+/// A hash of numbers and of lists with their lengths, so that different problems have different sequences.
 class Hash {
 public:
   void add(int64_t number) { add(llvm::ArrayRef(number)); }
@@ -32,7 +32,7 @@ private:
 };
 
 std::optional<Total> parseTotal(llvm::StringRef text) {
-  constexpr size_t mostDigits = 36; // of numbers below 2^120; the sums of a problem stay below
+  constexpr size_t mostDigits = 36; // digits of numbers below 2^120, which bounds the sums of a problem
   if (text.empty() || text.size() > mostDigits || !llvm::all_of(text, llvm::isDigit))
     return std::nullopt;
   Total total = 0;

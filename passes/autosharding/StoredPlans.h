@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- StoredPlans.h - Plans that were found before -----------------------===//
-// A plan is a list of choices for a problem, and problems that are equal have equal plans: the key is the problem's content, not the program's.
+//===- StoredPlans.h - Store and find plans --------------------------------===//
+// A plan is a list of choices for a problem, and equal problems have equal plans: the key is the content of the problem, not of the program.
 #pragma once
 
 #include "passes/autosharding/PlanStore.h"
@@ -8,16 +8,16 @@
 
 namespace millrace::autosharding {
 
-/// What the answer of the solver depends on: the problem, the options that are not about time, and kSolverVersion.
+/// Returns everything that the solver's result depends on: the problem, the options that do not limit time, and kSolverVersion.
 PlanStore::Key planKey(const Problem &problem, const Options &options);
 
-/// A solution that was found, as text.
+/// Returns the text of a solution that was found.
 std::string writePlan(const Solution &solution);
-/// The solution in `text`, if it is one of `problem`: as many choices as nodes, all of them possible, within the limit of memory, and with the cost
-/// and the peak that stand there. Nothing otherwise.
+/// Reads a solution if it is valid for `problem`: as many choices as nodes, all of them possible, within the limit of memory, and with the cost and
+/// peak in the text. Returns nothing otherwise.
 std::optional<Solution> readPlan(const Problem &problem, std::string_view text);
 
-/// The plan that is stored, if it can be read; else solve(), whose answer is stored if it found one.
+/// Returns the stored plan if it can be read; else calls solve(), and stores its result if it found a solution.
 Solution solveStored(const Problem &problem, const Options &options, const PlanStore &store, bool *isStored = nullptr);
 
 } // namespace millrace::autosharding

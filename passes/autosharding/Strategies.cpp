@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Strategies.cpp - The ways in which devices can share an operation --===//
+//===- Strategies.cpp - Strategies for sharding an operation ---------------===//
 #include "passes/autosharding/Strategies.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -9,8 +9,8 @@ using namespace millrace::sharding;
 namespace millrace::autosharding {
 namespace {
 
-/// The dimensions' axes, given those of factors. Nothing if a factor is split behind one that is not split into single elements: what a device
-/// would hold is no contiguous part.
+/// Returns the axes of dimensions, given those of factors. Returns nothing if a factor is sharded behind one that is not sharded into single
+/// elements, because a shard would not be contiguous.
 std::optional<TensorSharding> shardingOf(const TensorFactors &dims, llvm::ArrayRef<Factor> factors, llvm::ArrayRef<Axes> axes) {
   TensorSharding sharding;
   for (const DimFactors &dim : dims) {
@@ -81,7 +81,7 @@ std::vector<Strategy> strategiesOf(const Splittable &splittable, llvm::ArrayRef<
     strategies.push_back(strategy);
     if (strategy.summed.empty() || strategy.results.size() != 1)
       return;
-    // Whoever has a part of the result needs the sum of that part only.
+    // A device that holds a shard of the result needs the sum of that shard only.
     for (auto [dim, factors] : llvm::enumerate(rule.results[0])) {
       int64_t size = 1;
       for (int factor : factors)

@@ -58,7 +58,7 @@ double bytesMoved(Operation *op, ArrayRef<double> operands, ArrayRef<double> res
 double secondsOfWork(const Machine &machine, Operation *op, double flops, double bytes) {
   auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
   double rate = type && elementBytes(type) <= 2 ? machine.narrowFlopsPerSecond : machine.flopsPerSecond;
-  // Elementwise operations are computed in the kernels of their neighbours.
+  // Elementwise operations are computed in the kernels of their readers or writers.
   double launch = bytes > 0 && !isElementwise(op) ? machine.kernelSeconds : 0;
   return launch + std::max(flops / rate, machine.secondsOfMemory(bytes));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Work.h - Arithmetic and traffic of one operation -------------------===//
-// Estimates for plans: what a device does between collectives.
+// Estimates for plans of the work of a device between collectives.
 #pragma once
 
 #include "passes/autosharding/Machine.h"
@@ -9,23 +9,25 @@
 
 namespace millrace::autosharding {
 
-/// How often a loop is assumed to run whose count is not looked for. Unit: turns. Source: XLA's auto-sharding (loop_iteration_count_estimate).
+/// The assumed number of iterations of a loop whose trip count is not analyzed. Unit: turns. Source: XLA's auto-sharding
+/// (loop_iteration_count_estimate).
 inline constexpr double kLoopTurns = 100;
 
-/// Elements of the type take this many bytes in memory.
+/// Returns the bytes of an element of the type in memory.
 int64_t elementBytes(mlir::Type type);
 
-/// Multiplications and additions of contractions, which are what takes arithmetic units' time. 0 of other operations.
+/// Returns the multiplications and additions of a contraction, which dominate the time of arithmetic units; 0 for other operations.
 double flopsOf(mlir::Operation *op);
 
-/// The operation is part of its readers' or writers' kernels, or moves nothing at all.
+/// Returns true if the operation is a part of its readers' or writers' kernels, or moves no data.
 bool movesNothing(mlir::Operation *op);
 
-/// Bytes that the operation reads and writes, given those of its operands and results: of elementwise operations, which read in the kernel that
-/// makes their operands, what they write, of those that look at a part of an operand, that part.
+/// Returns the bytes that the operation reads and writes, given those of its operands and results. Elementwise operations, which are fused with the
+/// operation of their operands, count what they write; operations that read a part of an operand count that part.
 double bytesMoved(mlir::Operation *op, llvm::ArrayRef<double> operands, llvm::ArrayRef<double> results);
 
-/// Seconds in which a device launches the operation's kernel, and does `flops` or moves `bytes` between memory and processor, whichever takes longer.
+/// Returns the seconds in which a device launches the operation's kernel, and does `flops` or moves `bytes` between memory and processor, whichever
+/// takes longer.
 double secondsOfWork(const Machine &machine, mlir::Operation *op, double flops, double bytes);
 
 } // namespace millrace::autosharding

@@ -5,7 +5,7 @@
 
 using namespace millrace::autosharding;
 
-/// Removes choices of the neighbour `to` that no choice of `node` allows; false if none is left.
+/// Removes choices of the neighbour `to` that are impossible with all choices of `node`; returns false if none is left.
 bool Decoder::revise(const MessagePassing::Neighbour &to, uint32_t node) {
   uint32_t others = model.choices(to.link->node), own = model.choices(node);
   const uint8_t *allowed = alive.data() + model.first[node];

@@ -9,19 +9,19 @@ using namespace millrace::autosharding;
 
 namespace {
 
-// Found by trial on ten problems of google/iopddl.
+// The numbers were found by trial on ten problems of google/iopddl.
 
-/// The first step as a share of the gap, and the one at which the bound hardly grows any more.
+/// The first step as a share of the gap, and the step at which the bound hardly grows any more.
 constexpr double kFirstLength = 0.5, kLastLength = 1e-4;
 /// Passes without a larger bound after which steps are halved. Unit: passes. Source: found by trial on the ten problems of the ASPLOS 2025 contest.
 constexpr uint32_t kIdlePasses = 20;
-/// The gap that is assumed while no solution is known, and the most that is believed. Unit: share of the bound. Source: found by trial on the ten
-/// problems of the ASPLOS 2025 contest.
+/// The gap that is assumed while no solution is known, and the largest gap that determines steps. Unit: share of the bound. Source: found by trial on
+/// the ten problems of the ASPLOS 2025 contest.
 constexpr double kAssumedGap = 0.1;
-/// Growth of the bound that counts. Unit: share of the bound. Source: found by trial on the ten problems of the ASPLOS 2025 contest.
+/// The least growth of the bound that counts. Unit: share of the bound. Source: found by trial on the ten problems of the ASPLOS 2025 contest.
 constexpr double kGrowth = 1e-5;
-/// Passes for the best prices before a bound is proved for them: messages must follow the prices. Unit: passes. Source: found by trial on the ten
-/// problems of the ASPLOS 2025 contest.
+/// Passes for the best prices before a bound is proved for them, because messages have to adapt to the prices. Unit: passes. Source: found by trial
+/// on the ten problems of the ASPLOS 2025 contest.
 constexpr int kProofPasses = 5;
 
 } // namespace

@@ -14,7 +14,7 @@ Forest::Forest(const Model &model) : parent(model.size(), nullptr), place(model.
   for (size_t at = 0; at < order.size(); ++at) {
     uint32_t node = order[at];
     for (const Link *link = model.begin(node); link != model.end(node); ++link) {
-      // A neighbour that went before has this node as its parent; one that waits in the order is the parent if it comes later.
+      // Of two neighbours the one that comes earlier in the order has the other one as its parent.
       if (parent[link->node] && parent[link->node]->node == node)
         continue;
       parent[node] = link;

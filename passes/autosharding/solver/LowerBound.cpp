@@ -8,20 +8,21 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// Fact: bits of a double's significand (IEEE 754, binary64: 53) that numbers may use, so that the sum of two is exact as well.
+/// Fact: bits of a double's significand (IEEE 754, binary64: 53) that numbers may use, so that the sum of two is exact, too.
 constexpr int kExactBits = 52;
-/// Sums over up to 2^26 times fit 63 bits, and products with bytes 128 bits. Unit: bits of the largest price. Source: arithmetic: 36 + 26 bits are
-/// less than 63.
+/// With prices of so many bits, sums over up to 2^26 times fit 63 bits, and products with bytes 128 bits. Unit: bits of the largest price. Source:
+/// arithmetic: 36 + 26 bits are less than 63.
 constexpr int kPriceBits = 36;
-/// Bits behind the point that a first try leaves free for vectors that are larger than all costs together, and by which a next try has fewer.
+/// Bits behind the point: how many a first try leaves free for vectors larger than all costs together, and how many fewer the next try has.
 constexpr int kSpareBits = 2, kFewerBits = 6;
-/// Costs lose at most so many bits of them all; sums of costs may have that many more. Unit: bits. Source: arithmetic: 52 + 44 bits are the largest
-/// sum of 10^10 costs below 10^18, and less than the 128 of a bound.
+/// The largest number of low bits that costs lose by rounding; sums of costs may be larger by as many bits. Unit: bits. Source: arithmetic: 52 + 44
+/// bits are the largest sum of 10^10 costs below 10^18, and less than the 128 of a bound.
 constexpr int kMostLostBits = 44;
 
-/// The model with all costs rounded down to multiples of 2^bits.
+/// Returns the model with all costs rounded down to multiples of 2^bits.
 void roundDown(const Model &model, int bits, Model &rounded) {
-  // Costs that a double does not hold exactly were rounded when the model was made, and so was each of their sums: by half a unit in the last place.
+  // Costs that a double does not represent exactly were rounded when the model was made, and so was each of their sums, by half a unit in the last
+  // place.
   const double lost = std::ilogb(model.magnitude + 1) < kExactBits ? 0 : std::ldexp(double(model.summands + 1), -kExactBits);
   auto round = [&](double value) { return value == model.impossible ? value : std::ldexp(std::floor(std::ldexp(value - value * lost, -bits)), bits); };
   rounded.first = model.first;
@@ -46,7 +47,7 @@ void roundDown(const Model &model, int bits, Model &rounded) {
   }
 }
 
-/// Prices as integers divided by 2^shift: the same numbers go into the prices of choices and of the room.
+/// Prices as integers divided by 2^shift, so that the same numbers determine the prices of choices and of the room.
 struct IntegerPrices {
   IntegerPrices(const Model &model, const Prices &prices) {
     double most = 0;
@@ -63,11 +64,11 @@ struct IntegerPrices {
   }
 
   int shift = 0;
-  std::vector<int64_t> until; ///< sums of the prices of times before
+  std::vector<int64_t> until; ///< sums of the prices of earlier times
   Total ofRoom = 0;
 };
 
-/// The proof of LowerBound.h with all vectors rounded to multiples of 2^-digits, as the model's costs are. `messages` may be those of another model
+/// The proof of LowerBound.h with all vectors rounded to multiples of 2^-digits, like the model's costs. `messages` may be those of another model
 /// with equal nodes and links, whose tables begin at `told`.
 class Proof {
 public:
@@ -86,7 +87,7 @@ public:
         check(folded.cost[at]);
     Total bound = units(model.constant) + units(folded.alone);
     rest = folded.cost;
-    // Later nodes give first, so that a node has its betas when it gives.
+    // Later nodes give first, so that a node has received its betas when it gives.
     for (uint32_t place = uint32_t(forest.core.size()); exact && place-- > 0;)
       bound += give(place);
     if (!exact)
@@ -110,7 +111,7 @@ private:
     for (uint32_t node = 0; node < model.size(); ++node) {
       int64_t price = prices.until[model.spans[node].second] - prices.until[model.spans[node].first];
       for (uint32_t at = model.first[node]; at < model.first[node + 1]; ++at) {
-        // Rounded down to a multiple of 2^-digits; a shift of up to 60 minus digits of -44 to 51 stays within 128 bits.
+        // The value is rounded down to a multiple of 2^-digits; a shift of up to 60 minus digits of -44 to 51 fits 128 bits.
         Total value = Total(price) * model.usage[at];
         exact &= value < (Total(1) << 100);
         if (!exact)
@@ -123,7 +124,7 @@ private:
     }
   }
 
-  /// Takes alphas from the node, gives betas to its earlier neighbours; returns the least cost that it has in the end.
+  /// Takes the alphas from the node and gives betas to its earlier neighbours. Returns the least cost that remains at the node.
   Total give(uint32_t place) {
     uint32_t node = forest.core[place], count = model.choices(node);
     double *mine = rest.data() + model.first[node];
@@ -159,7 +160,7 @@ private:
   double largest;
   bool exact = true;
   FoldedForest folded;
-  std::vector<double> priced, rest, sum, alpha, beta; ///< rest: what every choice of the core has in the end
+  std::vector<double> priced, rest, sum, alpha, beta; ///< rest: remaining cost of every choice of the core
 };
 
 } // namespace

@@ -42,7 +42,7 @@ void MessagePassing::reset(std::vector<uint32_t> nodes) {
     firstLater.push_back(later);
     firstNeighbour.push_back(uint32_t(neighbours.size()));
   }
-  // An edge is met first from the node that comes earlier; the other end finds it by walking both lists in the same order.
+  // An edge is first seen from its earlier node; the other end is found by walking both lists in the same order.
   std::vector<uint32_t> next(firstNeighbour.begin(), firstNeighbour.end() - 1);
   for (uint32_t place = 0; place < members.size(); ++place)
     for (uint32_t at = firstLater[place]; at < firstNeighbour[place + 1]; ++at) {
@@ -71,7 +71,7 @@ void MessagePassing::gather(const std::vector<double> &cost, uint32_t place, std
   }
 }
 
-/// Sends the share `weight` of the node's costs; returns the least entry, which the message is freed of.
+/// Sends the share `weight` of the node's costs. Returns the least entry, which is subtracted from the message.
 double MessagePassing::send(const Neighbour &to, uint32_t choices, double weight) {
   scratch.resize(choices);
   const double *back = heard(to);

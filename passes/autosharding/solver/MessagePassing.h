@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- MessagePassing.h - Bounds and choices by reweighted messages -------===//
-// Sequential tree-reweighted message passing, TRW-S (Kolmogorov, IEEE PAMI 28(10), 2006), on a part of a cost graph: each pass moves costs
-// between nodes and edges so that the sum of what is least everywhere, a lower bound, does not fall. Choices come out on the way (Decode.h).
+// Sequential tree-reweighted message passing, TRW-S (Kolmogorov, IEEE PAMI 28(10), 2006), on a part of a cost graph: each pass moves costs between
+// nodes and edges so that the sum of all minima, a lower bound, does not decrease. Decode.h derives choices from the messages.
 #pragma once
 
 #include "passes/autosharding/solver/Model.h"
@@ -12,48 +12,48 @@ class MessagePassing {
 public:
   explicit MessagePassing(const Model &model) : model(model), places(model.size(), kNone) {}
 
-  /// The part of the graph: these nodes and the edges between them. Messages pass in the order of the nodes. All messages are zero.
+  /// Sets the part of the graph: these nodes and the edges between them. Messages pass in the order of the nodes and start as zeros.
   void reset(std::vector<uint32_t> nodes);
 
-  /// One pass forward and one backward. `cost`: choice of the model -> cost; only those of the part's nodes are read. Returns a bound on the
+  /// Runs one pass forward and one backward. `cost`: choice of the model -> cost; only those of the part's nodes are read. Returns a bound on the
   /// part's least cost, in floating point (LowerBound.h proves one).
   double iterate(const std::vector<double> &cost);
 
   struct Neighbour {
     const Link *link;
     uint32_t place;       ///< position of the other node in the part
-    size_t toMe, toOther; ///< where the messages are
+    size_t toMe, toOther; ///< positions of the messages in both directions
   };
   uint32_t size() const { return uint32_t(members.size()); }
   uint32_t node(uint32_t place) const { return members[place]; }
   const Neighbour *begin(uint32_t place) const { return neighbours.data() + firstNeighbour[place]; }
-  const Neighbour *later(uint32_t place) const { return neighbours.data() + firstLater[place]; } ///< the first one behind `place`
+  const Neighbour *later(uint32_t place) const { return neighbours.data() + firstLater[place]; } ///< the first neighbour behind `place`
   const Neighbour *end(uint32_t place) const { return neighbours.data() + firstNeighbour[place + 1]; }
-  /// The share of its costs that a node gives to each edge.
+  /// Returns the share of its costs that a node gives to each edge.
   double weight(uint32_t place) const;
-  /// What the neighbour has told the node about its choices.
+  /// Returns the neighbour's message about the node's choices.
   const double *heard(const Neighbour &neighbour) const { return messages.data() + neighbour.toMe; }
-  /// Costs of the node's choices with all that it has heard.
+  /// Computes the costs of the node's choices plus all messages to it.
   void gather(const std::vector<double> &cost, uint32_t place, std::vector<double> &sum) const;
-  /// The number of costs that one iteration reads.
+  /// Returns the number of costs that one iteration reads.
   uint64_t work() const { return reads; }
 
 private:
-  /// Fact: a mark: no place.
+  /// Fact: marks nodes without a place.
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   double send(const Neighbour &to, uint32_t choices, double weight);
 
   const Model &model;
   std::vector<uint32_t> members;                    ///< place -> node
   std::vector<uint32_t> places;                     ///< node -> place
-  std::vector<uint32_t> firstNeighbour, firstLater; ///< place -> range in neighbours, and where those behind it begin
+  std::vector<uint32_t> firstNeighbour, firstLater; ///< place -> range in neighbours, and the begin of later ones
   std::vector<Neighbour> neighbours;                ///< by place, ascending
   std::vector<double> messages;
   std::vector<double> sum, scratch;
   uint64_t reads = 0;
 };
 
-/// out[l] = min over k of (in[k] + table[k][l]).
+/// Computes out[l] = min over k of (in[k] + table[k][l]).
 void minimizeRows(const double *in, uint32_t rows, const double *table, uint32_t columns, double *out);
 
 } // namespace millrace::autosharding

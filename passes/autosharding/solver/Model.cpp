@@ -12,7 +12,7 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// Stores each table of costs once; positions, because the pool grows.
+/// Stores each table of costs once. Returns positions, because the pool grows.
 class TablePool {
 public:
   explicit TablePool(std::vector<double> &pool) : pool(pool) {}
@@ -40,7 +40,7 @@ private:
   std::unordered_multimap<uint64_t, std::pair<size_t, size_t>> known;
 };
 
-/// Numbers of the choices that are left, per node.
+/// Returns the remaining choices of each node.
 std::vector<std::vector<uint32_t>> choicesLeft(const Reduction &reduction) {
   std::vector<std::vector<uint32_t>> left(reduction.keeps.size());
   for (size_t node = 0; node < left.size(); ++node)
@@ -86,7 +86,7 @@ Obstacle millrace::autosharding::buildModel(const Problem &problem, Model &model
   model.removed = reduction.removed;
   model.summands = merged.edges.size() + 1;
   std::vector<std::vector<uint32_t>> left = choicesLeft(reduction);
-  double magnitude = 0; // of all finite costs that one solution could add up
+  double magnitude = 0; // sum of the largest finite costs that one solution could contain
   model.first.push_back(0);
   for (size_t node = 0; node < left.size(); ++node) {
     double most = 0;
@@ -112,7 +112,7 @@ Obstacle millrace::autosharding::buildModel(const Problem &problem, Model &model
     for (uint32_t row : rows)
       for (uint32_t column : columns) {
         int64_t cost = edge.costs[row * width + column];
-        // Costs just below kImpossible are equal to it in double, but possible.
+        // Costs just below kImpossible are rounded to it in double, but they are possible.
         forward.push_back(cost < kImpossible ? double(cost) : std::numeric_limits<double>::infinity());
         if (cost < kImpossible)
           most = std::max(most, double(cost));
@@ -134,7 +134,7 @@ Obstacle millrace::autosharding::buildModel(const Problem &problem, Model &model
     placed.push_back({edge.a, edge.b, pool.add(forward), pool.add(backward)});
   }
   model.magnitude = magnitude;
-  // A power of two above all possible solutions: fewer bits are lost beside it than beside 10^18.
+  // The number is a power of two above the cost of all possible solutions, because fewer bits are lost beside it than beside 10^18.
   model.impossible = std::exp2(std::ceil(std::log2(magnitude + 1)) + 1);
   for (double &cost : model.tables)
     if (std::isinf(cost))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Model.h - A problem as the solver works on it ----------------------===//
-// Parallel edges are merged, equal tables stored once (a program of equal layers has a few thousand of them, which stay in a core's caches),
-// choices that no solution, or no best one, can contain are gone, and nodes with a single choice have left their costs with their neighbours
-// and their memory with the limit.
+//===- Model.h - The solver's representation of a problem ------------------===//
+// Parallel edges are merged, equal tables are stored once (a program of equal layers has a few thousand of them, which fit a core's caches), choices
+// that no solution, or no best one, can contain are removed, and the costs of nodes with a single choice are added to their neighbours and their
+// memory to the limit.
 #pragma once
 
 #include "passes/autosharding/solver/Problem.h"
@@ -10,7 +10,7 @@
 
 namespace millrace::autosharding {
 
-/// One end of an edge as a node sees it.
+/// One end of an edge, as seen from a node.
 struct Link {
   uint32_t edge;
   uint32_t node;     ///< the other end
@@ -29,33 +29,33 @@ struct Model {
   const Link *end(uint32_t node) const { return links.data() + firstLink[node + 1]; }
   uint32_t degree(uint32_t node) const { return firstLink[node + 1] - firstLink[node]; }
 
-  std::vector<uint32_t> first;    ///< node -> its first choice in the arrays below; one more at the end
-  std::vector<double> cost;       ///< choice -> cost, that of edges to nodes with a single choice included
-  std::vector<int64_t> usage;     ///< choice -> bytes above the node's least, 0 where no maximal time sees the node
+  std::vector<uint32_t> first;    ///< node -> its first choice in the following arrays; one more at the end
+  std::vector<double> cost;       ///< choice -> cost, including that of edges to nodes with a single choice
+  std::vector<int64_t> usage;     ///< choice -> bytes above the node's least, 0 if the node is live at no maximal time
   std::vector<uint32_t> original; ///< choice -> its number in the problem
   std::vector<std::pair<uint32_t, uint32_t>> spans; ///< node -> the maximal times at which it is live
   std::vector<int64_t> room;                        ///< maximal time -> bytes for `usage`: the limit minus every node's least
   std::vector<uint32_t> firstLink;
   std::vector<Link> links;
   uint32_t edges = 0;
-  uint64_t summands = 0; ///< no number of `cost`, and not `constant`, is the sum of more of the problem's costs
+  uint64_t summands = 0; ///< largest number of the problem's costs that `constant` or an element of `cost` is the sum of
   double constant = 0; ///< costs that every solution has
-  double impossible = 0; ///< what stands in tables for kImpossible: more than any possible solution costs, and small enough for exact sums
-  double magnitude = 0; ///< no sum of a solution's possible costs, or of a part of them, exceeds this
+  double impossible = 0; ///< kImpossible in tables: more than the cost of any possible solution, small enough for exact sums
+  double magnitude = 0; ///< upper bound of the sums of a solution's possible costs, or of a part of them
   std::vector<double> tables;
-  uint64_t removed = 0; ///< choices
+  uint64_t removed = 0; ///< number of removed choices
 };
 
-/// What speaks against any solution; `least` is a lower bound on the limit that could help, 0 where no limit would.
+/// The reason why there is no solution; `least` is a lower bound on a limit with a solution, 0 if no limit has one.
 struct Obstacle {
   std::string message;
   int64_t least = 0;
 };
 
-/// Fills `model`; the obstacle has a message if reductions alone show that there is no solution.
+/// Builds `model`. The obstacle has a message if the reductions alone show that there is no solution.
 Obstacle buildModel(const Problem &problem, Model &model);
 
-/// The choices of the problem that belong to those of the model.
+/// Returns the choices of the problem for choices of the model.
 std::vector<uint32_t> originalChoices(const Model &model, const std::vector<uint32_t> &choices);
 
 } // namespace millrace::autosharding

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Prices.h - Lagrange multipliers of the limit of memory -------------===//
-// A price per byte at a maximal time stands for the limit there. For prices of at least zero
+//===- Prices.h - Lagrange multipliers of the memory limit -----------------===//
+// A price per byte at a maximal time is the multiplier of the limit there. For non-negative prices
 //   min over choices of (cost + sum over times of price * (load - room))
-// is at most the cost of the best solution within the limit, because there every load is at most the room. The prices that make this bound
-// largest are found by steps along loads minus rooms (subgradients; Held, Wolfe, Crowder 1974), with the step length of Polyak (1969).
+// is at most the cost of the best solution within the limit, because every load of such a solution is at most the room. The prices that maximize this
+// bound are found by steps along loads minus rooms (subgradients; Held, Wolfe, Crowder 1974), with the step length of Polyak (1969).
 #pragma once
 
 #include "passes/autosharding/solver/Model.h"
@@ -15,16 +15,16 @@ struct Prices {
 
   std::vector<double> perByte; ///< maximal time -> price of a byte, at least 0
 
-  /// choice -> cost plus `scale` times its price.
+  /// Computes choice -> cost plus `scale` times its price.
   void apply(const Model &model, double scale, std::vector<double> &priced) const;
-  /// Sum over times of price * room: what the prices of a solution's bytes are compared with.
+  /// Returns the sum over times of price * room, with which the prices of a solution's bytes are compared.
   double ofRoom(const Model &model) const;
-  /// A step of `length` (in cost) along `loads`: prices rise where bytes are missing and fall where there is room. Among times without a price
-  /// only the fullest of each stretch of overfull times gets one: its neighbours have nearly the same nodes, and would count them twice.
+  /// Makes a step of `length` (in cost) along `loads`: prices rise where bytes are missing and fall where there is room. Among times without a price
+  /// only the fullest of each range of overfull times gets one, because its neighbours have nearly the same nodes and would count them twice.
   void step(const Model &model, const std::vector<int64_t> &loads, double length);
 };
 
-/// Bytes of `usage` at every maximal time.
+/// Returns the bytes of `usage` at every maximal time.
 std::vector<int64_t> loadsOf(const Model &model, const std::vector<uint32_t> &choices);
 
 } // namespace millrace::autosharding

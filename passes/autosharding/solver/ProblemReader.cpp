@@ -10,11 +10,11 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// Skipped values may be nested this deep. Bounds the recursion, and with it the stack. Unit: levels. Source: judgement: the format itself needs 5
-/// levels.
+/// The deepest nesting of skipped values, which bounds the recursion, and with it the stack. Unit: levels. Source: judgement: the format itself needs
+/// 5 levels.
 constexpr int kMostDepth = 64;
 
-/// A cursor over the text. The first error stays; after it every function returns false.
+/// A cursor over the text. The first error is kept; after it every function returns false.
 class Reader {
 public:
   Reader(std::string_view text, std::string &error) : text(text), error(error) {}
@@ -44,7 +44,7 @@ public:
     return at < text.size() ? (++at, true) : fail("expected '\"', but got the end of the text");
   }
 
-  /// An integer of 64 bits; a fraction, an exponent or a larger number is refused.
+  /// Reads an integer of 64 bits; a fraction, an exponent or a larger number is refused.
   bool integer(int64_t &value) {
     peek();
     auto [end, problem] = std::from_chars(text.data() + at, text.data() + text.size(), value);
@@ -59,7 +59,7 @@ public:
     return true;
   }
 
-  /// '[' element, ... ']'
+  /// Reads '[' element, ... ']'.
   template <typename Element> bool list(Element element) {
     if (!expect('['))
       return false;
@@ -75,7 +75,7 @@ public:
     }
   }
 
-  /// '{' "key": member(key), ... '}'; `member` reads the value.
+  /// Reads '{' "key": member(key), ... '}'; `member` reads the value.
   template <typename Member> bool object(Member member) {
     if (!expect('{'))
       return false;
@@ -126,7 +126,7 @@ public:
   bool end() { return peek() == 0 && at >= text.size() ? true : fail("expected the end of the text, but got " + found()); }
 
 private:
-  /// The next character that is not white space, 0 at the end.
+  /// Returns the next character that is not white space, 0 at the end.
   char peek() {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r'))
       ++at;
@@ -174,7 +174,7 @@ std::string differ(const char *what, size_t have, const char *other, size_t want
   return std::string("expected as many ") + what + " as " + other + ", " + std::to_string(want) + ", but got " + std::to_string(have);
 }
 
-/// Moves the lists into nodes and edges; what is wrong with their sizes, empty if nothing is.
+/// Moves the lists into nodes and edges. Returns what is wrong with their sizes; empty if nothing is.
 std::string assemble(Lists &lists, Problem &problem) {
   if (lists.nodeCosts.size() != lists.intervals.size())
     return "nodes: " + differ("costs", lists.nodeCosts.size(), "intervals", lists.intervals.size());
@@ -236,7 +236,7 @@ void append(std::string &text, const std::vector<int64_t> &numbers) {
   text += ']';
 }
 
-/// A list of what `append` adds for each of `elements`.
+/// Appends a list of what `append` adds for each of `elements`.
 template <typename Element, typename Append> void appendEach(std::string &text, const std::vector<Element> &elements, Append append) {
   text += '[';
   for (size_t at = 0; at < elements.size(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Random.h - Random numbers that are the same everywhere -------------===//
-// The standard library's distributions differ between implementations, and with them the plan of a program.
+//===- Random.h - Reproducible random numbers ------------------------------===//
+// The standard library's distributions differ between implementations, which would make plans differ.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ public:
     value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
     return value ^ (value >> 31);
   }
-  /// A number from 0 to count - 1; the least ones are more likely by at most 2^-32.
+  /// Returns a number from 0 to count - 1; the smallest ones are more likely by at most 2^-32.
   uint32_t below(uint32_t count) { return uint32_t(((next() >> 32) * count) >> 32); }
-  /// From 0 to 1, 1 excluded.
+  /// Returns a number in [0, 1).
   double unit() { return double(next() >> 11) * 0x1p-53; }
 
 private:

@@ -7,9 +7,9 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// The search for dominated choices reads at most this many. It matters at nodes with few neighbours (most of the contest's have one); a hub with
-/// thousands of neighbours has no dominated choices in practice and would cost seconds. Unit: edge costs per node. Source: found by trial on the ten
-/// problems of the ASPLOS 2025 contest.
+/// The largest number of costs that the search for dominated choices reads. The search matters at nodes with few neighbours (most of the contest's
+/// have one); a hub with thousands of neighbours has no dominated choices in practice and would take seconds. Unit: edge costs per node. Source:
+/// found by trial on the ten problems of the ASPLOS 2025 contest.
 constexpr uint64_t kMostDominanceWork = 200'000;
 
 class Reducer {
@@ -52,7 +52,7 @@ private:
       waits[node] = true, queue.push_back(node);
   }
 
-  /// Removes choices without a possible partner until nothing changes; false if a node has none left.
+  /// Removes choices without a possible partner until nothing changes; returns false if a node has none left.
   bool spread() {
     while (!queue.empty()) {
       uint32_t node = queue.back();
@@ -68,7 +68,7 @@ private:
     return true;
   }
 
-  /// Removes the neighbour's choices that are impossible with every choice `node` has left.
+  /// Removes the neighbour's choices that are impossible with every remaining choice of `node`.
   void support(uint32_t node, const MergedEdges::End &end) {
     uint32_t owns = choices(node), others = choices(end.node);
     bool changed = false;
@@ -93,7 +93,7 @@ private:
     return least;
   }
 
-  /// Removes choices that exceed the limit beside the least usages of all others, and what becomes impossible with them.
+  /// Removes choices that exceed the limit together with the least usages of all others, and choices that become impossible by that.
   bool fit() {
     Timeline timeline = maximalTimes(problem, std::vector<bool>(problem.nodes.size(), true));
     if (!timeline.count || problem.usageLimit == kNoLimit)
@@ -124,13 +124,13 @@ private:
     return true;
   }
 
-  /// What no neighbour's choice allows was allowed before the limit was looked at, so that a larger limit could help.
+  /// Records that the choices which no neighbour allows were possible before the limit was applied, so that a larger limit could have a solution.
   void blame() {
     result.obstacle.message += ", within the limit of " + std::to_string(problem.usageLimit) + " bytes";
     result.obstacle.least = problem.usageLimit + 1;
   }
 
-  /// Whether `better` can take the place of `worse` in every solution.
+  /// Returns true if `better` can replace `worse` in every solution.
   bool dominates(uint32_t node, uint32_t better, uint32_t worse) const {
     const Node &data = problem.nodes[node];
     if (data.begin < data.end && data.usages[better] > data.usages[worse])
@@ -170,7 +170,7 @@ private:
   const Problem &problem;
   const MergedEdges &merged;
   Reduction result;
-  std::vector<uint32_t> left; ///< choices that a node has left
+  std::vector<uint32_t> left; ///< remaining choices of a node
   std::vector<uint32_t> queue;
   std::vector<bool> waits;
 };

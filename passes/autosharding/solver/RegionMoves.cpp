@@ -7,7 +7,7 @@
 
 using namespace millrace::autosharding;
 
-/// Sums of some thousand doubles stay below it. Unit: relative error. Source: arithmetic: 2^-53 each, times their number.
+/// The relative rounding error of sums of some thousand doubles is less. Unit: relative error. Source: arithmetic: 2^-53 each, times their number.
 static constexpr double kRounding = 1e-11;
 
 RegionMoves::RegionMoves(const Model &model, const Forest &forest)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RegionMoves.h - New choices for a region of the core ---------------===//
-// What a tree cannot change, because cycles hold it in place, a region with its cycles can: messages pass within the region while the rest stays
-// as it is, until their bound shows that the present choices are the best ones or the passes are used up; then its nodes choose anew.
+// A region with cycles can be changed where a tree cannot, because its surroundings determine a tree's choices. Messages pass within the region,
+// while everything else stays unchanged, until their bound shows that the current choices are the best ones or the passes are used up; then its nodes
+// choose anew.
 #pragma once
 
 #include "passes/autosharding/solver/Decode.h"
@@ -14,13 +15,13 @@ class RegionMoves {
 public:
   RegionMoves(const Model &model, const Forest &forest);
 
-  /// The nodes nearest to `start`, at most `most`.
+  /// Chooses the nodes nearest to `start`, at most `most`.
   void growBall(uint32_t start, uint32_t most);
-  /// The nodes of the core from position `start` on: neighbours in the program's order.
+  /// Chooses the nodes of the core from position `start` on, which are neighbours in the program's order.
   void growWindow(uint32_t start, uint32_t most);
   /// Proposes choices for the folded costs, each raised by up to `noise`. Returns the number of costs read.
   uint64_t solve(const FoldedForest &folded, const State &state, uint32_t passes, double noise, Random &random);
-  /// The changes, in connected groups that do not touch each other.
+  /// Returns the changes, in connected groups without edges between them.
   const std::vector<std::vector<Change>> &groups() const { return found; }
   const std::vector<uint32_t> &nodes() const { return region; }
 
@@ -33,7 +34,7 @@ private:
   Decoder decoder;
   std::vector<uint32_t> region; ///< nodes
   std::vector<uint8_t> inside;  ///< node -> whether it is in the region
-  std::vector<double> cost;     ///< choice -> cost with the surroundings as they are
+  std::vector<double> cost;     ///< choice -> cost for the current choices of the surroundings
   std::vector<uint32_t> proposal, order;
   std::vector<std::vector<Change>> found;
   std::vector<uint8_t> seen;

@@ -9,37 +9,38 @@ using namespace millrace::autosharding;
 
 namespace {
 
-// All numbers below were found by trial on ten problems of google/iopddl; none of them matters for what a solution or a bound means.
+// All numbers below were found by trial on ten problems of google/iopddl; none of them affects the validity of a solution or a bound.
 
-/// Heights of the prices in one swing. Unit: shares of those that make the bound largest. Source: found by trial, as all numbers here.
+/// Factors of the prices in one swing. Unit: shares of those that maximize the bound. Source: found by trial, as all numbers here.
 constexpr double kHeights[] = {1.0, 0.7, 0.5, 0.3, 0.15, 0.0};
-/// Fact: how many there are.
+/// Fact: the number of factors.
 constexpr uint32_t kHeightCount = sizeof(kHeights) / sizeof(*kHeights);
-/// Trees have up to 2^this nodes, regions from 2^kLeastRegion to 2^kMostRegion; sizes are drawn evenly in the exponent.
+/// Trees have up to 2^this nodes, regions from 2^kLeastRegion to 2^kMostRegion; the exponents are drawn uniformly.
 constexpr double kMostTree = 10, kLeastRegion = 4, kMostRegion = 11;
 /// Passes of messages in a region before it chooses. Unit: passes. Source: found by trial, as all numbers here.
 constexpr uint32_t kRegionPasses = 20;
-/// A sweep: so many reads per node and link of the core, about the costs of one link. Sweeps per height, or per repair, for each kind of move.
+/// The work of a sweep in reads per node and link of the core, about the costs of one link; and the sweeps per factor, or per repair, for each kind
+/// of move.
 constexpr double kSweepReads = 100, kSweepsPerHeight = 4, kSweepsPerRepair = 2;
-/// Kicks take regions of up to 2^this nodes, and move trees kKickTrees times afterwards. Unit: power of two. Source: found by trial, as all numbers
+/// Kicks use regions of up to 2^this nodes, and move trees kKickTrees times afterwards. Unit: power of two. Source: found by trial, as all numbers
 /// here.
 constexpr double kMostKick = 6;
 /// Trees that are moved after a kick. Unit: trees. Source: found by trial, as all numbers here.
 constexpr uint32_t kKickTrees = 12;
-/// Times at which bytes are shed before shedding is given up. Unit: rounds. Source: commit 913e319a: problem T has its first solution after 1.2
-/// processor seconds, before after 8.4.
+/// The number of rounds after which shedding is given up. Unit: rounds. Source: commit 913e319a: problem T has its first solution after 1.2 processor
+/// seconds, before after 8.4.
 constexpr uint32_t kShedRounds = 200;
-/// Prices rise by this per repair, and twice as fast after every fourth one in vain. Unit: share of the cost of all room. Source: found by trial, as
+/// The increase of prices per repair, which doubles after every fourth failed one. Unit: share of the cost of all room. Source: found by trial, as
 /// all numbers here.
 constexpr double kRepairStep = 0.02;
-/// Swings without a better solution after which the search leaves its place. Unit: swings. Source: found by trial, as all numbers here.
+/// Swings without a better solution after which the solution is perturbed. Unit: swings. Source: found by trial, as all numbers here.
 constexpr uint32_t kPatience = 2;
-/// Annealing: changes tried per node, the first temperature as a power of two times the cost per node, and the powers of two that it falls by.
+/// Annealing: changes tried per node, the first temperature as a power of two times the cost per node, and the powers of two by which it falls.
 constexpr uint64_t kAnnealMoves = 200;
 constexpr double kLeastHeat = -6, kMostHeat = 2, kCooling = 10;
-/// What a try costs beside the costs that it reads. Unit: reads. Source: found by trial, as all numbers here.
+/// The work of a tried change in addition to the costs that it reads. Unit: reads. Source: found by trial, as all numbers here.
 constexpr uint64_t kAnnealReads = 20;
-/// What a move costs beside the costs that it reads. Unit: reads. Source: found by trial, as all numbers here.
+/// The work of a move in addition to the costs that it reads. Unit: reads. Source: found by trial, as all numbers here.
 constexpr uint64_t kMoveReads = 200;
 
 } // namespace
@@ -65,7 +66,7 @@ void Search::price(double height) {
   foldForest(model, forest, priced, folded);
 }
 
-/// Nodes that hang on `node` take the choices that are best for it.
+/// Gives the subtrees of `node` their best choices for its choice.
 double Search::follow(uint32_t node) {
   double more = 0;
   for (uint32_t at = forest.firstChild[node]; at < forest.firstChild[node + 1]; ++at) {
@@ -77,13 +78,13 @@ double Search::follow(uint32_t node) {
   return more;
 }
 
-/// Changes a node; returns what that adds to cost and prices.
+/// Changes a node's choice; returns what that adds to cost and prices.
 double Search::move(uint32_t node, uint32_t choice) {
   uint32_t before = model.first[node] + state[node], after = model.first[node] + choice;
   return state.change(node, choice) + (priced[after] - model.cost[after]) - (priced[before] - model.cost[before]);
 }
 
-/// Carries out changes in the core and what follows from them; returns what they add to cost and prices.
+/// Makes changes in the core and the resulting ones of the trees; returns what they add to cost and prices.
 double Search::carryOut(const std::vector<Change> &group) {
   double more = 0;
   for (auto [node, choice] : group)
@@ -93,7 +94,7 @@ double Search::carryOut(const std::vector<Change> &group) {
   return more;
 }
 
-/// Makes the changes if they improve cost plus prices, and, unless the state is free to exceed it, keep the limit. Returns what they add.
+/// Makes the changes if they improve cost plus prices and, unless `free`, keep the limit. Returns what they add.
 double Search::attempt(const std::vector<Change> &group, bool free) {
   size_t before = state.pending().size();
   double more = carryOut(group);
@@ -125,7 +126,7 @@ uint64_t Search::regionMove(bool free) {
   return work + 5 * kMoveReads;
 }
 
-/// A region chooses at random among nearly best choices; trees around it follow. Taken back unless cost plus prices fall.
+/// Lets a region choose at random among nearly best choices and the trees around it adapt; all is taken back unless cost plus prices fall.
 uint64_t Search::kick() {
   uint32_t size = uint32_t(std::exp2(1 + random.unit() * (kMostKick - 1)));
   uint32_t start = random.below(uint32_t(forest.core.size()));
@@ -148,7 +149,7 @@ uint64_t Search::kick() {
   return work + 5 * kMoveReads;
 }
 
-/// One random change, accepted with the probability of Metropolis et al. (1953).
+/// Makes one random change, accepted with the probability of Metropolis et al. (1953).
 uint64_t Search::anneal() {
   uint32_t node = random.below(model.size()), count = model.choices(node);
   temperature *= cooling;
@@ -164,7 +165,7 @@ uint64_t Search::anneal() {
   return kAnnealReads + model.degree(node);
 }
 
-/// Nodes of trees take their best choices for the present prices, as far as the limit allows.
+/// Gives nodes of trees their best choices for the current prices, as far as the limit allows.
 void Search::hangTrees(bool free) {
   for (auto node = forest.order.rbegin(); node != forest.order.rend(); ++node) {
     uint32_t wanted = folded.best[forest.firstBest[*node] + (forest.parent[*node] ? state[forest.parent[*node]->node] : 0)];
@@ -174,7 +175,7 @@ void Search::hangTrees(bool free) {
   state.keep();
 }
 
-/// Single nodes take cheaper choices until none of them can.
+/// Gives single nodes cheaper choices until there are none.
 uint64_t Search::polish() {
   uint64_t work = 0;
   for (bool changed = true; changed;) {
@@ -195,7 +196,7 @@ uint64_t Search::polish() {
   return work;
 }
 
-/// Single nodes give up bytes at the fullest time, those first that ask least for a byte, until the state fits. If it does not come to that,
+/// Reduces the bytes of single nodes at the fullest time, the cheapest per byte first, until the state is within the limit. If it does not get there,
 /// everything is taken back.
 bool Search::shed(uint64_t &work) {
   struct Offer {
@@ -223,7 +224,7 @@ bool Search::shed(uint64_t &work) {
     for (const Offer &offer : offers) {
       if (state.excessAt(time) <= 0)
         break;
-      // Another choice of the node may have been taken already, and neighbours may have changed the price.
+      // Another choice of the node may have been made already, and neighbours may have changed the cost.
       if (model.usage[model.first[offer.node] + offer.choice] >= model.usage[model.first[offer.node] + state[offer.node]] ||
           state.difference(offer.node, offer.choice) >= model.impossible / 2)
         continue;
@@ -242,7 +243,7 @@ bool Search::shed(uint64_t &work) {
 }
 
 void Search::judge() {
-  state.assign(state.choices()); // sums anew, so that rounding does not add up
+  state.assign(state.choices()); // recomputes the sums, so that rounding errors do not accumulate
   if (!state.possible())
     return;
   if (state.excess() < lowest)
@@ -270,7 +271,7 @@ void Search::begin(Phase next) {
   part = Part::Trees;
 }
 
-/// Repairs are done when the state fits; a swing goes through its heights.
+/// Ends a phase: a repair when the state is within the limit, a swing when all its factors were used.
 uint64_t Search::finish() {
   judge();
   uint64_t work = 0;
@@ -302,7 +303,7 @@ uint64_t Search::finish() {
   return work;
 }
 
-/// Leaves a place that does not get better: other prices, and the limit is lifted until they have had their effect.
+/// Leaves a local optimum: changes prices, and lifts the limit until they have had their effect.
 void Search::perturb() {
   idleSwings = 0;
   if (found() && random.below(2))

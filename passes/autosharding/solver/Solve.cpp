@@ -14,25 +14,26 @@ using namespace millrace::autosharding;
 
 namespace {
 
-/// Costs that each task of an iteration reads: those of the problem so many times, within bounds. About 10^9 are read in a second, so that an
-/// iteration takes some hundredths of one per task.
+/// Costs that each task of an iteration reads: a multiple of those of the problem, within bounds. About 10^9 are read per second, so that an
+/// iteration takes some hundredths of a second per task.
 constexpr uint64_t kReadsPerCost = 20, kLeastReads = 100'000, kMostReads = 20'000'000;
 /// The bound's task reads this many times as much as a search's, so that two threads are busy with it and two searches. Unit: times. Source: commit
 /// 108b4886: problem D 3.092e11 after 20 processor seconds, 3.127e11 after 24 before.
 constexpr uint64_t kDualShare = 2;
-/// A bound this near to the cost is worth a proof: the two may be equal. Unit: share of the cost. Source: judgement, not measured alone.
+/// A bound this near to the cost is proved at once, because the two may be equal. Unit: share of the cost. Source: judgement, not measured alone.
 constexpr double kCloseBound = 1e-6;
-/// Before so many, and then half as many again each time, searches start again from what the messages suggest by then. Unit: iterations. Source:
+/// The number of iterations, growing by half each time, after which searches restart from what the messages suggest. Unit: iterations. Source:
 /// judgement, not measured alone.
 constexpr uint64_t kFirstRestart = 2;
-/// Noise of suggestions; the first search gets none. Unit: share of the bound per node of the core. Source: judgement, not measured alone.
+/// Noise of suggestions, except for the first search. Unit: share of the bound per node of the core. Source: judgement, not measured alone.
 constexpr double kSuggestionNoise = 0.05;
-/// A bound is proved after so many and twice as many each time, and in the end. Unit: iterations. Source: judgement, not measured alone.
+/// The number of iterations, doubling each time, after which a bound is proved; the last one is proved, too. Unit: iterations. Source: judgement, not
+/// measured alone.
 constexpr uint64_t kFirstProof = 8;
 
-/// Those of the search for a limit that would be enough. Unit: iterations. Source: judgement, not measured alone.
+/// Iterations of the search for a sufficient limit. Unit: iterations. Source: judgement, not measured alone.
 constexpr uint64_t kNeedIterations = 10;
-/// A limit without a solution is raised by it first. Unit: share of the limit. Source: judgement, not measured alone.
+/// The first increase of a limit without a solution. Unit: share of the limit. Source: judgement, not measured alone.
 constexpr double kFirstRaise = 1.0 / 64;
 
 class Solver {
@@ -60,7 +61,7 @@ private:
   Forest forest;
   Dual dual;
   std::vector<std::unique_ptr<Search>> searches;
-  uint64_t reads; ///< by each task of an iteration
+  uint64_t reads; ///< costs that each task of an iteration reads
   uint64_t nextRestart = kFirstRestart, nextProof = kFirstProof;
 };
 
@@ -72,7 +73,7 @@ const Search *Solver::leader() const {
   return best;
 }
 
-/// Searches with an even number begin anew from the messages, the others go on from the best choices known.
+/// Restarts the searches: those with an even number from the messages, the others from the best known choices.
 void Solver::restart() {
   const Search *best = leader();
   for (size_t index = 0; index < searches.size(); ++index) {
@@ -155,7 +156,7 @@ void Solver::run(Solution &solution, std::function<double()> clock) {
   take(solution);
 }
 
-/// What every solution costs at least, from the least cost of each node and edge alone.
+/// Returns a lower bound of the cost of every solution, from the least cost of each node and edge.
 Total leastCosts(const Problem &problem) {
   Total sum = 0;
   for (const Node &node : problem.nodes)
@@ -172,7 +173,7 @@ int64_t leastNeed(const Problem &problem) {
   return evaluate(problem, choices).peak;
 }
 
-/// Which limit would be enough: raised step by step until something fits. Only proofs that a limit is too small are remembered as such.
+/// Finds a sufficient limit by raising it step by step until there is a solution. Only proofs that a limit is too small are kept as such.
 void findNeed(const Problem &problem, const Options &options, int64_t least, Solution &solution, const std::function<double()> &clock) {
   Problem looser = problem;
   Options brief = options;

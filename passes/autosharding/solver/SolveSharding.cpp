@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SolveSharding.cpp - A developer's tool: solve-sharding FILE --------===//
-// Progress goes to stderr, the result as one line of JSON to stdout. Exit status 0: solution found; 1: none found; 2: the file or an argument is
-// wrong.
+//===- SolveSharding.cpp - The developer's tool solve-sharding FILE -------===//
+// Prints progress on standard error and the result as one line of JSON on standard output. Exit status 0: solution found; 1: none found; 2: the file
+// or an argument is invalid.
 #include "passes/autosharding/solver/ProblemReader.h"
 #include "passes/autosharding/solver/Solve.h"
 
@@ -21,13 +21,13 @@ namespace {
 constexpr const char *kUsage = "usage: solve-sharding FILE.json [--seconds=S] [--processor-seconds=S] [--iterations=N] [--threads=N] [--searches=N] [--seed=N] [--quiet]\n"
                                "solves a problem in the format of google/iopddl; without a limit: 100 iterations\n"
                                "seconds count from the start of the program; processor-seconds are those of all threads together\n";
-/// Progress is told this often. Unit: seconds. Source: judgement.
+/// The time between two reports of progress. Unit: seconds. Source: judgement.
 constexpr double kProgressSeconds = 5;
 
 struct Arguments {
   std::string file;
   Options options;
-  double processorSeconds = 0; ///< 0: no limit
+  double processorSeconds = 0; ///< 0 for no limit
   bool quiet = false;
 };
 

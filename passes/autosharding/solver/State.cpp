@@ -12,7 +12,7 @@ void State::assign(const std::vector<uint32_t> &choices) {
   for (size_t time = 0; time < excess.size(); ++time)
     excess[time] -= model.room[time];
   if (excess.empty())
-    excess.push_back(0); // no limit, or nothing is live
+    excess.push_back(0); // for problems without a limit or live nodes
   tree = LoadTree(excess);
   total = model.constant;
   for (uint32_t node = 0; node < model.size(); ++node) {

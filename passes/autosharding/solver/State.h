@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- State.h - A choice per node that can be changed step by step -------===//
-// Cost and loads follow every change at once; changes that are not wanted are taken back.
+//===- State.h - A choice per node with incremental cost and loads --------===//
+// Cost and loads are updated with every change, and changes can be undone.
 #pragma once
 
 #include "passes/autosharding/solver/Model.h"
@@ -18,29 +18,29 @@ public:
 
   const std::vector<uint32_t> &choices() const { return chosen; }
   uint32_t operator[](uint32_t node) const { return chosen[node]; }
-  /// Bytes above the room at the worst time; at most 0 if the state is within the limit.
+  /// Returns the bytes above the room at the worst time; at most 0 if the state is within the limit.
   int64_t excess() const { return tree.most(); }
-  /// Where that is.
+  /// Returns the worst time.
   uint32_t fullest() const { return tree.fullest(); }
   int64_t excessAt(uint32_t time) const { return tree.most(time, time + 1); }
   bool fits() const { return excess() <= 0; }
-  /// The model's cost; at least `model.impossible` if a pair of choices is impossible.
+  /// Returns the model's cost; at least `model.impossible` if a pair of choices is impossible.
   double cost() const { return total; }
   bool possible() const { return total < model.impossible; }
   std::vector<int64_t> loads() const { return loadsOf(model, chosen); }
 
-  /// Carries a change out and records it. Returns by how much the cost grows.
+  /// Makes a change and records it. Returns by how much the cost grows.
   double change(uint32_t node, uint32_t choice);
-  /// Changes since the last `keep`, in order: nodes with the choices they had before.
+  /// Returns the changes since the last `keep`, in order: nodes with their previous choices.
   const std::vector<Change> &pending() const { return done; }
   void keep() { done.clear(); }
-  /// Takes pending changes back until there are `count`.
+  /// Undoes pending changes until there are `count`.
   void undo(size_t count);
-  /// What a change would add to the cost, everything else unchanged.
+  /// Returns what a change would add to the cost, everything else unchanged.
   double difference(uint32_t node, uint32_t choice) const;
-  /// Whether a change of this node alone leaves the state within the limit.
+  /// Returns true if a change of this node alone leaves the state within the limit.
   bool wouldFit(uint32_t node, uint32_t choice) const;
-  /// Takes over another state's choices.
+  /// Sets the choices to those of another state.
   void assign(const std::vector<uint32_t> &choices);
 
 private:

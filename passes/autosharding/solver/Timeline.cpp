@@ -58,7 +58,7 @@ void LoadTree::add(uint32_t begin, uint32_t end, int64_t bytes) {
 
 int64_t LoadTree::most(uint32_t begin, uint32_t end) const {
   int64_t low = std::numeric_limits<int64_t>::min() / 2, fromLeft = low, fromRight = low;
-  // The two borders climb together; what was added above a border's subtrees is added to what it has found so far.
+  // Both borders go up together; an addition to a whole subtree is added to the maximum that was found in it so far.
   uint32_t left = begin + leaves, right = end - 1 + leaves;
   fromLeft = highest[left];
   fromRight = highest[right];

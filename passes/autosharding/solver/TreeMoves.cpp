@@ -24,7 +24,7 @@ uint64_t TreeMoves::grow(uint32_t start, uint32_t most, Random &random) {
     border[at] = border.back();
     border.pop_back();
     if (touches[place] > 1)
-      continue; // it would close a cycle
+      continue; // the node would close a cycle
     uint32_t member = uint32_t(members.size()), count = model.choices(forest.core[place]);
     const Link *toParent = nullptr;
     const Link *begin = forest.coreLinks.data() + forest.firstCoreLink[place], *end = forest.coreLinks.data() + forest.firstCoreLink[place + 1];

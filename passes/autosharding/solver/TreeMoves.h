@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TreeMoves.h - The best choices of a tree in the core, exactly ------===//
-// A connected part of the core without cycles is optimal for what surrounds it after one pass from its leaves to its root (elimination of
-// nodes of degree one) and one back. The rest stays as it is, but for what hangs on the core, which follows.
+//===- TreeMoves.h - The exact best choices of a tree in the core ---------===//
+// A connected part of the core without cycles gets optimal choices for its surroundings by one pass from its leaves to its root (elimination of nodes
+// of degree one) and one pass back. The surroundings stay unchanged, except for trees that are attached to the core, which adapt.
 #pragma once
 
 #include "passes/autosharding/solver/Forest.h"
@@ -16,17 +16,17 @@ public:
 
   /// Grows a random tree of at most `most` nodes from a node of the core. Returns the number of costs that `solve` will read.
   uint64_t grow(uint32_t start, uint32_t most, Random &random);
-  /// Computes the best choices for the folded costs. Where several are best, the present one is.
+  /// Computes the best choices for the folded costs; of several best ones the current choice is kept.
   void solve(const FoldedForest &folded, const State &state);
-  /// The changes, in connected groups: each is worth making without the others. They name nodes of the core only.
+  /// Returns the changes, in connected groups that improve the cost independently of each other. They contain nodes of the core only.
   const std::vector<std::vector<Change>> &groups() const { return found; }
 
 private:
   struct Member {
     uint32_t place;
     uint32_t parent;  ///< member, itself for the root
-    const Link *link; ///< to the parent
-    size_t values;    ///< where its costs are
+    const Link *link; ///< link to the parent
+    size_t values;    ///< position of its costs
     uint32_t choice;
     uint32_t group;
   };
@@ -34,8 +34,8 @@ private:
   const Model &model;
   const Forest &forest;
   std::vector<Member> members;
-  std::vector<std::pair<uint32_t, uint32_t>> border; ///< place, member it was reached from
-  std::vector<uint32_t> stamp, touches, memberOf;    ///< place -> tree in which it was met last, links to members then, its member
+  std::vector<std::pair<uint32_t, uint32_t>> border; ///< places, and the members from which they were reached
+  std::vector<uint32_t> stamp, touches, memberOf;    ///< place -> last tree that reached it, its number of links to members then, its member
   uint32_t tree = 0;
   std::vector<double> values;
   std::vector<std::vector<Change>> found;

@@ -8,8 +8,8 @@
 
 namespace millrace::autosharding {
 
-/// Runs every task once, on at most `threads` threads, the calling one among them; returns when all are done. Tasks share nothing that one of
-/// them writes, so that results do not depend on the number of threads.
+/// Runs every task once, on at most `threads` threads including the calling one, and returns when all are done. Tasks share no data that one of them
+/// writes, so that results do not depend on the number of threads.
 void runTasks(const std::vector<std::function<void()>> &tasks, uint32_t threads);
 
 } // namespace millrace::autosharding
