@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RegisterAll.cpp - Dialects and passes that the tools know ----------===//
+//===- RegisterAll.cpp - Register the tools' dialects and passes ----------===//
 #include "tools/RegisterAll.h"
 
 #include "dialects/check/CheckOps.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RegisterAll.h - Dialects and passes that the tools know ------------===//
+//===- RegisterAll.h - Register the tools' dialects and passes ------------===//
 #pragma once
 
 namespace mlir {
@@ -8,12 +8,12 @@ class DialectRegistry;
 
 namespace millrace {
 
-/// Adds our dialects and the upstream ones that our pipelines produce or accept, and nothing else: every
-/// registered dialect is paid at the start of each tool run.
+/// Adds our dialects and the upstream ones that our pipelines produce or accept, and no others, because every registered dialect adds to the start-up
+/// time of each tool.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Registers our passes and the upstream MLIR passes that our pipelines use, for pass drivers only. Must not be
-/// called by a library: an option registered twice in one process aborts it.
+/// Registers our passes and the upstream MLIR passes that our pipelines use, for pass drivers only. Libraries must not call it, because an option
+/// that is registered twice in one process aborts it.
 void registerAllPasses();
 
 } // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
+//===- xla-compile.cpp - Compile StableHLO to a program or any stop -------===//
 #include "lowering/Compile.h"
 #include "runtime/base/Progress.h"
 #include "tools/Mains.h"
@@ -65,7 +65,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   runtime::Progress progress;
   if (emit == "stablehlo")
     stream << *module << "\n";
-  options.entry = entry.empty() ? findEntry(*module) : entry, options.fuse = !noFusion, options.fold = !noFold; // as xla-run, for the same cache entries
+  options.entry = entry.empty() ? findEntry(*module) : entry, options.fuse = !noFusion, options.fold = !noFold; // as in xla-run: same cache entries
   options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
   if (emit == "passes")
     return tools::writePassesPage(*module, options, input, output);
@@ -79,7 +79,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
     };
   CompileReport report;
   if (emit != "stablehlo") {
-    if (emit != "object" || showTime) // stops, and times of passes, exist only when something is compiled
+    if (emit != "object" || showTime) // stops, and times of passes, exist only in a compilation
       cache.use = tools::CacheUse::Off;
     auto compiled = tools::compileCached(*module, options, cache, report);
     if (!compiled)
@@ -91,7 +91,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
       if (runtime::Status written = runtime::writeFile(program, output); !written.ok())
         return tools::fail("xla-compile", written.message());
     } else if (emit == "object" && !showTime && !showMemory)
-      stream << runtime::toText(program); // nothing else was asked for: show what was made
+      stream << runtime::toText(program); // nothing else was requested, so that the program is printed
   }
   if (showTime)
     tools::printCompileTimes(report, llvm::outs());

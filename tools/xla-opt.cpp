@@ -39,7 +39,7 @@ int millrace::tools::xlaOpt(int argc, char **argv) {
       return fail(wrong);
   }
   config.setPassPipelineSetupFn([asked = config, &emit](mlir::PassManager &pm) {
-    // MLIR's verifier does not see all types.
+    // MLIR's verifier does not check all types.
     pm.addPass(millrace::stablehlo::createVerifyTypesPass());
     if (mlir::failed(asked.setupPassPipeline(pm)))
       return mlir::failure();
@@ -47,14 +47,14 @@ int millrace::tools::xlaOpt(int argc, char **argv) {
       millrace::tools::addPassesUpTo(emit, pm);
     return mlir::success();
   });
-  // MLIR's own main would give the file to its reader unseen.
+  // MLIR's own main would pass the file to its reader without validation.
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
   if (!file)
     return fail(error);
   if (!(file = millrace::bytecode::checkedBuffer(std::move(file), error)))
     return fail(input + ": " + error);
-  // A part of a bytecode file is not one.
+  // A part of a bytecode file is not a bytecode file.
   if (millrace::bytecode::isBytecode(file->getBuffer()))
     config.splitInputFile("");
   std::unique_ptr<llvm::ToolOutputFile> out = mlir::openOutputFile(output, &error);

@@ -15,7 +15,7 @@ int millrace::tools::xlaProf(int argc, char **argv) {
     ++argv, --argc;
   } else if (argc > 3 && std::string_view(argv[1]) == "compare") {
     options.action = Options::Action::Compare;
-    options.other = argv[3]; // `compare FIRST SECOND`, options behind them
+    options.other = argv[3]; // `compare FIRST SECOND`, followed by options
     std::swap(argv[2], argv[3]);
     argv[2] = argv[0];
     argv += 2, argc -= 2;

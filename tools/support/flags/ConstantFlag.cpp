@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ConstantFlag.cpp - Arguments that stay the same --------------------===//
+//===- ConstantFlag.cpp - The flag --constant -----------------------------===//
 #include "tools/support/flags/ConstantFlag.h"
 
 #include "dialects/millrace/Attributes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ConstantFlag.h - Arguments that stay the same ----------------------===//
+//===- ConstantFlag.h - The flag --constant -------------------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,8 +9,8 @@
 
 namespace millrace::tools {
 
-/// Marks arguments of the function `entry` as constant (millrace.constant): `which` is `all`, or numbers and ranges, `1,3-5`; empty: none. The
-/// error says what is wrong with it. Donated arguments, which no execution leaves as they are, are not among `all`.
+/// Marks arguments of the function `entry` as constant (millrace.constant). `which` is `all`, or numbers and ranges, `1,3-5`; empty for none. The
+/// error says what is wrong with it. Donated arguments, which executions change, are not among `all`.
 llvm::Error markConstants(mlir::ModuleOp module, const std::string &entry, const std::string &which);
 
 } // namespace millrace::tools

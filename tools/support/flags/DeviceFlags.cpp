@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DeviceFlags.cpp - --mesh, --auto-sharding and what goes with them --===//
+//===- DeviceFlags.cpp - Flags of meshes and automatic sharding -----------===//
 #include "tools/support/flags/DeviceFlags.h"
 
 #include "passes/autosharding/Simulation.h"
@@ -20,7 +20,7 @@
 
 namespace millrace::tools {
 
-/// In the place of axes: the number of devices follows.
+/// The prefix of a number of devices that replaces the axes of a mesh.
 static constexpr llvm::StringLiteral kAuto = "auto:";
 
 bool DeviceFlags::isAuto() const { return llvm::StringRef(mesh).starts_with(kAuto); }
@@ -51,14 +51,14 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
   return planning.options("--");
 }
 
-/// Every mesh of one or two axes; the last axis has the nearest devices.
+/// Plans for every mesh of one or two axes; the last axis has the nearest devices.
 llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding::AutoShardingOptions &asked) {
   int64_t devices = 0;
   if (llvm::StringRef(mesh).drop_front(kAuto.size()).getAsInteger(10, devices) || devices < 1)
     return llvm::createStringError("--mesh expects a number of devices behind auto:, but got '" + mesh + "'");
   for (int64_t rows = 1; rows <= devices; ++rows) {
     if (devices % rows || (rows == devices && devices > 1))
-      continue; // the same as one row
+      continue; // the mesh is equivalent to one of a single axis
     std::string text = (rows > 1 ? "a=" + std::to_string(rows) + "," : "") + "b=" + std::to_string(devices / rows);
     mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
     if (llvm::Error error = sharding::applyMesh(*copy, text, "--mesh"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DeviceFlags.h - --mesh, --auto-sharding and what goes with them ----===//
+//===- DeviceFlags.h - Flags of meshes and automatic sharding -------------===//
 #pragma once
 
 #include "passes/autosharding/PlanPage.h"
@@ -12,21 +12,21 @@
 
 namespace millrace::tools {
 
-/// Over which devices a program is spread, and how.
+/// The flags that determine the devices of a program, and how it is sharded over them.
 struct DeviceFlags {
-  std::string mesh; ///< sizes of the mesh's axes, or "auto:N": that of N devices with the best plan; empty: as the program says
+  std::string mesh; ///< sizes of the mesh's axes, or "auto:N" for the mesh of N devices with the best plan; empty for the program's mesh
   autosharding::Request planning;
   bool simulate = false, explain = false; ///< xla-compile's
-  std::string page;                       ///< xla-compile's: where the page about the plan and its modelled step goes
+  std::string page;                       ///< xla-compile's file for the page about the plan and its modelled step
 
-  /// `reports`: --simulate and --explain-sharding, too.
+  /// Adds the flags; `reports` includes --simulate and --explain-sharding.
   void addTo(Flags &flags, bool reports);
-  /// Gives the module the mesh. The error names the flag.
+  /// Sets the module's mesh. The error names the flag.
   llvm::Error applyMesh(mlir::ModuleOp module) const;
-  /// Chooses shardings if that is asked for; says what it expects of them then. With "auto:N" it plans for every mesh of one or two axes and takes
-  /// the best. Plans are looked up and kept in the cache. The error names the flag; what is wrong with the program went to the diagnostic handlers.
+  /// Chooses shardings if that is requested, and prints their predicted cost. With "auto:N" it plans for every mesh of one or two axes and uses the
+  /// best. Plans are looked up and stored in the cache. The error names the flag; errors of the program were reported to the diagnostic handlers.
   llvm::Expected<std::optional<autosharding::AutoShardingReport>> applyPlan(mlir::ModuleOp module, const CacheSettings &cache);
-  /// Writes what --simulate, --explain-sharding and --sharding-page ask for. The exit status; none if they do not ask.
+  /// Writes what --simulate, --explain-sharding and --sharding-page request. Returns the exit status, or nothing if none of them is set.
   std::optional<int> report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
                             const std::string &output) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Flags.h - Command line flags of a tool -----------------------------===//
-// Not llvm::cl: its options share one table with those of libLLVM, which owns names such as --stats.
+// llvm::cl is not used, because its options share one table with those of libLLVM, which uses names such as --stats.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ public:
   Flags(std::string tool, std::string overview) : tool(std::move(tool)), overview(std::move(overview)) {}
   using Target = std::variant<bool *, std::string *, unsigned *, uint64_t *>;
   void add(std::string name, Target target, std::string help) { flags.push_back({std::move(name), target, std::move(help)}); }
-  /// "FILE" in the usage line; required unless it has a value already, or the flag behind `needless` is set.
+  /// Sets the positional argument, "FILE" in the usage line. It is required unless it has a value already, or the flag behind `needless` is set.
   void positional(std::string *target, std::string what, const bool *needless = nullptr) {
     file = target;
     fileIsNeedless = needless;
     fileHelp = std::move(what);
   }
 
-  /// Fills the targets. Returns true to go on; otherwise `exitStatus` is 0 (--help, --version were printed) or 1 (an error
-  /// was printed).
+  /// Fills the targets. Returns true if the tool is to continue; otherwise `exitStatus` is 0 (--help or --version was printed) or 1 (an error was
+  /// printed).
   bool parse(int argc, char **argv, int &exitStatus);
 
 private:
@@ -35,7 +35,7 @@ private:
     std::string help;
   };
   void printHelp() const;
-  /// Empty, or what is wrong with the value.
+  /// Returns what is wrong with the value; empty if nothing is.
   static std::string assign(const Flag &flag, const std::string &value);
 
   std::string tool, overview, fileHelp;

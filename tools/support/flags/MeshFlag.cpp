@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MeshFlag.cpp - Devices of a module and of a tool -------------------===//
+//===- MeshFlag.cpp - Number of devices of a module and a tool ------------===//
 #include "tools/support/flags/MeshFlag.h"
 
 #include "dialects/sdy/Ops.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MeshFlag.h - Devices of a module and of a tool ---------------------===//
+//===- MeshFlag.h - Number of devices of a module and a tool --------------===//
 #pragma once
 
 #include "runtime/base/Status.h"
@@ -8,11 +8,11 @@
 
 namespace millrace::tools {
 
-/// A module with meshes that does not say for how many devices it is (Shardy's programs, written by hand) is one for as many as its largest
-/// mesh has, if there are `numDevices` or fewer of them.
+/// Sets the number of devices of a module with meshes that has none (hand-written programs for Shardy) to that of its largest mesh, if that has at
+/// most `numDevices`.
 void adoptMesh(mlir::ModuleOp module, unsigned numDevices);
 
-/// InvalidArgument if a mesh of the module has more than `numDevices` devices.
+/// Returns InvalidArgument if a mesh of the module has more than `numDevices` devices.
 runtime::Status checkMeshes(mlir::ModuleOp module, unsigned numDevices);
 
 } // namespace millrace::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Stops.cpp - What --emit names --------------------------------------===//
+//===- Stops.cpp - The stops of --emit --------------------------------------===//
 #include "tools/support/flags/Stops.h"
 
 #include "llvm/ADT/ArrayRef.h"

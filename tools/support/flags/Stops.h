@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Stops.h - What --emit names ----------------------------------------===//
+//===- Stops.h - The stops of --emit ----------------------------------------===//
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::tools {
 
-/// An error that lists the stops of the compiler if `emit` is none of them.
+/// Returns an error with the list of stops if `emit` is none of them.
 llvm::Error checkStop(llvm::StringRef emit);
 
 } // namespace millrace::tools

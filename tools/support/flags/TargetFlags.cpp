@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TargetFlags.cpp - The machine that a tool compiles for -------------===//
+//===- TargetFlags.cpp - Flags of the target machine ----------------------===//
 #include "tools/support/flags/TargetFlags.h"
 
 namespace millrace::tools {

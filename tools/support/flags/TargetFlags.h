@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TargetFlags.h - The machine that a tool compiles for ---------------===//
+//===- TargetFlags.h - Flags of the target machine ------------------------===//
 #pragma once
 
 #include "lowering/cpu/CpuTarget.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::tools {
 
-/// --target, --target-threads and --target-caches.
+/// Adds --target, --target-threads and --target-caches.
 void addTargetFlags(Flags &flags, lowering::CpuTargetOverrides &overrides);
 
 } // namespace millrace::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CompileCached.cpp - Compile, or take the program from the cache ----===//
+//===- CompileCached.cpp - Compile through the cache ----------------------===//
 #include "tools/support/programs/CompileCached.h"
 
 #include "lowering/client/CompileThroughCache.h"
@@ -17,7 +17,7 @@ llvm::Expected<runtime::Cache *> openCache(const CacheSettings &cache) {
   // A folder given by the user overrides an environment without one, but not MILLRACE_CACHE=off.
   if (cache.use == CacheUse::Off || settings->mode == runtime::CacheMode::Off)
     return nullptr;
-  // Never destroyed: upgrades of a tiered program are stored while the process ends.
+  // The caches are never destroyed, because upgrades of a tiered program are stored while the process ends.
   static auto &stores = *new std::vector<std::unique_ptr<runtime::Cache>>;
   runtime::Cache &store = *stores.emplace_back(std::make_unique<runtime::Cache>(*settings));
   if (!cache.folder.empty() && settings->mode == runtime::CacheMode::ReadWrite)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CompileCached.h - Compile, or take the program from the cache ------===//
+//===- CompileCached.h - Compile through the cache ------------------------===//
 #pragma once
 
 #include "lowering/Compile.h"
@@ -14,15 +14,15 @@ enum class CacheUse { On, Off };
 
 struct CacheSettings {
   CacheUse use = CacheUse::On;
-  std::string folder;   ///< empty: MILLRACE_CACHE_DIR, else the user's cache folder
-  bool explain = false; ///< print hit, or miss with the part that differs and how many kernels were there
-  bool tiered = false;  ///< compileTiered() instead of compile()
+  std::string folder;   ///< folder of the cache; if empty MILLRACE_CACHE_DIR, else the user's cache folder
+  bool explain = false; ///< print a hit, or a miss with the part that differs and the number of kernels that were found
+  bool tiered = false;  ///< call compileTiered() instead of compile()
 };
 
-/// The cache of these settings and the environment's; null where it is off. The error says what is wrong with them.
+/// Returns the cache of these settings and the environment's; null if it is off. The error says what is wrong with the settings.
 llvm::Expected<runtime::Cache *> openCache(const CacheSettings &cache);
 
-/// compile() with the persistent cache in front. `report` is empty after a hit.
+/// Calls compile() on a miss of the persistent cache. `report` is empty after a hit.
 llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::ModuleOp module,
                                                                       const CompileOptions &options,
                                                                       const CacheSettings &cache,

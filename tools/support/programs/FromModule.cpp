@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FromModule.cpp - A translation of xla-translate from a module ------===//
+//===- FromModule.cpp - Register a translation of xla-translate ------------===//
 #include "tools/support/programs/FromModule.h"
 
 #include "dialects/bytecode/Validate.h"

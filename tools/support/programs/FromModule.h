@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FromModule.h - A translation of xla-translate from a module --------===//
+//===- FromModule.h - Register a translation of xla-translate --------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,8 +9,8 @@
 
 namespace millrace::tools {
 
-/// Registers `--NAME` with mlirTranslateMain: `function` is given the parsed and verified module, which may stand in the
-/// file as text, bytecode or portable artifact. Unlike MLIR's own registration this one validates bytecode before MLIR reads it.
+/// Registers `--NAME` with mlirTranslateMain. `function` gets the parsed and verified module, whose file may be text, bytecode or a portable
+/// artifact. Unlike MLIR's own registration, this one validates bytecode before MLIR reads it.
 struct FromModule {
   FromModule(llvm::StringRef name, llvm::StringRef description,
              std::function<mlir::LogicalResult(mlir::ModuleOp, llvm::raw_ostream &)> function);

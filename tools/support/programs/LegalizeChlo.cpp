@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- LegalizeChlo.cpp - CHLO operations away before evaluation ----------===//
+//===- LegalizeChlo.cpp - Legalize CHLO before the evaluation --------------===//
 #include "tools/support/programs/LegalizeChlo.h"
 
 #include "dialects/chlo/Ops.h"

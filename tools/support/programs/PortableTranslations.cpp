@@ -17,7 +17,7 @@ using namespace mlir;
 namespace millrace::tools {
 
 void registerPortableTranslations() {
-  // Upstream's names.
+  // The flags have upstream's names.
   static llvm::cl::opt<std::string> target("target", llvm::cl::desc("Version X.Y.Z to serialize for, or 'current'"));
   static llvm::cl::opt<bool> stripDebugInfo("strip-debuginfo", llvm::cl::desc("Serialize without locations"));
   static llvm::cl::opt<bool> allowOtherDialects(

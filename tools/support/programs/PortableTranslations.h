@@ -4,8 +4,7 @@
 
 namespace millrace::tools {
 
-/// Registers the translations between StableHLO and portable artifacts, and their flags. Call once, before
-/// mlirTranslateMain.
+/// Registers the translations between StableHLO and portable artifacts, and their flags. Must be called once, before mlirTranslateMain.
 void registerPortableTranslations();
 
 } // namespace millrace::tools

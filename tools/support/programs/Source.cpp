@@ -23,7 +23,7 @@ namespace millrace::tools {
 
 static constexpr llvm::StringLiteral kCompiledMagic = "MILLRACE";
 
-/// Why `bytes` are no StableHLO module; empty where the parser may look at them.
+/// Returns why `bytes` are no StableHLO module; empty if the parser can try to read them.
 static llvm::StringRef notAModule(llvm::StringRef bytes) {
   if (bytes.starts_with(kCompiledMagic))
     return "this is a compiled program: xla-run runs it; here StableHLO is expected";
@@ -61,7 +61,7 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
   }
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(*sources, mlirContext.get());
-  // Before anyone makes arguments of such types.
+  // The types are checked before arguments of such types are made.
   bool isGood = module && succeeded(vhlo::fromPortableFormat(*module)) &&
                 succeeded(stablehlo::verifyTypes(*module, /*onlyKnown=*/true));
   if (isGood)

@@ -20,8 +20,8 @@ public:
   ~Session();
   mlir::MLIRContext &context() { return *mlirContext; }
 
-  /// Parses and verifies the StableHLO module in `path` ("-" is standard input): text, bytecode or portable
-  /// artifact. Null after an error was printed.
+  /// Parses and verifies the StableHLO module in `path` ("-" is standard input): text, bytecode or portable artifact. Returns null after an error was
+  /// printed.
   mlir::OwningOpRef<mlir::ModuleOp> load(const std::string &path);
 
 private:
@@ -30,7 +30,7 @@ private:
   std::unique_ptr<mlir::ScopedDiagnosticHandler> handler;
 };
 
-/// True if the file begins like a compiled program (`.mr`).
+/// Returns true if the file begins like a compiled program (`.mr`).
 bool isCompiledProgram(const std::string &path);
 
 /// Prints "TOOL: error: MESSAGE" and returns 1.

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace millrace::tools {
 namespace {
 
-/// What compile() does before its pipelines (lowering/Compile.cpp).
+/// Runs the steps that precede the pipelines in compile() (lowering/Compile.cpp).
 struct SplitPass : PassWrapper<SplitPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitPass)
   explicit SplitPass(bool partition) : partition(partition) {}

@@ -9,8 +9,8 @@
 
 namespace millrace::tools {
 
-/// Adds the passes of xla-compile up to the stop, of those at which the program is one module: stablehlo, sharded, partitioned, simplified,
-/// fused. Returns what is wrong with any other.
+/// Adds the passes of xla-compile up to the stop, which must be one at which the program is one module: stablehlo, sharded, partitioned, simplified,
+/// fused. Returns an error text for any other stop.
 std::string addPassesUpTo(llvm::StringRef stop, mlir::OpPassManager &pm);
 
 } // namespace millrace::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- TextOutput.cpp - Text to a file or to the terminal -----------------===//
+//===- TextOutput.cpp - Write text to a file or the terminal --------------===//
 #include "tools/support/programs/TextOutput.h"
 
 #include "tools/support/programs/Source.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Explanation.cpp - --explain-sharding -------------------------------===//
+//===- Explanation.cpp - The report of --explain-sharding -----------------===//
 #include "tools/support/reports/Explanation.h"
 
 #include "passes/calls/Passes.h"

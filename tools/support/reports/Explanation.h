@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Explanation.h - --explain-sharding ---------------------------------===//
+//===- Explanation.h - The report of --explain-sharding -------------------===//
 #pragma once
 
 #include "passes/autosharding/PlanPage.h"
@@ -10,8 +10,9 @@
 
 namespace millrace::tools {
 
-/// Writes how every value of `module` is sharded and why to the file `output` (a page if it ends in .html; printed if empty). `input` is the
-/// program's name. With `planned`, what the plan costs and what others would stand in front, and `ranked` meshes. Returns the tool's exit status.
+/// Writes how every value of `module` is sharded and why to the file `output` (a page if it ends with .html; printed if empty). `input` is the
+/// program's name. With `planned` the report begins with the costs of the plan and of alternatives, and with the `ranked` meshes. Returns the tool's
+/// exit status.
 int writeExplanation(mlir::ModuleOp module, const std::string &input, const std::string &output, const autosharding::AutoShardingReport *planned = nullptr,
                      llvm::ArrayRef<autosharding::RankedMesh> ranked = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PassesPage.cpp - What each stop of the compiler changed, as a page --===//
+//===- PassesPage.cpp - HTML page of the changes by each stop --------------===//
 #include "tools/support/reports/PassesPage.h"
 
 #include "runtime/profile/ChromeTrace.h"
@@ -30,10 +30,10 @@ byId("title").textContent = data.title;
 const kernels = [...new Set(stops.map(each => each[1]))].sort(); // the program, which has no name, first
 byId("what").innerHTML = kernels.map((name, k) => `<option value="${k}">${inHtml(name || "the whole program")}</option>`).join("");
 for (const each of stops) each[2] = each[2].trimEnd();
-// Stops that changed nothing are left out.
+// Stops without changes are omitted.
 const chosen = () => stops.filter(each => each[1] === kernels[byId("what").value || 0]).filter((each, k, all) => !k || each[2] !== all[k - 1][2]);
 
-// The shortest list of lines to take away and to add (Myers); beyond kMost edits the rest counts as changed as a whole.
+// Returns the shortest list of lines to remove and to insert (Myers); beyond kMost edits the rest counts as changed as a whole.
 function difference(a, b) {
   const kMost = 3000; let start = 0, endA = a.length, endB = b.length;
   while (start < endA && start < endB && a[start] === b[start]) ++start;
@@ -97,7 +97,7 @@ fill();
 </script></body></html>
 )page";
 
-/// A text of a script element: "</" would end it.
+/// Returns the text of a script element with "</" escaped, which would end it.
 std::string inScript(std::string json) {
   for (size_t at = 0; (at = json.find("</", at)) != std::string::npos; at += 3)
     json.replace(at, 2, "<\\/");

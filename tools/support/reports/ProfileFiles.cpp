@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProfileFiles.cpp - xla-prof -------------------------------------------===//
+//===- ProfileFiles.cpp - The tool xla-prof ----------------------------------===//
 #include "tools/support/reports/ProfileFiles.h"
 
 #include "runtime/base/Environment.h"
@@ -30,7 +30,7 @@ namespace profile = runtime::profile;
 
 static constexpr std::string_view kEnding = ".xplane.pb";
 
-/// The recordings that `path` means, in the order of their names.
+/// Returns the recordings of `path`, in the order of their names.
 static std::vector<std::string> filesOf(const std::string &path) {
   std::error_code error;
   if (!fs::is_directory(path, error))
@@ -44,13 +44,13 @@ static std::vector<std::string> filesOf(const std::string &path) {
   return found;
 }
 
-/// Name of a file without folder and ending: "rank0.4711".
+/// Returns the name of a file without its folder and ending: "rank0.4711".
 static std::string labelOf(const std::string &file) {
   std::string name = fs::path(file).filename().string();
   return name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size()) : name;
 }
 
-/// Shows a file in the browser that the system prefers ($BROWSER, else xdg-open). Where there is none, its name is enough.
+/// Shows a file in the browser that the system prefers ($BROWSER, else xdg-open). Without a browser the name is printed only.
 static int open(const std::string &page) {
   const std::string browser = runtime::environment::text("BROWSER");
   const std::string program = browser.empty() ? "xdg-open" : browser, address = "file://" + fs::absolute(page).string();
@@ -63,7 +63,7 @@ static int open(const std::string &page) {
   return 0;
 }
 
-/// What a path means, as one recording.
+/// The contents of a path as one recording.
 struct Recorded {
   profile::XSpace space;
   std::string title;

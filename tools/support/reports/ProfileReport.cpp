@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ProfileReport.cpp - xla-run --profile -------------------------------===//
+//===- ProfileReport.cpp - The report of xla-run --profile -----------------===//
 #include "tools/support/reports/ProfileReport.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -21,10 +21,10 @@ struct Row {
   uint64_t calls = 0;
   double medianUs = 0, minimumUs = 0;
   double flops = 0, bytesRead = 0, bytesWritten = 0; ///< of one execution of the program
-  std::vector<Profile::Pieces> pieces;               ///< by rising numbers of pieces; none without --pieces
+  std::vector<Profile::Pieces> pieces;               ///< in ascending order of the number of pieces; empty without --pieces
 };
 
-/// Bytes that a kernel reads and writes when it runs once: its operands and results. Nothing for run-time shapes.
+/// The bytes of a kernel's operands and results, which it reads and writes in one execution. Unknown for run-time shapes.
 struct Traffic {
   double read = 0, written = 0;
 };
@@ -48,7 +48,7 @@ void collectTraffic(const Function &function, const Steps &steps, std::vector<Tr
   }
 }
 
-/// Calls, median and minimum over the executions of the entry that `pick` finds in each.
+/// Returns calls, median and minimum over the executions of the entry that `pick` selects in each.
 template <typename Pick>
 Row summarize(const RunOutcome &outcome, Pick pick) {
   Row row;
@@ -64,7 +64,7 @@ Row summarize(const RunOutcome &outcome, Pick pick) {
   return row;
 }
 
-/// The pieces of kernel `index`, each with its least time of all executions.
+/// Returns the pieces of kernel `index`, each with its least time of all executions.
 std::vector<Profile::Pieces> leastPieces(const RunOutcome &outcome, size_t index) {
   std::map<size_t, Profile::Pieces> least;
   for (const Profile &profile : outcome.profiles)

@@ -9,13 +9,13 @@
 
 namespace millrace::tools {
 
-/// Milliseconds per stop and per kernel, slowest first.
+/// Prints milliseconds per stop and per kernel, slowest first.
 void printCompileTimes(const CompileReport &report, llvm::raw_ostream &os);
 
-/// Bytes of arguments, outputs, aliases, temporaries, constants, code, and the peak.
+/// Prints the bytes of arguments, outputs, aliases, temporaries, constants, code, and the peak.
 void printMemory(const runtime::Program &program, llvm::raw_ostream &os);
 
-/// The stablehlo operations that machine code and steps execute, with counts: "executed: 3 x stablehlo.add".
+/// Prints the stablehlo operations that machine code and steps execute, with counts: "executed: 3 x stablehlo.add".
 void printExecutedOps(const runtime::Program &program, llvm::raw_ostream &os);
 
 } // namespace millrace::tools

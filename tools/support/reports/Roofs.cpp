@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Roofs.cpp - What this machine can do at most, measured now ----------===//
+//===- Roofs.cpp - Measure this machine's peak rates -----------------------===//
 #include "tools/support/reports/Roofs.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The processors that this process may use, as the pool of the runtime counts them.
+/// Returns the number of processors that this process may use, as the runtime's pool counts them.
 unsigned processors() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? unsigned(std::max(1, CPU_COUNT(&set))) : std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// Runs `work` on `threads` threads at once, several times; seconds of the shortest run.
+/// Runs `work` on `threads` threads in parallel, several times; returns the seconds of the shortest run.
 double shortest(unsigned threads, const std::function<void(unsigned)> &work) {
   constexpr int kAttempts = 5;
   double least = 1e9;
@@ -50,7 +50,7 @@ double shortest(unsigned threads, const std::function<void(unsigned)> &work) {
 }
 
 #if defined(__x86_64__)
-/// Chains of dependent multiply-adds, as many as cover their latency. Returns operations.
+/// Runs as many chains of dependent multiply-adds as cover their latency. Returns the number of operations.
 template <int Bytes>
 __attribute__((always_inline)) inline double multiplyAdds(int64_t rounds) {
   typedef float Vector __attribute__((vector_size(Bytes)));
@@ -111,11 +111,11 @@ runtime::profile::Roofs measureRoofs() {
   runtime::profile::Roofs roofs;
   roofs.threads = processors();
   roofs.gflops = gflops(roofs.threads);
-  constexpr size_t kSets[] = {size_t(24) << 10, size_t(512) << 10, size_t(8) << 20, size_t(256) << 20}; // first, second, third cache, memory
+  constexpr size_t kSets[] = {size_t(24) << 10, size_t(512) << 10, size_t(8) << 20, size_t(256) << 20}; // level 1, 2 and 3 cache, memory
   const auto read = readerOfProcessor();
   std::vector<Line> data(kSets[3] / sizeof(Line) + 1, Line{1});
   for (size_t bytes : kSets) {
-    const size_t each = std::max<size_t>(4, bytes / sizeof(Line) / (bytes > kSets[1] ? roofs.threads : 1)); // first caches are a thread's own
+    const size_t each = std::max<size_t>(4, bytes / sizeof(Line) / (bytes > kSets[1] ? roofs.threads : 1)); // a level 1 cache per thread
     const bool isShared = bytes > kSets[1];
     const size_t room = data.size() / roofs.threads, rounds = std::max<size_t>(1, (size_t(64) << 20) / bytes);
     const double seconds = shortest(roofs.threads, [&](unsigned thread) {
@@ -126,7 +126,7 @@ runtime::profile::Roofs measureRoofs() {
     const double moved = double(each * sizeof(Line)) * double(rounds) * roofs.threads;
     roofs.levels.push_back({double(bytes), moved / seconds / 1e9});
   }
-  for (size_t i = roofs.levels.size() - 1; i-- > 0;) // what lies nearer is as fast at least, whatever disturbed its attempts
+  for (size_t i = roofs.levels.size() - 1; i-- > 0;) // a nearer level is at least as fast, even if its measurements were disturbed
     roofs.levels[i].gbps = std::max(roofs.levels[i].gbps, roofs.levels[i + 1].gbps);
   return roofs;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Arguments.cpp - Values for the arguments of a program --------------===//
+//===- Arguments.cpp - Values of a program's arguments --------------------===//
 #include "tools/support/run/Arguments.h"
 
 #include "dialects/millrace/Attributes.h"
@@ -49,7 +49,7 @@ StatusOr<std::vector<Array>> loadArguments(const std::string &files, const std::
     for (Array &array : *arrays)
       all.push_back(std::move(array));
   }
-  // NumPy has no bf16, f8, i4: such values come as unsigned integers or raw bytes of the same width.
+  // NumPy has no bf16, f8, i4: such values are read from unsigned integers or raw bytes of the same width.
   for (size_t i = 0; i < all.size() && i < specs.size(); ++i) {
     DType have = all[i].dtype, want = specs[i].dtype;
     bool unknownToNumPy = want == DType::BF16 || (byteSize(want) == 1 && want != DType::I1 && want != DType::I8 && want != DType::U8);
@@ -60,7 +60,7 @@ StatusOr<std::vector<Array>> loadArguments(const std::string &files, const std::
   return all;
 }
 
-/// SplitMix64: small, fast, the same everywhere.
+/// SplitMix64, which is fast and gives the same numbers everywhere.
 static uint64_t nextRandom(uint64_t &state) {
   uint64_t z = (state += 0x9E3779B97F4A7C15ull);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -105,7 +105,7 @@ static void fillRandom(Array &array, uint64_t &state) {
       *at = char(nextRandom(state) & 1);
       break;
     default:
-      if (isFloat(array.dtype)) { // f8, f6, f4: small bit patterns are small positive values in all of them
+      if (isFloat(array.dtype)) { // f8, f6, f4, in which small bit patterns are small positive values
         *at = char(nextRandom(state) % (array.dtype == DType::F8E8M0FNU ? 128 : 8));
       } else {
         std::memset(at, 0, width);

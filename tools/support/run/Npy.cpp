@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-/// NumPy's type string without byte order; empty for types it does not have.
+/// Returns NumPy's type string without the byte order; empty for types that NumPy lacks.
 std::string_view npyCode(DType type) {
   switch (type) {
   case DType::I1: return "b1";
@@ -60,7 +60,7 @@ DType dtypeOfCode(std::string_view code) {
 
 Status bad(const std::string &where, const std::string &what) { return invalidArgument(where + ": " + what); }
 
-/// The text after 'key': in the header dictionary.
+/// Returns the text after 'key': in the header dictionary.
 std::string_view field(std::string_view header, std::string_view key) {
   std::string quoted = "'" + std::string(key) + "'";
   size_t at = header.find(quoted);
@@ -169,14 +169,14 @@ uint64_t little(std::string_view data, size_t at, size_t width) {
 }
 
 StatusOr<std::string> inflateRaw(std::string_view data, uint64_t size, const std::string &where) {
-  // Deflate cannot expand more than about 1032 times: a larger claim is a damaged (or hostile) archive.
+  // Deflate expands by a factor of at most about 1032: a larger claim means a damaged (or hostile) archive.
   if (size > data.size() * uint64_t(1100) + 1024)
     return bad(where, "claims an impossible size");
   std::string out(size, '\0');
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return internalError("zlib could not start");
-  // zlib counts in 32 bits: feed it pieces.
+  // zlib counts in 32 bits, so that larger data is passed in pieces.
   uint64_t in = 0, produced = 0;
   int rc = Z_OK;
   while (rc == Z_OK && (produced < size || in < data.size())) {
@@ -197,7 +197,7 @@ StatusOr<std::string> inflateRaw(std::string_view data, uint64_t size, const std
   return out;
 }
 
-/// A file as memory. Weights can be as large as memory: what has been read can leave it again.
+/// A mapped file. Weights can be as large as memory, so that pages that have been read can be dropped.
 class MappedFile {
 public:
   static StatusOr<MappedFile> open(const std::string &path) {
@@ -230,7 +230,7 @@ public:
 
   std::string_view data() const { return {begin, size}; }
 
-  /// The first `bytes` bytes need no memory any more; reading them again is possible.
+  /// Drops the pages of the first `bytes` bytes, which can be read again.
   void forget(uint64_t bytes) const {
     bytes -= bytes % sysconf(_SC_PAGESIZE);
     if (bytes)
@@ -246,7 +246,7 @@ private:
 StatusOr<std::vector<Array>> parseNpz(const MappedFile &file, const std::string &path,
                                       const std::vector<DType> &expected) {
   std::string_view data = file.data();
-  // The central directory, found from the end record, lists the members in order.
+  // The central directory, which the end record points to, lists the members in order.
   size_t end = std::string_view::npos;
   for (size_t i = data.size() >= 22 ? data.size() - 22 : 0; data.size() >= 22;) {
     if (data.substr(i, 4) == std::string_view("PK\5\6", 4)) {
@@ -259,7 +259,7 @@ StatusOr<std::vector<Array>> parseNpz(const MappedFile &file, const std::string 
   if (end == std::string_view::npos)
     return bad(path, "is not an .npz archive");
   uint64_t count = little(data, end + 10, 2), at = little(data, end + 16, 4);
-  // zip64: the real numbers stand in a record before the end record.
+  // zip64: the actual numbers are in a record before the end record.
   if ((count == 0xFFFF || at == 0xFFFFFFFF) && end >= 20 && data.substr(end - 20, 4) == std::string_view("PK\6\7", 4)) {
     uint64_t record = little(data, end - 12, 8);
     if (record + 56 > data.size())
@@ -281,7 +281,7 @@ StatusOr<std::vector<Array>> parseNpz(const MappedFile &file, const std::string 
       uint64_t id = little(data, e, 2), length = little(data, e + 2, 2), p = e + 4;
       if (p + length > stop)
         break;
-      if (id == 1) // zip64: only the fields that overflowed are there
+      if (id == 1) // zip64 has only the fields that overflowed
         for (uint64_t *value : {&size, &packed, &offset})
           if (*value == 0xFFFFFFFF && p + 8 <= e + 4 + length) {
             *value = little(data, p, 8);
@@ -352,9 +352,9 @@ StatusOr<std::string> npzBytes(const std::vector<Array> &arrays) {
       return unimplemented("an .npz archive of more than 4 GiB");
     uint32_t sum = crc32_z(0, reinterpret_cast<const Bytef *>(content.data()), content.size());
     std::string common;
-    append(common, 20, 2); // version needed
+    append(common, 20, 2); // version needed to extract
     append(common, 0, 2);  // flags
-    append(common, 0, 2);  // stored
+    append(common, 0, 2);  // method: stored
     append(common, 0, 2);  // time
     append(common, 33, 2); // 1980-01-01
     append(common, sum, 4);
@@ -367,8 +367,8 @@ StatusOr<std::string> npzBytes(const std::vector<Array> &arrays) {
     directory += "PK\1\2";
     append(directory, 20, 2);
     directory += common;
-    append(directory, 0, 2); // comment
-    append(directory, 0, 2); // disk
+    append(directory, 0, 2); // length of the comment
+    append(directory, 0, 2); // number of the disk
     append(directory, 0, 2); // internal attributes
     append(directory, 0, 4); // external attributes
     append(directory, offset, 4);
@@ -397,7 +397,7 @@ void *allocateLikeRuntime(size_t bytes) {
   size_t alignment = bytes < 2 * kHugePage ? kLine : kHugePage, rounded = (bytes + alignment - 1) / alignment * alignment;
   void *memory = std::aligned_alloc(alignment, rounded);
   if (!memory)
-    std::abort(); // as every failed allocation of the tools, which are built without exceptions
+    std::abort(); // like every failed allocation of the tools, which are built without exceptions
   if (alignment == kHugePage)
     madvise(memory, rounded, MADV_HUGEPAGE);
   return memory;

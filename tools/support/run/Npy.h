@@ -13,11 +13,11 @@
 
 namespace millrace::tools {
 
-/// Memory of `bytes` bytes as the runtime allocates it (runtime/buffer/Memory.cpp): at a multiple of 64 bytes, large blocks on huge pages.
-/// Ends the process if there is none; std::free gives it back.
+/// Allocates `bytes` bytes like the runtime (runtime/buffer/Memory.cpp): aligned to 64 bytes, large blocks on huge pages. Ends the process on
+/// failure. Freed by std::free.
 void *allocateLikeRuntime(size_t bytes);
 
-/// Gives memory that the runtime can use in place as fast as its own.
+/// Allocates memory that the runtime can use in place, as fast as its own.
 template <typename T> struct AlignedAllocator {
   using value_type = T;
   AlignedAllocator() = default;
@@ -29,9 +29,9 @@ template <typename T> struct AlignedAllocator {
 
 using Bytes = std::basic_string<char, std::char_traits<char>, AlignedAllocator<char>>;
 
-/// A row-major array as the runtime stores it.
+/// A row-major array in the runtime's representation.
 struct Array {
-  std::string name; ///< key in an .npz, else empty
+  std::string name; ///< key in an .npz file, else empty
   runtime::DType dtype = runtime::DType::Invalid;
   std::vector<int64_t> dims;
   Bytes bytes;
@@ -39,13 +39,13 @@ struct Array {
   int64_t numElements() const;
 };
 
-/// Reads a .npy file (one array) or an .npz archive (its arrays in the order of the archive, stored or deflated).
-/// Fortran order and big endian are converted. Types that NumPy lacks (bf16, f8, i4 by ml_dtypes) are recognised by
-/// their void width only where `expected` names them. Errors: NotFound, InvalidArgument with what is wrong where.
+/// Reads a .npy file (one array) or an .npz archive (its arrays in the order of the archive, stored or deflated). Fortran order and big endian are
+/// converted. Types that NumPy lacks (bf16, f8, i4 by ml_dtypes) are recognized by their void width if `expected` names them. Errors: NotFound,
+/// InvalidArgument with the place and the reason.
 runtime::StatusOr<std::vector<Array>> readArrays(const std::string &path, const std::vector<runtime::DType> &expected = {});
 
-/// Writes one .npy (exactly one array) or, if the path ends in .npz, an archive. Types unknown to NumPy are written as
-/// unsigned integers of their width. The file appears complete or not at all.
+/// Writes one .npy (exactly one array) or, if the path ends with .npz, an archive. Types that NumPy lacks are written as unsigned integers of their
+/// width. The file is written atomically.
 runtime::Status writeArrays(const std::string &path, const std::vector<Array> &arrays);
 
 } // namespace millrace::tools

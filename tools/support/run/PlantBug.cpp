@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PlantBug.cpp - Deliberate miscompilations for testing the fuzzer ---===//
 // Input:   %2 = stablehlo.add %0, %1        Output with family elementwise:   %2 = stablehlo.subtract %0, %1
-// Leaves alone everything after the first operation that could be spoiled.
+// Leaves alone everything after the first operation that could be changed.
 #include "tools/support/run/PlantBug.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -25,7 +25,7 @@ bool rename(Operation *op, StringRef name) {
   return true;
 }
 
-/// The reduction inside a region op, replaced by another one.
+/// Replaces the reduction in the region of an operation by another one.
 bool spoilRegion(Operation *op) {
   for (Region &region : op->getRegions())
     for (Operation &inner : llvm::make_early_inc_range(region.front())) {
@@ -88,7 +88,7 @@ bool spoilDataMovement(Operation *op) {
   return false;
 }
 
-/// The first index of a dynamic slice or update becomes 0; a scatter combines by something else.
+/// Replaces the first index of a dynamic slice or update by 0, or the computation of a scatter by another one.
 bool spoilIndexing(Operation *op) {
   unsigned first = isa<stablehlo::DynamicSliceOp>(op) ? 1 : isa<stablehlo::DynamicUpdateSliceOp>(op) ? 2 : 0;
   if (first == 0)
@@ -102,7 +102,7 @@ bool spoilIndexing(Operation *op) {
   return true;
 }
 
-/// The left side is read backwards along its last dimension.
+/// Reverses the left operand along its last dimension.
 bool spoilContraction(Operation *op) {
   if (!isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp, stablehlo::DotOp>(op))
     return false;
@@ -144,7 +144,7 @@ bool plantBug(ModuleOp module, StringRef family) {
                    .Default(nullptr);
   if (!spoil)
     return false;
-  // Only operations of a function's own block: the body of a reduction belongs to the reduction.
+  // Only operations of a function's own block are changed, because the body of a reduction belongs to the reduction.
   WalkResult result = module.walk([&](Operation *op) {
     return isa<FunctionOpInterface>(op->getParentOp() ? op->getParentOp() : op) && spoil(op) ? WalkResult::interrupt()
                                                                                               : WalkResult::advance();

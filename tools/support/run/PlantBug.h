@@ -7,12 +7,12 @@
 
 namespace millrace::tools {
 
-/// Changes the first operation of `family` in `module` into a wrong one that still verifies: what a compiler with a bug in
-/// that family would do. Families: elementwise data_movement indexing contraction reduction control_flow. Returns false if
-/// the module has no operation to spoil. Test hook of `xla-run --plant-bug`, used by scripts/fuzz --plant.
+/// Changes the first operation of `family` in `module` into a wrong one that still verifies, as a compiler with a bug in that family would. Families:
+/// elementwise data_movement indexing contraction reduction control_flow. Returns false if the module has no operation to change. Test hook of
+/// `xla-run --plant-bug`, used by scripts/fuzz --plant.
 bool plantBug(mlir::ModuleOp module, llvm::StringRef family);
 
-/// The families that plantBug knows, separated by spaces.
+/// The families of plantBug(), separated by spaces.
 inline constexpr llvm::StringLiteral kBugFamilies = "elementwise data_movement indexing contraction reduction control_flow";
 
 } // namespace millrace::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RunFile.cpp - What xla-run does ------------------------------------===//
+//===- RunFile.cpp - The tool xla-run --------------------------------------===//
 #include "tools/support/run/RunFile.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -48,7 +48,7 @@ bool hasChecks(ModuleOp module) {
   return result.wasInterrupted();
 }
 
-/// The tensors among `values` as host arrays.
+/// Returns the tensors among `values` as host arrays.
 std::vector<Array> toArrays(ArrayRef<eval::Value> values) {
   std::vector<Array> arrays;
   for (const eval::Value &value : values) {
@@ -63,7 +63,7 @@ std::vector<Array> toArrays(ArrayRef<eval::Value> values) {
   return arrays;
 }
 
-/// The evaluator runs the program on one device: global tensors, no shardings. Fails for manual computations.
+/// Converts the program to global tensors without shardings, because the evaluator runs it on one device. Fails for manual computations.
 LogicalResult makeGlobal(ModuleOp module) {
   auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
   if (!partitions || partitions.getInt() <= 1 || !spmd::hasShardings(module))
@@ -113,7 +113,7 @@ int interpret(ModuleOp module, const RunFileOptions &options) {
   return 0;
 }
 
-/// Values that the program carries itself become run-time arguments: machine code is what is to be tested.
+/// Moves inputs that are constants in the program to arguments, so that machine code computes with them instead of the compiler.
 LogicalResult makeInputsArguments(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   calls::InlineCallsPassOptions inlineAll;
@@ -123,7 +123,7 @@ LogicalResult makeInputsArguments(ModuleOp module) {
   return pm.run(module);
 }
 
-/// `prepared`: milliseconds from opening the file to the compiled (or loaded) program.
+/// `prepared` is the number of milliseconds from opening the file to the compiled (or loaded) program.
 void printTimes(const RunOutcome &outcome, double prepared, bool each) {
   if (each) {
     llvm::outs() << llvm::format("ready: %.2f ms from the file to the executable\n", prepared + outcome.loadMilliseconds);
@@ -159,7 +159,7 @@ void printResults(const std::vector<std::vector<Array>> &results, MLIRContext &c
 
 bool isStatic(const std::vector<int64_t> &shape) { return !llvm::is_contained(shape, runtime::kDynamic); }
 
-/// Shapes as the program was written, for the tensors among `types`: tiles do not tell where they do not fill the whole.
+/// Returns the shapes of the tensors among `types` as written, because tiles with padding do not determine them.
 std::vector<std::vector<int64_t>> shapesOf(TypeRange types) {
   std::vector<std::vector<int64_t>> shapes;
   for (Type type : types)
@@ -168,7 +168,7 @@ std::vector<std::vector<int64_t>> shapesOf(TypeRange types) {
   return shapes;
 }
 
-/// Results as the whole program sees them; `shapes` as written, empty if unknown.
+/// Returns the results of the whole program; `shapes` as written, empty if unknown.
 runtime::StatusOr<std::vector<Array>> joinResults(const RunOutcome &outcome, const runtime::Program &program,
                                                   const std::vector<std::vector<int64_t>> &shapes) {
   std::vector<Array> whole;
@@ -186,7 +186,7 @@ runtime::StatusOr<std::vector<Array>> joinResults(const RunOutcome &outcome, con
   return whole;
 }
 
-/// What the flags ask for and cannot be had; empty if all can.
+/// Returns why the flags contradict each other or the file; empty if they do not.
 std::string contradiction(const RunFileOptions &options, bool isCompiled) {
   StringRef out = options.out;
   if (!out.empty() && !out.ends_with(".npy") && !out.ends_with(".npz"))
@@ -206,7 +206,7 @@ std::string contradiction(const RunFileOptions &options, bool isCompiled) {
   return "";
 }
 
-/// Both backends see the rewritten program, so that --verify compares like with like.
+/// Applies XLA's semantics for both backends, so that --verify compares the same program.
 LogicalResult giveXlaSemantics(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addNestedPass<func::FuncOp>(xla_semantics::createDropPartialScatterWindowsPass());
@@ -217,7 +217,7 @@ LogicalResult giveXlaSemantics(ModuleOp module) {
 
 int runFile(const RunFileOptions &options) {
   auto opened = std::chrono::steady_clock::now();
-  if (runtime::Status status = runtime::profile::startFromEnvironment(/*rank=*/0); !status.ok()) // before the compiler
+  if (runtime::Status status = runtime::profile::startFromEnvironment(/*rank=*/0); !status.ok()) // recording starts before the compilation
     return fail("xla-run", std::string(status.message()));
   Session session;
   runtime::Progress progress;
@@ -299,7 +299,7 @@ int runFile(const RunFileOptions &options) {
   std::vector<Array> arguments;
   size_t own = program->arguments.size() - hoisted.size();
   std::vector<runtime::Argument> ownSpecs(program->arguments.begin(), program->arguments.begin() + own);
-  // Arguments are given whole, whatever a device gets of them.
+  // Arguments are given as whole tensors, whatever parts the devices get.
   int64_t devices = std::max<int64_t>(1, int64_t(program->numReplicas) * program->numPartitions);
   for (auto [i, spec] : llvm::enumerate(ownSpecs)) {
     auto dims = globalDims(spec, devices);

@@ -19,7 +19,7 @@ double millisecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Of all threads of this process.
+/// Returns the processor time of all threads of this process.
 double processorMilliseconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -62,7 +62,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
     return executable.status();
   outcome.loadMilliseconds = millisecondsSince(start);
 
-  // An execution consumes what is donated: such arguments are uploaded for each one, outside of the measured time.
+  // An execution consumes donated arguments, which are therefore uploaded for each execution, outside of the measured time.
   std::vector<bool> consumed;
   for (const Argument &argument : program->arguments)
     consumed.push_back(argument.donated);
@@ -75,13 +75,13 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
     return (*client)->bufferFromHost(array.bytes.data(), array.dtype, array.dims, {}, HostSemantics::OnlyDuringCall,
                                      device->memories().front());
   };
-  // What is read only is used where it lies.
+  // Arguments that are only read are used in place.
   auto keep = [&](Array array, Device *device) {
     auto kept = std::make_shared<const Array>(std::move(array));
     return (*client)->bufferFromHost(kept->bytes.data(), kept->dtype, kept->dims, {}, HostSemantics::ImmutableZeroCopy,
                                      device->memories().front(), [kept] {});
   };
-  // What each device gets of every argument; `tiles` of those that are consumed. Of the others, memory holds one copy.
+  // The tiles of each argument per device, for arguments that are consumed. Of the others memory holds one copy.
   std::vector<std::vector<Array>> tiles(arguments.size());
   std::vector<std::vector<BufferPtr>> buffers(devices.size(), std::vector<BufferPtr>(arguments.size()));
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -130,7 +130,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
     outcome.processorMilliseconds.push_back(processorMilliseconds() - processor);
     if (run + 1 < repeat)
       continue;
-    buffers.clear(); // nobody reads arguments any more: results are copied into memory that they had
+    buffers.clear(); // arguments are not read any more, and their memory is reused for copies of the results
     for (auto &deviceResults : result->results) {
       auto &arrays = outcome.results.emplace_back();
       for (size_t i = 0; i < deviceResults.size(); ++i) {

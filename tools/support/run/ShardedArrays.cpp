@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ShardedArrays.cpp - Between whole arrays and what devices hold of them -===//
+//===- ShardedArrays.cpp - Convert between whole arrays and tiles ---------===//
 #include "tools/support/run/ShardedArrays.h"
 
 #include "passes/spmd/Placement.h"
@@ -13,7 +13,7 @@ using namespace runtime;
 
 namespace {
 
-/// What a device holds: a tile, or of values that are unreduced, one of the tile's summands.
+/// What a device holds: a tile, or, for unreduced values, one of the tile's summands.
 struct Holding {
   spmd::Placement placement;
   spmd::Tiles summands;
@@ -21,7 +21,7 @@ struct Holding {
   bool isAll() const { return spmd::isWhole(placement) && summands.isWhole(); }
 };
 
-/// `kind` of devices gets the numbers of manual groups, of which placements tell; all others are copies.
+/// Returns a sharding in which the subgroup `kind` of devices numbers manual groups; all other subgroups are replicas.
 sdy::HloSharding numbering(sdy::HloSharding sharding, sdy::HloSharding::Subgroup kind) {
   using Subgroup = sdy::HloSharding::Subgroup;
   for (Subgroup &subgroup : sharding.subgroups)
@@ -36,7 +36,7 @@ StatusOr<Holding> holdingOf(const TensorSpec &local, int64_t devices) {
     return holding;
   std::string error;
   auto sharding = sdy::parseHloSharding(local.sharding, error);
-  // Inside of a manual program every device's value is its own.
+  // In a manual program every device has its own value.
   if (sharding && sharding->kind == Kind::Manual)
     return holding;
   if (sharding && sharding->kind == Kind::Unreduced)
@@ -54,7 +54,7 @@ StatusOr<Holding> holdingOf(const TensorSpec &local, int64_t devices) {
   return holding;
 }
 
-/// The bytes of a number that changes none it is added to: -0, as 0 + -0 is 0.
+/// Returns the bytes of the neutral element of the addition: -0 for floats, because 0 + -0 is 0.
 Bytes nothingOf(DType type) {
   Bytes bytes(byteSize(type), 0);
   bool isFloat = type == DType::BF16 || type == DType::F16 || type == DType::F32 || type == DType::F64;
@@ -66,7 +66,7 @@ Bytes nothingOf(DType type) {
   return bytes;
 }
 
-/// Of a sum, every element is with one of those who hold the tile's summands, and nothing with the others.
+/// Of a sum, keeps every element on one of the devices that hold the tile's summands, and sets it to the neutral element on the others.
 void keepOwnElements(Array &tile, const spmd::Tiles &summands, int64_t device) {
   Bytes nothing = nothingOf(tile.dtype);
   for (int64_t i = 0, elements = tile.numElements(); i < elements; ++i)
@@ -74,8 +74,7 @@ void keepOwnElements(Array &tile, const spmd::Tiles &summands, int64_t device) {
       std::copy(nothing.begin(), nothing.end(), tile.bytes.begin() + i * nothing.size());
 }
 
-/// Copies between `whole` and a device's tile row by row, as far as the tile lies inside of the whole; `toTile` says in which
-/// direction.
+/// Copies between `whole` and a device's tile row by row, as far as the tile is inside of the whole; `toTile` is the direction.
 void copyTile(char *whole, const std::vector<int64_t> &wholeDims, char *tile, const std::vector<int64_t> &tileDims,
               const spmd::Placement &placement, int64_t device, size_t elementBytes, bool toTile) {
   size_t rank = tileDims.size();
@@ -129,7 +128,7 @@ StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const TensorSpec 
     tile.name = global.name;
     tile.dtype = global.dtype;
     tile.dims = local.dims;
-    // Beyond the array stands no zero, which a sum that lacks its mask would not show.
+    // The padding is not zero, because a sum without the required mask would not be detected then.
     tile.bytes.assign(tile.numElements() * byteSize(tile.dtype), tile.dtype == runtime::DType::I1 ? 1 : 0x4A);
     copyTile(source.bytes.data(), source.dims, tile.bytes.data(), tile.dims, holding->placement, device, byteSize(tile.dtype),
              /*toTile=*/true);

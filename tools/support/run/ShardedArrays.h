@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ShardedArrays.h - Between whole arrays and what devices hold of them -===//
+//===- ShardedArrays.h - Convert between whole arrays and tiles -----------===//
 #pragma once
 
 #include "runtime/program/Program.h"
@@ -9,20 +9,20 @@
 
 namespace millrace::tools {
 
-/// The shape of the whole array of which `local` is what one of `devices` holds, by its `mhlo.sharding` string, if its tiles are
-/// full. InvalidArgument if the string cannot be read.
+/// Returns the shape of the whole array of which one of `devices` holds `local`, by its `mhlo.sharding` string, if tiles have no padding. Errors:
+/// InvalidArgument if the string cannot be read.
 runtime::StatusOr<std::vector<int64_t>> globalDims(const runtime::TensorSpec &local, int64_t devices);
 
-/// What each device holds of `global`. Of a value that is unreduced, each element is with one of the devices among which it is summed,
-/// and zero with the others.
+/// Returns what each device holds of `global`. Of an unreduced value, each element is on one of the devices over which it is summed, and zero on the
+/// others.
 runtime::StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const runtime::TensorSpec &local, int64_t devices);
 
-/// The whole array from what each device holds, `tiles[device]`; summands of a value that is unreduced are summed, in the order of their
-/// numbers. `wholeDims`: its shape; empty if tiles are full.
+/// Returns the whole array from `tiles[device]`, what each device holds; the summands of an unreduced value are added in the order of their numbers.
+/// `wholeDims` is its shape, empty if tiles have no padding.
 runtime::StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const runtime::TensorSpec &local,
                                    std::vector<int64_t> wholeDims = {});
 
-/// True if `tile`, as far as it lies inside of `whole`, is what `device` of `devices` should hold of it; of summands anything may be right.
+/// Returns true if `tile`, as far as it is inside of `whole`, is what `device` of `devices` should hold of it. Any summands may be correct.
 bool isTileOf(const Array &tile, const Array &whole, const runtime::TensorSpec &local, int64_t device, int64_t devices);
 
 } // namespace millrace::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Verify.cpp - Compiled results against the evaluator's --------------===//
+//===- Verify.cpp - Compare compiled results with the evaluator's ---------===//
 #include "tools/support/run/Verify.h"
 
 #include "dialects/stablehlo/eval/Evaluator.h"
@@ -55,7 +55,7 @@ bool equalElements(const eval::Tensor &a, const eval::Tensor &b, int64_t i) {
   if (eval::isFloat(kind))
     return close(a.getFloat(i), b.getFloat(i), tolerance(kind));
   eval::Complex x = a.getComplex(i), y = b.getComplex(i);
-  // One infinite or NaN part decides nothing about the other.
+  // If one part is infinite or NaN, the other one is compared nevertheless.
   return close(x.real(), y.real(), tolerance(kind)) && close(x.imag(), y.imag(), tolerance(kind));
 }
 
