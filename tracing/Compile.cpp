@@ -291,7 +291,7 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
     module = withoutLocations(*module); // the locations of the text are no lines of the user
   std::string made = module ? hloTextOf(*module) : std::string();
   if (made.empty())
-    return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");
+    return runtime::unimplemented("the traced program has no HLO text; use its StableHLO text");
   return made;
 }
 

@@ -181,7 +181,7 @@ Val Emitter::dot(const Val &a, const Val &b, const Ints &batchA, const Ints &bat
   if (!a || !b)
     return {};
   if (a.dtype() != b.dtype())
-    return fail("a product of two types");
+    return fail("products of operands of two types are not supported");
   Shape result{a.dtype(), {}};
   auto isIn = [](const Ints &list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); };
   for (int64_t dim : batchA)

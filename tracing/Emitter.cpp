@@ -326,7 +326,7 @@ Val Emitter::constantReals(const std::vector<double> &values, const Shape &shape
     return {};
   RankedTensorType type = impl->type(shape);
   if (!isa<FloatType>(type.getElementType()))
-    return fail("real numbers as constants of another type");
+    return fail("real numbers must become constants of a real type");
   llvm::SmallVector<llvm::APFloat> elements;
   for (double value : values) {
     bool lost;

@@ -257,7 +257,7 @@ bool RemoteParts::isSameHistory(uint64_t launch, const std::vector<uint64_t> &th
 /// Records that another process has executed other launches. The caller holds the mutex.
 void RemoteParts::diverge(uint32_t from) {
   if (divergence.ok())
-    divergence = runtime::failedPrecondition("a tensor in parts cannot be read: " + processes->links().describe(processes->rank()) + " and " +
+    divergence = runtime::failedPrecondition("a sharded tensor cannot be read: " + processes->links().describe(processes->rank()) + " and " +
                                              processes->links().describe(from) +
                                              " have not run the same programs with the same values, and under SPMD all processes have to");
   changed.notify_all();

@@ -31,7 +31,7 @@ runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
   MILLRACE_TRY(started());
   for (DType dtype : {DType::F32, DType::F64, DType::I64})
     if (isOn && storedType(dtype) != dtype)
-      return runtime::unimplemented("several devices with tensors in smaller types (XLA_USE_BF16 and its relatives) are not there yet");
+      return runtime::unimplemented("SPMD does not support tensors that are stored in smaller types (XLA_USE_BF16 and related variables)");
   std::lock_guard lock(mutex);
   int64_t wanted = isOn ? int64_t(runtimeClient->numGlobalDevices()) : 0;
   if (wanted != numPartitions)
@@ -278,7 +278,7 @@ runtime::Status Session::readParts(const Value &leaf, void *target) {
       MILLRACE_TRY(sync({copy})); // the launch names its argument
       parts = *partsOf(leaf);
       if (!parts.name.launch)
-        return runtime::internalError("a tensor in parts has got no name");
+        return runtime::internalError("a sharded tensor has no name");
     }
   }
   if (isExchanged)

@@ -64,7 +64,7 @@ std::string noteFor(uint32_t devices) {
 
 runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, transport::MeshOptions options, uint32_t devices) {
   if (!storeMaker())
-    return runtime::failedPrecondition("there is no store through which the processes could find each other");
+    return runtime::failedPrecondition("the processes have no store by which to find each other");
   runtime::StatusOr<std::unique_ptr<transport::Store>> store = storeMaker()();
   if (!store)
     return store.status();

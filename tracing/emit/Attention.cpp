@@ -44,7 +44,7 @@ Vals attention(const Call &c) {
   Emitter &e = c.e;
   Attention a(c, 0, 6);
   if (!a.q || c.real(3) != 0)
-    return {a.q ? e.fail("attention with dropout") : Val(), Val()};
+    return {a.q ? e.fail("attention with dropout is not supported") : Val(), Val()};
   Val s = a.scores(c, c.flag(4), 5);
   Val highest = e.reduce(s, e.lowest(a.math), {3}, "stablehlo.maximum");
   Val shift = e.select(e.op("stablehlo.is_finite", {highest}), highest, e.like(highest, 0));
@@ -60,7 +60,7 @@ Vals attentionBackward(const Call &c) {
   Emitter &e = c.e;
   Attention a(c, 1, 9);
   if (!a.q || c.real(6) != 0)
-    return {a.q ? e.fail("attention with dropout") : Val(), Val(), Val()};
+    return {a.q ? e.fail("attention with dropout is not supported") : Val(), Val(), Val()};
   Val grad = e.convert(c.val(0), a.math), out = e.convert(c.val(4), a.math);
   Val s = a.scores(c, c.flag(7), 8), log = e.convert(c.val(5), a.math);
   log = e.select(e.compare(log, e.like(log, -INFINITY), "EQ"), e.like(log, 0), log);

@@ -55,7 +55,7 @@ Vals batchNorm(const Call &c, bool isTraining, Layout at) {
   bool hasRunning = at.statistics && c.has(at.statistics);
   if (!isTraining) {
     if (!hasRunning)
-      return {e.fail("evaluation without statistics")};
+      return {e.fail("batch normalization in evaluation mode needs statistics")};
     Val mean = e.convert(c.val(at.statistics), k.math);
     Val scale = reciprocalRoot(e, e.convert(c.val(at.statistics + 1), k.math), eps);
     Val y = e.mul(e.sub(k.x, k.spread(e, mean)), k.spread(e, scale));

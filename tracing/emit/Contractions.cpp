@@ -26,7 +26,7 @@ Val scaledBy(const Call &c, const Val &value, size_t factor) {
 Vals addProduct(const Call &c, bool isSum) {
   Val product = isSum ? c.e.dot(c.val(1), c.val(2), {}, {}, {0, 2}, {0, 1}) : matmul(c.e, c.val(1), c.val(2));
   if (product && c.val(0).dtype() != product.dtype())
-    return {c.e.fail("a sum of two types")};
+    return {c.e.fail("sums of operands of two types are not supported")};
   product = scaledBy(c, product, 4);
   if (c.has(3) && (std::holds_alternative<int64_t>(c.args[3]) || std::holds_alternative<double>(c.args[3])) && c.real(3) == 0)
     return {product};
@@ -41,7 +41,7 @@ Vals groupedProduct(const Call &c) {
   Emitter &e = c.e;
   Val a = c.val(0), b = c.val(1);
   if (!a || !b || c.has(3))
-    return {c.has(3) ? e.fail("products of groups with a bias") : Val()};
+    return {c.has(3) ? e.fail("products of groups with a bias are not supported") : Val()};
   if (a.rank() == 3 && b.rank() == 3)
     return {e.convert(e.dot(a, b, {0}, {0}, {2}, {1}), c.out().dtype)};
   Val ends = e.convert(c.val(2), DType::I64);
@@ -166,7 +166,7 @@ Val addBias(Emitter &e, const Val &y, const std::optional<Val> &bias) {
 Vals convolutionForward(const Call &c) {
   Val x = c.val(0), w = c.val(1);
   if (x.rank() != w.rank())
-    return {c.e.fail("a convolution without a batch")};
+    return {c.e.fail("a convolution without a batch dim is not supported")};
   ConvolutionArguments a(c, 3, x.rank() - 2);
   if (std::any_of(a.padding.begin(), a.padding.end(), [](int64_t p) { return p < 0; }))
     return {c.e.fail("negative padding")};

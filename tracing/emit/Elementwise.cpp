@@ -54,7 +54,7 @@ void comparison(Registry &r, const char *tensor, const char *scalar, std::string
     Val a = c.val(0), b = c.val(1);
     DType type = commonType({a, b});
     if (runtime::isComplex(type) && direction != "EQ" && direction != "NE")
-      return {c.e.fail("an order of complex numbers")};
+      return {c.e.fail("complex numbers have no order")};
     a = c.e.broadcast(c.e.convert(a, type), c.out().dims);
     b = c.e.broadcast(c.e.convert(b, type), c.out().dims);
     return {c.e.compare(a, b, direction)};

@@ -130,7 +130,7 @@ Vals tableGradient(const Call &c, const Bags &b, size_t maximaAt, bool byFrequen
 Vals backward(const Call &c) {
   Val grad = c.val(0);
   if (!grad || c.flag(9))
-    return {grad ? c.e.fail("a sparse gradient") : Val()};
+    return {grad ? c.e.fail("sparse gradients are not supported") : Val()};
   Bags b(c, 1, grad.dim(0), c.integer(11, -1));
   b.fromOffsets(c, 2);
   return tableGradient(c, b, 5, c.flag(7), c.integer(8), 10);

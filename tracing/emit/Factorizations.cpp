@@ -67,14 +67,14 @@ Val upperPart(Emitter &e, const Val &lu) {
 
 Vals luFactor(const Call &c) {
   if (!c.flag(1, true))
-    return {c.e.fail("LU without pivoting")};
+    return {c.e.fail("LU without pivoting is not supported")};
   Lu lu = factorize(c.e, c.val(0));
   return {lu.factors, lu.pivots, lu.info};
 }
 
 Vals lu(const Call &c) {
   if (!c.flag(1, true))
-    return {c.e.fail("LU without pivoting")};
+    return {c.e.fail("LU without pivoting is not supported")};
   Val a = c.val(0);
   Lu lu = factorize(c.e, a);
   if (!lu.factors)

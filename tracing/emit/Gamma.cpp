@@ -87,7 +87,7 @@ namespace {
 Vals atEveryPoint(const Call &c, bool isUpper) {
   Emitter &e = c.e;
   if (!runtime::isFloat(c.out().dtype))
-    return {e.fail("incomplete gamma functions of this type")};
+    return {e.fail("incomplete gamma functions of this type are not supported")};
   auto operand = [&](size_t i) { return e.broadcast(e.convert(c.val(i), DType::F64), c.out().dims); };
   Val a = operand(0), x = operand(1);
   if (!a || !x || a.shape.count() == 0)

@@ -128,7 +128,7 @@ Vals indexSelect(const Call &c) {
   if (x.rank() == 0)
     return {e.reshape(x, c.out().dims)};
   if (index.rank() > 1)
-    return {e.fail("an index that is not a vector")};
+    return {e.fail("expects the index to be a vector")};
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
   Ints order = toFront(dim, x.rank()), taken;
   Val front = e.transpose(x, order);
@@ -178,14 +178,14 @@ AdvancedIndex advanced(const Call &c, const Val &x, size_t at) {
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i]) {
       if (given[i]->dtype() == DType::I1 || given[i]->dtype() == DType::U8) {
-        e.fail("a mask as an index: its number of elements is a value");
+        e.fail("a mask as an index is not supported: the number of selected elements depends on its values");
         return made;
       }
       dims.push_back(int64_t(i));
       indices.push_back(*given[i]);
     }
   if (dims.empty()) {
-    e.fail("indexing without an index");
+    e.fail("expects at least one index");
     return made;
   }
   for (const Val &index : indices) {
@@ -279,7 +279,7 @@ Vals embedding(const Call &c) {
 Vals embeddingBackward(const Call &c) {
   Emitter &e = c.e;
   if (c.flag(4))
-    return {e.fail("gradients scaled by frequency")};
+    return {e.fail("gradients scaled by frequency are not supported")};
   DType math = mathType(c.out().dtype);
   Val grad = e.convert(c.val(0), math), index = e.convert(c.val(1), DType::I64);
   int64_t count = index.shape.count(), width = grad.dim(-1), padding = c.integer(3, -1);

@@ -238,7 +238,7 @@ Vals stridedWrite(const Call &c) {
   for (size_t i = 0; i < sizes.size(); ++i)
     repeats |= sizes[i] != 1 && strides[i] == 0;
   if (repeats)
-    return {e.fail("writing to a view whose elements share memory")};
+    return {e.fail("writing to a view whose elements alias each other is not supported")};
   if (Steps s; !d.fits && (s = stepsOf(base.dims(), sizes, strides, offset)).fits) {
     Ints permutation, window, low, high, interior;
     for (size_t k = 0; k < s.order.size(); ++k) {

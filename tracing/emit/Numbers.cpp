@@ -50,7 +50,7 @@ Vals mantissaAndExponent(const Call &c) {
   Emitter &e = c.e;
   Val x = e.convert(c.val(0), mathType(c.out().dtype));
   if (!x || !runtime::isFloat(x.dtype()))
-    return Vals(2, e.fail("mantissas of this type"));
+    return Vals(2, e.fail("mantissas of this type are not supported"));
   bool isDouble = x.dtype() == DType::F64;
   DType bits = isDouble ? DType::I64 : DType::I32;
   int64_t digits = isDouble ? 52 : 23, mask = isDouble ? 0x7ff : 0xff, bias = isDouble ? 1022 : 126;
@@ -96,7 +96,7 @@ Vals hash(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
   if (!x || runtime::isComplex(x.dtype()))
-    return {e.fail("a hash of complex numbers")};
+    return {e.fail("hashes of complex numbers are not supported")};
   x = e.convert(x, runtime::isFloat(x.dtype()) ? DType::F64 : DType::I64);
   x = e.op("stablehlo.bitcast_convert", {x}, {}, Shape{DType::U64, x.dims()});
   Ints dims = c.ints(1);

@@ -53,7 +53,7 @@ Vals extremum(const Call &c, size_t dimsAt, bool isMax) {
   Emitter &e = c.e;
   Val x = c.val(0);
   if (x && runtime::isComplex(x.dtype()))
-    return {e.fail("an order of complex numbers")};
+    return {e.fail("complex numbers have no order")};
   Val init = isMax ? e.lowest(x.dtype()) : e.highest(x.dtype());
   return {shaped(c, e.reduce(x, init, dimsOf(c, dimsAt, x), isMax ? "stablehlo.maximum" : "stablehlo.minimum"))};
 }
@@ -72,7 +72,7 @@ Vals bothExtrema(const Call &c) {
 /// Computes the extrema along one dim and their first positions; NaN counts as the extremum.
 Vals withPosition(Emitter &e, const Val &x, int64_t dim, bool isMax) {
   if (x && runtime::isComplex(x.dtype()))
-    return {e.fail("an order of complex numbers"), Val()};
+    return {e.fail("complex numbers have no order"), Val()};
   if (x.rank() == 0)
     return {x, e.constant(int64_t(0), {DType::I64, {}})};
   Ints kept;

@@ -276,7 +276,7 @@ Vals edgePad(const Call &c, int64_t spatial, bool isReflected, bool isBackward) 
   Val x = isBackward ? mathValue(c, 0) : c.val(0);
   Ints pads = c.ints(isBackward ? 2 : 1);
   if (!x || int64_t(pads.size()) != 2 * spatial)
-    return {x ? c.e.fail("padding of other dims") : x};
+    return {x ? c.e.fail("padding of this number of dims is not supported") : x};
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t dim = x.rank() - 1 - i, low = pads[2 * i], high = pads[2 * i + 1];
     if (isBackward)

@@ -49,7 +49,7 @@ struct Segments {
       (i < axis ? batch : i > axis ? inner : length) = (i < axis ? batch : i > axis ? inner : 1) * data.dims()[i];
     bool hasOffsets = c.has(offsetsAt);
     if (!hasOffsets && !c.has(lengthsAt)) {
-      e.fail("segments without lengths and offsets");
+      e.fail("expects lengths or offsets of the segments");
       return;
     }
     Val given = e.convert(c.val(hasOffsets ? offsetsAt : lengthsAt), DType::I64), ends, starts;

@@ -103,7 +103,7 @@ Vals groups(const Call &c) {
     return {place, place, place, zero};
   bool sorts = c.flag(1);
   if (sorts && k > 64)
-    return Vals(4, e.fail("rows of more than 64 elements to be sorted"));
+    return Vals(4, e.fail("sorting rows of more than 64 elements is not supported"));
   Val order = sorts ? sortedRows(e, x) : place, rows = sorts ? rowsAt(e, x, order) : x;
   Val differs = e.compare(e.sliceDim(rows, 0, 1, n), e.sliceDim(rows, 0, 0, n - 1), "NE");
   Val isFirst = e.concatenate({e.constant(int64_t(1), {DType::I1, {1}}), sum(e, differs, {1})}, 0);
@@ -117,7 +117,7 @@ Vals groups(const Call &c) {
 Vals maskedScatter(const Call &c) {
   Emitter &e = c.e;
   if (c.val(1).dtype() != DType::I1)
-    return {e.fail("a mask that is not boolean")};
+    return {e.fail("expects a boolean mask")};
   Val x = e.broadcast(c.val(0), c.out().dims), mask = e.broadcast(truth(e, c.val(1)), c.out().dims), source = c.val(2);
   if (!x || !mask || !source)
     return {Val()};

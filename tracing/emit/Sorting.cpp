@@ -234,7 +234,7 @@ void registerSorting(Registry &r) {
     if (!values || !sequence)
       return Vals(1);
     if (sequence.rank() != 1)
-      return Vals{c.e.fail("boundaries of more than one dim")};
+      return Vals{c.e.fail("expects boundaries of one dim")};
     DType type = promote(sequence.dtype(), values.isWeak ? sequence.dtype() : values.dtype());
     return Vals{c.e.convert(search(c.e, c.e.convert(sequence, type), c.e.convert(values, type), c.flag(3)), c.out().dtype)};
   });
