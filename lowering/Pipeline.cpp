@@ -2,8 +2,7 @@
 //===- Pipeline.cpp - The passes between two stops ------------------------===//
 #include "lowering/Pipeline.h"
 
-#include "lowering/cpu/AttentionCheck.h"
-#include "lowering/cpu/PanelCheck.h"
+#include "lowering/cpu/KernelChecks.h"
 #include "lowering/cpu/PanelWidth.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/program/OrderSteps.h"
