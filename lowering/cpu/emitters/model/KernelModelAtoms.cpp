@@ -19,7 +19,8 @@ AtomSet KernelModelBuilder::toSet(ArrayRef<int> list, bool &duplicate) {
 }
 
 LogicalResult KernelModelBuilder::addDimension(ArrayRef<int> list, int64_t scale, LinearExpr &out) {
-  for (int atom : llvm::reverse(atoms.resolve(list))) {
+  AtomList resolved = atoms.resolve(list); // a temporary would not live as long as the loop over its reverse
+  for (int atom : llvm::reverse(resolved)) {
     out.add(dense.find(atom)->second, scale);
     scale *= atoms.size(atom);
   }
