@@ -35,6 +35,8 @@ public:
     for (GrowingCluster &cluster : llvm::reverse(clusters)) {
       Cluster done;
       done.ops.assign(cluster.opsInReverse.rbegin(), cluster.opsInReverse.rend());
+      // Views join behind operations that are before them.
+      llvm::sort(done.ops, [&](Operation *a, Operation *b) { return positions.lookup(a) < positions.lookup(b); });
       plan.clusters.push_back(std::move(done));
     }
     plan.missed = std::move(missed);
@@ -43,6 +45,8 @@ public:
 
 private:
   void place(Operation *op) {
+    if (isView(op))
+      return placeView(op);
     OpRole role = classify(op);
     if (role == OpRole::TopLevel || (role == OpRole::Duplicated && !neededAsBuffer(op)))
       return;
@@ -50,23 +54,21 @@ private:
     if (earliest >= 0) {
       GrowingCluster &cluster = clusters[earliest];
       StringRef why;
-      bool isReadFromMemory = llvm::any_of(op->getUsers(), [&](Operation *user) {
-        if (user == cluster.summary.contraction)
-          return true;
-        // Zeros behind what a product adds up: it reads what they are added to.
-        if (isa<stablehlo::PadOp>(user) && user->hasOneUse() && *user->user_begin() == cluster.summary.contraction && llvm::is_contained(cluster.opsInReverse, user))
-          return true;
-        if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(user) || !llvm::is_contained(cluster.opsInReverse, user))
-          return false;
-        return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;
-      });
+      SmallVector<Operation *> views;
+      std::optional<Reading> reading = readingOf(op, earliest, views);
       if (isViewForOthers(op, earliest))
         why = "others read the same part where it lies";
       else if (isOverwrittenBefore(op, cluster.position))
         why = "what it reads is updated before the kernel runs";
-      else if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, isReadFromMemory, why)) {
+      else if (!reading)
+        why = "a reshape between both regroups the elements";
+      else if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, *reading, why)) {
+        for (Operation *view : views) {
+          cluster.opsInReverse.push_back(view);
+          clusterOf[view] = earliest;
+        }
         cluster.opsInReverse.push_back(op);
-        cluster.summary.add(op);
+        cluster.summary.add(op, reading->domain);
         clusterOf[op] = earliest;
         return;
       }
@@ -74,7 +76,7 @@ private:
     }
     if (int twin = twinOf(op); twin >= 0) {
       clusters[twin].opsInReverse.push_back(op);
-      clusters[twin].summary.add(op);
+      clusters[twin].summary.add(op, clusters[twin].summary.rootDomain());
       clusterOf[op] = twin;
       return;
     }
@@ -85,11 +87,75 @@ private:
     cluster.summary.start(op);
   }
 
+  /// A reshape whose readers are all in one kernel can be computed there, if its operand is. Until then it is a step without work.
+  void placeView(Operation *view) {
+    int cluster = -1;
+    for (Operation *user : view->getUsers()) {
+      int of = clusterThatReads(user);
+      if (of < 0 || user->getBlock() != &block || (cluster >= 0 && of != cluster))
+        return;
+      cluster = of;
+    }
+    if (cluster >= 0)
+      viewOf[view] = cluster;
+  }
+
+  /// The kernel of `user`, or that which alone reads it if it is a reshape; -1 if there is none.
+  int clusterThatReads(Operation *user) {
+    if (auto it = clusterOf.find(user); it != clusterOf.end())
+      return it->second;
+    auto it = viewOf.find(user);
+    return it == viewOf.end() ? -1 : it->second;
+  }
+
+  /// How the readers of `op` in a kernel read it, and the reshapes between that have to join it; none if a reshape is in the way.
+  std::optional<Reading> readingOf(Operation *op, int index, SmallVectorImpl<Operation *> &views) {
+    const GrowingCluster &cluster = clusters[index];
+    Reading reading;
+    SmallVector<Domain> domains;
+    for (Operation *user : op->getUsers()) {
+      if (auto it = clusterOf.find(user); it != clusterOf.end() && it->second == index) {
+        reading.isFromMemory |= isFromMemory(op, user, cluster);
+        auto known = cluster.summary.domainOf.find(user);
+        domains.push_back(known == cluster.summary.domainOf.end() ? cluster.summary.rootDomain() : cluster.summary.domains[known->second]);
+        continue;
+      }
+      auto it = viewOf.find(user);
+      if (it == viewOf.end() || it->second != index)
+        continue;
+      reading.isThroughView = true;
+      std::optional<Reading> inner = readingOf(user, index, views);
+      std::optional<Domain> behind;
+      if (inner)
+        behind = cluster.summary.behind(cast<stablehlo::ReshapeOp>(user), inner->domain);
+      // The rows of a tiny kernel do not matter: its loops are all alike.
+      if (!behind && !(inner && cluster.summary.tiny))
+        return std::nullopt;
+      reading.isFromMemory |= inner->isFromMemory;
+      domains.push_back(behind.value_or(cluster.summary.rootDomain()));
+      if (!llvm::is_contained(views, user))
+        views.push_back(user);
+    }
+    auto fits = llvm::find_if(domains, [&](const Domain &domain) { return domain.fits(cast<ShapedType>(op->getResult(0).getType()).getShape()); });
+    reading.domain = fits != domains.end() ? *fits : domains.empty() ? cluster.summary.rootDomain() : domains.front();
+    return reading;
+  }
+
+  static bool isFromMemory(Operation *op, Operation *user, const GrowingCluster &cluster) {
+    if (user == cluster.summary.contraction)
+      return true;
+    // Zeros behind what a product adds up: it reads what they are added to.
+    if (isa<stablehlo::PadOp>(user) && user->hasOneUse() && *user->user_begin() == cluster.summary.contraction)
+      return true;
+    if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(user))
+      return false;
+    return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;
+  }
+
   /// A slice of a whole range is no work by itself (lowering/program/Parts.cpp): in a kernel, a copy would be written for its other readers.
   bool isViewForOthers(Operation *op, int cluster) {
     return wholeRange(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
-      auto it = clusterOf.find(user);
-      return it == clusterOf.end() || it->second != cluster;
+      return clusterThatReads(user) != cluster;
     });
   }
 
@@ -156,25 +222,25 @@ private:
       Operation *here = block.findAncestorOpInBlock(*user);
       if (!here)
         continue;
-      unsigned position;
-      int cluster = -1;
-      if (auto it = clusterOf.find(here); it != clusterOf.end()) {
-        cluster = it->second;
-        position = clusters[cluster].position;
-      } else {
-        position = positions.lookup(here);
-      }
+      int cluster = clusterThatReads(here);
+      unsigned position = cluster >= 0 ? clusters[cluster].position : positions.lookup(here);
       if (position < best) {
         best = position;
         bestCluster = cluster;
       }
     }
-    return bestCluster;
+    // A reshape for a later kernel that stays a step runs where it is.
+    bool isNeededBefore = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      auto it = viewOf.find(user);
+      return it != viewOf.end() && it->second != bestCluster && positions.lookup(user) < best;
+    });
+    return isNeededBefore ? -1 : bestCluster;
   }
 
   Block &block;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
+  llvm::DenseMap<Operation *, int> viewOf; ///< reshapes that may join their only kernel
   SmallVector<GrowingCluster> clusters;
   std::vector<MissedFusion> missed;
 };

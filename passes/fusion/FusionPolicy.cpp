@@ -7,6 +7,7 @@
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/ScalarLoopPolicy.h"
+#include "passes/layout/Groups.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -92,6 +93,30 @@ bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain, int64_t rowRa
          llvm::all_of(shape.drop_front(rowRank), [](int64_t size) { return size == 1; });
 }
 
+/// The number of leading dimensions of `shape`, as few as possible, that have so many elements; kNoRowDimensions if the last row ends inside of one.
+int64_t rankOfRows(ArrayRef<int64_t> shape, int64_t rows) {
+  int64_t rank = 0, elements = 1;
+  while (elements < rows && rank < (int64_t)shape.size())
+    elements *= shape[rank++];
+  return elements == rows ? rank : Domain::kNoRowDimensions;
+}
+
+/// The shape in which `view`'s operand is read if its result is read in `domain` at each point or once per row; none if it is neither.
+std::optional<SmallVector<int64_t>> shapeBehind(ReshapeOp view, const Domain &domain) {
+  ArrayRef<int64_t> from = shapeOf(view.getResult()), to = shapeOf(view.getOperand()), shape = domain.shape;
+  if (from == shape)
+    return SmallVector<int64_t>(to);
+  int64_t rank = domain.rowRank;
+  if (!domain.hasRows())
+    for (rank = std::min(from.size(), shape.size()); rank > 0 && !isRowShape(from, shape, rank); --rank)
+      ;
+  if (rank <= 0 || !isRowShape(from, shape, rank))
+    return std::nullopt;
+  SmallVector<int64_t> behind(to);
+  llvm::append_range(behind, shape.drop_front(rank));
+  return behind;
+}
+
 /// The rows of a reduction of values of shape `domain` from which `op` computes one number per row; -1 if there is none nearby.
 int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 8) {
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -101,7 +126,19 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
     int64_t rank = rowRankOf(reduce.getDimensions());
     return rank == 0 ? -1 : rank; // One row only would give up all parallelism.
   }
-  if (depth == 0 || !isElementwise(op))
+  if (depth == 0)
+    return -1;
+  if (isView(op)) {
+    auto view = cast<ReshapeOp>(op);
+    Operation *producer = view.getOperand().getDefiningOp();
+    std::optional<SmallVector<int64_t>> behind = shapeBehind(view, {SmallVector<int64_t>(domain)});
+    if (!behind || !producer || producer->getBlock() != op->getBlock() || !layout::commonRefinement(domain, *behind))
+      return -1;
+    int64_t rank = rowRankBehind(producer, *behind, depth - 1);
+    rank = rank < 0 ? -1 : rankOfRows(domain, llvm::product_of(ArrayRef(*behind).take_front(rank)));
+    return rank >= 0 && isRowShape(shapeOf(view.getResult()), domain, rank) ? rank : -1;
+  }
+  if (!isElementwise(op))
     return -1;
   for (Value operand : op->getOperands())
     if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == op->getBlock())
@@ -209,6 +246,8 @@ bool isAlias(Operation *op) {
   return isa<AliasOp>(op); // complex numbers and their parts (SplitComplexDots)
 }
 
+bool isView(Operation *op) { return isa<ReshapeOp>(op) && isAlias(op) && hasPlainNumbers(op); }
+
 OpRole classify(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op)) {
     auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -308,39 +347,87 @@ void ClusterSummary::start(Operation *root) {
   closed = role == OpRole::Alone && !isReshapedSlice(root) && !(isa<GatherOp, DynamicSliceOp>(root) && hasPlainNumbers(root));
   if (role == OpRole::Contraction)
     contraction = root;
+  domainOf[root] = 0;
+  Domain &domain = domains.emplace_back();
   if (auto reduce = dyn_cast<ReduceOp>(root)) {
-    ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
-    domain.assign(input.begin(), input.end());
-    domainKnown = true;
+    domain.shape.assign(shapeOf(reduce.getInputs().front()));
     if (reduce.getDimensions().empty())
       return;
-    columnReduction = !isTrailing(reduce.getDimensions(), input);
+    columnReduction = !isTrailing(reduce.getDimensions(), domain.shape);
     if (!columnReduction)
-      rowRank = rowRankOf(reduce.getDimensions());
+      domain.rowRank = rowRankOf(reduce.getDimensions());
     return;
   }
-  ArrayRef<int64_t> result = shapeOf(root->getResult(0));
-  domain.assign(result.begin(), result.end());
-  domainKnown = true;
+  domain.shape.assign(shapeOf(root->getResult(0)));
 }
 
-void ClusterSummary::add(Operation *producer) {
+bool Domain::fits(ArrayRef<int64_t> value) const { return value == ArrayRef(shape) || (rowRank >= 0 && isRowShape(value, shape, rowRank)); }
+
+std::optional<Domain> ClusterSummary::behind(ReshapeOp view, const Domain &domain) const {
+  std::optional<SmallVector<int64_t>> shape = shapeBehind(view, domain);
+  if (!shape || llvm::any_of(domain.shape, ShapedType::isDynamic))
+    return std::nullopt;
+  for (const Domain &known : domains)
+    if (known.shape == *shape)
+      return known;
+  // Loops over all of them exist.
+  std::optional<SmallVector<int64_t>> refined = shape;
+  for (const Domain &known : domains)
+    if (!(refined = layout::commonRefinement(*refined, known.shape)))
+      return std::nullopt;
+  Domain result{*shape};
+  if (domain.hasRows()) {
+    auto whole = llvm::find_if(domains, [](const Domain &known) { return known.rowRank >= 0; });
+    result.rowRank = rankOfRows(*shape, llvm::product_of(ArrayRef(whole->shape).take_front(whole->rowRank)));
+  }
+  return result;
+}
+
+unsigned ClusterSummary::indexOf(const Domain &domain) {
+  for (auto [index, known] : llvm::enumerate(domains))
+    if (known.shape == domain.shape)
+      return index;
+  domains.push_back(domain);
+  return domains.size() - 1;
+}
+
+void ClusterSummary::setRows(unsigned domain, int64_t rowRank) {
+  domains[domain].rowRank = rowRank;
+  if (domains.size() == 1)
+    return;
+  int64_t rows = llvm::product_of(ArrayRef(domains[domain].shape).take_front(rowRank));
+  for (auto [index, other] : llvm::enumerate(domains))
+    if (index != domain)
+      other.rowRank = rankOfRows(other.shape, rows);
+}
+
+void ClusterSummary::add(Operation *producer, const Domain &readIn) {
   ++numOps;
-  if (!reduction && !contraction && rowRank < 0)
+  unsigned index = indexOf(readIn);
+  domainOf[producer] = index;
+  bool hasRows = readIn.hasRows();
+  if (!reduction && !contraction && !hasRows)
     functions += longFunctions(producer);
   tiny = tiny && isTiny(producer);
   if (!reduction && reducesMore(producer))
     reduction = producer;
   if (classify(producer) == OpRole::Contraction)
     contraction = producer;
-  if (isElementwise(producer) && rowRank < 0 && shapeOf(producer->getResult(0)) != ArrayRef(domain) && !tiny)
-    rowRank = rowRankBehind(producer, domain);
+  if (isElementwise(producer) && !hasRows && shapeOf(producer->getResult(0)) != ArrayRef(readIn.shape) && !tiny)
+    if (int64_t rank = rowRankBehind(producer, readIn.shape); rank >= 0)
+      setRows(index, rank);
   if (auto reduce = dyn_cast<ReduceOp>(producer)) {
     ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
     if (reduce.getDimensions().empty() || !isTrailing(reduce.getDimensions(), input))
       return; // only in a tiny cluster, which has no row structure
-    rowRank = rowRankOf(reduce.getDimensions());
-    domain.assign(input.begin(), input.end());
+    int64_t rowRank = rowRankOf(reduce.getDimensions());
+    // The kernel had one number per row so far.
+    if (ArrayRef(readIn.shape) != input)
+      for (auto [other, domain] : llvm::enumerate(domains))
+        if (other != index)
+          llvm::append_range(domain.shape, input.drop_front(rowRank));
+    domains[index].shape.assign(input);
+    setRows(index, rowRank);
   }
 }
 
@@ -365,7 +452,7 @@ static bool isOfMatrixAndVector(Operation *op) {
 
 /// Of what each row gives, the kernel so far computes so many functions that vectors of them are worth another kernel: a kernel with rows
 /// has them one by one, each waiting for the last (800 numbers in f64: exponential 4 us, log_plus_one 30 us; as vectors 1.5 us together).
-static bool hasManyFunctionsOfRows(const ClusterSummary &cluster) { return cluster.rowRank < 0 && cluster.functions >= kMinFunctionsOfRows; }
+static bool hasManyFunctionsOfRows(const ClusterSummary &cluster) { return !cluster.rootDomain().hasRows() && cluster.functions >= kMinFunctionsOfRows; }
 
 /// Zeros behind the terms that a product adds up, until they fill a row of the matrix unit, and nothing else.
 static bool fillsRow(Operation *producer, Operation *contraction) {
@@ -389,7 +476,15 @@ static bool fillsRow(Operation *producer, Operation *contraction) {
   return bits <= 16;
 }
 
-bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, StringRef &why) {
+/// So many leading dimensions of `shape` index the same rows.
+static bool isSameRows(ArrayRef<int64_t> shape, int64_t rank, int64_t otherRank) {
+  if (otherRank < 0)
+    return false;
+  auto [least, most] = std::minmax(rank, otherRank);
+  return llvm::all_of(shape.slice(least, most - least), [](int64_t size) { return size == 1; });
+}
+
+bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Reading &reading, StringRef &why) {
   bool isOfIntegers = (isElementwise(producer) || isa<BroadcastInDimOp>(producer)) &&
                       isa<IntegerType>(getElementTypeOrSelf(producer->getResult(0).getType()));
   bool isOneInstruction = isOfIntegers || isa<SelectOp, GatherOp>(producer);
@@ -400,17 +495,18 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   // Launching a kernel costs more than any tiny operation.
   if (cluster.tiny && isTiny(producer) && !mixesReductions(producer, cluster.reduction))
     return true;
+  bool isReadFromMemory = reading.isFromMemory, isDirect = !reading.isThroughView;
   // Borders are written by the copy that is made anyway.
-  if (cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
+  if (isDirect && cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
   // Likewise a slice, which is read in place.
   if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
-  if (cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
+  if (isDirect && cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
     return true;
-  if (cluster.joinsPieces && isPiece(producer))
+  if (isDirect && cluster.joinsPieces && isPiece(producer))
     return true;
   if (cluster.closed) {
     why = "the consumer has a kernel of its own";
@@ -431,16 +527,13 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
     return false;
   }
   OpRole role = classify(producer);
-  ArrayRef<int64_t> domain = cluster.domain;
-  auto fitsDomain = [&](ArrayRef<int64_t> shape) {
-    return shape == domain || (cluster.rowRank >= 0 && isRowShape(shape, domain, cluster.rowRank));
-  };
+  const Domain &domain = reading.domain;
   switch (role) {
   case OpRole::Elementwise:
   case OpRole::Broadcast:
-    if (!fitsDomain(shapeOf(producer->getResult(0)))) {
+    if (!domain.fits(shapeOf(producer->getResult(0)))) {
       // One number per row (the deviation of a normalization): its reduction can follow.
-      if (cluster.rowRank < 0 && !cluster.contraction && !cluster.columnReduction && rowRankBehind(producer, domain) >= 0)
+      if (!domain.hasRows() && !cluster.contraction && !cluster.columnReduction && rowRankBehind(producer, domain.shape) >= 0)
         return true;
       why = "its shape differs from the kernel's iteration space";
       return false;
@@ -463,29 +556,29 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
       why = "it reduces everything";
       return false;
     }
-    if (cluster.rowRank >= 0) {
-      if (input != domain || rowRank != cluster.rowRank) {
+    if (domain.hasRows()) {
+      if (input != ArrayRef(domain.shape) || !isSameRows(input, rowRank, domain.rowRank)) {
         why = "its rows differ from the kernel's rows";
         return false;
       }
       return true;
     }
-    if (input != domain && !isRowShape(domain, input, rowRank)) {
+    if (input != ArrayRef(domain.shape) && !isRowShape(domain.shape, input, rowRank)) {
       why = "its rows differ from the kernel's iteration space";
       return false;
     }
-    if (input != domain && hasManyFunctionsOfRows(cluster)) {
+    if (input != ArrayRef(domain.shape) && hasManyFunctionsOfRows(cluster)) {
       why = "the functions of its results are vectors in a kernel of their own";
       return false;
     }
     return true;
   }
   case OpRole::Contraction:
-    if (cluster.contraction || cluster.rowRank >= 0 || cluster.columnReduction) {
+    if (cluster.contraction || domain.hasRows() || cluster.columnReduction) {
       why = "the kernel holds a contraction or a reduction already";
       return false;
     }
-    if (shapeOf(producer->getResult(0)) != domain) {
+    if (shapeOf(producer->getResult(0)) != ArrayRef(domain.shape) || !isDirect) {
       why = "its shape differs from the kernel's iteration space";
       return false;
     }
@@ -497,7 +590,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   case OpRole::Alone:
     // Users of the gathered elements read the table instead, so that its rows are not copied.
     // A slice is the same buffer at other addresses.
-    if ((isa<GatherOp, SliceOp, DynamicSliceOp>(producer) || isReshapedSlice(producer)) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
+    // Behind a reshape it may have rows shorter than a vector: 1000x1x2 of 1000x3x2 took three times as long there as alone.
+    if (isDirect && (isa<GatherOp, SliceOp, DynamicSliceOp>(producer) || isReshapedSlice(producer)) && !cluster.contraction &&
+        hasPlainNumbers(producer) && domain.fits(shapeOf(producer->getResult(0))))
       return true;
     why = "it has a kernel of its own";
     return false;

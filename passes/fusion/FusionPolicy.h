@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/stablehlo/Ops.h"
+
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -44,6 +47,21 @@ bool hasPlainNumbers(mlir::Operation *op);
 /// Erases the operation of `value`, and operands that only it uses, if the value is unused.
 void eraseUnused(mlir::Value value);
 
+/// A shape of a kernel's iteration space. Reshapes inside the kernel (views) give it further ones, all of the same elements in the same row-major
+/// order, so that a value's element at some position is the same in each of them.
+struct Domain {
+  llvm::SmallVector<int64_t> shape; ///< mlir::ShapedType::kDynamic for unknown sizes
+  int64_t rowRank = kNoReduction;   ///< dimensions [0, rowRank) index rows
+
+  /// Fact: a mark for a kernel without a reduction.
+  static constexpr int64_t kNoReduction = -1;
+  /// Fact: a mark for rows that end inside of a dimension.
+  static constexpr int64_t kNoRowDimensions = -2;
+  bool hasRows() const { return rowRank != kNoReduction; }
+  /// The value has an element for each point, or one for each row.
+  bool fits(llvm::ArrayRef<int64_t> value) const;
+};
+
 /// The properties of a growing cluster that the policy reads.
 struct ClusterSummary {
   bool tiny = true;
@@ -52,21 +70,39 @@ struct ClusterSummary {
   mlir::Operation *transpose = nullptr; ///< the root
   bool joinsPieces = false;        ///< a concatenation, whose operands are read in place
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
-  llvm::SmallVector<int64_t> domain; ///< iteration space; mlir::ShapedType::kDynamic for unknown sizes
-  bool domainKnown = false;
-  int64_t rowRank = -1;            ///< dimensions [0, rowRank) of the domain index rows; -1 while there is no reduction
+  llvm::SmallVector<Domain, 1> domains; ///< the root's, and those that views have given
+  llvm::DenseMap<mlir::Operation *, unsigned> domainOf; ///< in which a member's result is computed
   mlir::Operation *reduction = nullptr; ///< one of more than a few elements
   unsigned numOps = 0;
   int64_t functions = 0;           ///< numbers that functions of dozens of operations give, before there is a reduction
 
   /// Starts the summary with the root operation.
   void start(mlir::Operation *root);
-  /// Accounts for a producer that `shouldJoin` accepted.
-  void add(mlir::Operation *producer);
+  /// Accounts for a producer that `shouldJoin` accepted, whose readers in the cluster read it in `domain`.
+  void add(mlir::Operation *producer, const Domain &domain);
+  /// The domain in which `view`'s operand is read if its result is read in `domain`. None if the view regroups elements so that no loops of the
+  /// kernel could go over both.
+  std::optional<Domain> behind(stablehlo::ReshapeOp view, const Domain &domain) const;
+  /// The domain of the root, for what is read in no particular one.
+  const Domain &rootDomain() const { return domains.front(); }
+
+private:
+  unsigned indexOf(const Domain &domain);
+  void setRows(unsigned domain, int64_t rowRank);
 };
 
-/// Returns true if `producer`, whose earliest consumer is in the cluster, should be computed there. `isReadFromMemory`: one of its users in the
-/// cluster is the cluster's contraction, a slice, or a gather whose table it is. On refusal `why` is set to the reason, one phrase.
-bool shouldJoin(mlir::Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, llvm::StringRef &why);
+/// How the readers in a cluster read a producer.
+struct Reading {
+  Domain domain;
+  bool isThroughView = false; ///< some of them read a reshape of it
+  bool isFromMemory = false;  ///< one of them is the cluster's contraction, a slice, or a gather whose table it is
+};
+
+/// A reshape that is no work in a kernel, if its operand is computed there.
+bool isView(mlir::Operation *op);
+
+/// Returns true if `producer`, whose earliest consumer is in the cluster, should be computed there. On refusal `why` is set to the reason, one
+/// phrase.
+bool shouldJoin(mlir::Operation *producer, const ClusterSummary &cluster, const Reading &reading, llvm::StringRef &why);
 
 } // namespace millrace::fusion

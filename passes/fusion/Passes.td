@@ -65,14 +65,6 @@ def MergePadDimensionsPass : Pass<"xla-merge-pad-dimensions", "::mlir::func::Fun
   }];
 }
 
-def SinkReshapesPass : Pass<"xla-sink-reshapes", "::mlir::func::FuncOp"> {
-  let summary = "Move reshapes of a normalization behind its scale and shift";
-  let description = [{
-    Group normalization reshapes groups into channels before the channels' scale and shift. The elementwise operations move in front of the
-    reshape, in the shape of the statistics, so that one kernel of rows computes all of them.
-  }];
-}
-
 def FuseAttentionPass : Pass<"xla-fuse-attention", "::mlir::ModuleOp"> {
   let summary = "Group attention, forward and backward, into kernels with the attribute millrace.attention";
   let description = [{
