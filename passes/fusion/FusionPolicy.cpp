@@ -578,7 +578,7 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
       why = "the kernel holds a contraction or a reduction already";
       return false;
     }
-    if (shapeOf(producer->getResult(0)) != ArrayRef(domain.shape) || !isDirect) {
+    if (shapeOf(producer->getResult(0)) != ArrayRef(domain.shape)) {
       why = "its shape differs from the kernel's iteration space";
       return false;
     }

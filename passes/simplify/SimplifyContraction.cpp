@@ -404,95 +404,10 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
   }
 };
 
-/// Operations that are visited from a value back to a contraction: an expanded erf has 60, most of them near the contraction through some operand.
-/// Unit: operations. Source: judgement, not measured alone.
-constexpr unsigned kMaxStepsToProduct = 128;
-
-/// Returns true if `value` is a contraction without batching dimensions, or elementwise operations on one and on broadcasts of smaller values.
-bool isOfProduct(Value value) {
-  SmallVector<Operation *> open{value.getDefiningOp()};
-  SmallPtrSet<Operation *, 16> seen;
-  // The search is breadth first, because a value that was flattened before has an operand that is close to the contraction.
-  for (unsigned next = 0; next != open.size() && next != kMaxStepsToProduct; ++next) {
-    Operation *op = open[next];
-    if (!op || !seen.insert(op).second)
-      continue;
-    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-      if (dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty())
-        return true;
-    } else if (isElementwise(op)) {
-      for (Value operand : op->getOperands())
-        open.push_back(operand.getDefiningOp());
-    }
-  }
-  return false;
-}
-
-/// Input:  add(reshape(dot_general(a, b) : 1024x96) : 64x16x96, broadcast_in_dim(bias : 96))
-/// Output: reshape(add(dot_general(a, b), broadcast_in_dim(bias : 96) : 1024x96)): the addition becomes an epilogue of the contraction's kernel
-/// Leaves alone reshapes that divide more than the rows, and operands other than those, scalars and broadcasts of one row.
-struct ElementwiseOfReshapedProduct : RewritePattern {
-  ElementwiseOfReshapedProduct(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !isElementwise(op) || op->getNumRegions() != 0 ||
-        op->getNumResults() != 1 || op->getNumOperands() == 0)
-      return rewriter.notifyMatchFailure(op, "not elementwise");
-    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-    auto isPlain = [](Value value) {
-      auto tensor = dyn_cast<RankedTensorType>(value.getType());
-      return tensor && tensor.hasStaticShape() && !isa<quant::QuantizedType>(tensor.getElementType());
-    };
-    if (!type || type.getRank() < 3 || !isPlain(op->getResult(0)) || !llvm::all_of(op->getOperands(), isPlain))
-      return rewriter.notifyMatchFailure(op, "no more than rows and columns, dynamic or quantized");
-    SmallVector<int64_t> shape{type.getNumElements() / std::max<int64_t>(1, type.getShape().back()), type.getShape().back()};
-    SmallVector<Value> operands;
-    bool hasProduct = false;
-    for (Value operand : op->getOperands()) {
-      auto tensor = cast<RankedTensorType>(operand.getType());
-      DenseElementsAttr number;
-      if (tensor.getShape() != type.getShape())
-        return rewriter.notifyMatchFailure(op, "an operand of another shape");
-      if (auto reshape = operand.getDefiningOp<ReshapeOp>()) {
-        if (cast<RankedTensorType>(reshape.getOperand().getType()).getShape() != ArrayRef(shape) || !isOfProduct(reshape.getOperand()))
-          return rewriter.notifyMatchFailure(op, "a reshape that does not divide the rows of a contraction");
-        hasProduct = true;
-        operands.push_back(reshape.getOperand());
-      } else if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>()) {
-        ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
-        if (!dims.empty() && dims != ArrayRef<int64_t>{type.getRank() - 1})
-          return rewriter.notifyMatchFailure(op, "a broadcast of more than one row");
-        operands.push_back(operand);
-      } else if (matchPattern(operand, m_Constant(&number)) && number.isSplat()) {
-        operands.push_back(operand);
-      } else {
-        return rewriter.notifyMatchFailure(op, "an operand that is neither computed from a contraction nor equal for all rows");
-      }
-    }
-    if (!hasProduct)
-      return rewriter.notifyMatchFailure(op, "no contraction");
-    for (Value &operand : operands) {
-      auto tensor = cast<RankedTensorType>(operand.getType());
-      DenseElementsAttr number;
-      if (tensor.getShape() == ArrayRef(shape))
-        continue;
-      if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>()) {
-        SmallVector<int64_t> dims(broadcast.getBroadcastDimensions().size(), 1);
-        operand = BroadcastInDimOp::create(rewriter, broadcast.getLoc(), tensor.clone(shape), broadcast.getOperand(), rewriter.getDenseI64ArrayAttr(dims));
-      } else if (matchPattern(operand, m_Constant(&number))) {
-        operand = ConstantOp::create(rewriter, op->getLoc(), number.resizeSplat(tensor.clone(shape)));
-      }
-    }
-    OperationState state(op->getLoc(), op->getName(), operands, {type.clone(shape)}, op->getAttrs());
-    Operation *flat = rewriter.create(state);
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, flat->getResult(0));
-    return success();
-  }
-};
-
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfOneNumber, DotOfRepeated, DotOfSharedHeads, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfOneNumber, DotOfRepeated, DotOfSharedHeads, DotOfTranspose, ProductWithoutSums,
                ReduceOfTranspose, TransposeOfDot>(patterns.getContext());
 }
 

@@ -80,3 +80,56 @@ func.func @returned(%x: tensor<60x40xf32>) -> (tensor<2400xf32>, tensor<2400xf32
   %wave = stablehlo.tanh %view : tensor<2400xf32>
   return %view, %wave : tensor<2400xf32>, tensor<2400xf32>
 }
+
+// -----
+
+// What happens to a product element by element is part of its kernel, in whatever way its rows are counted.
+// CHECK-LABEL: func.func @bias(
+// CHECK-COUNT-1: call @
+// CHECK-NOT:     call @
+// CHECK:       func.func private
+func.func @bias(%a: tensor<1024x32xf32>, %b: tensor<32x96xf32>, %c: tensor<96xf32>) -> tensor<64x16x96xf32> {
+  %half = stablehlo.constant dense<5.000000e-01> : tensor<64x16x96xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1024x32xf32>, tensor<32x96xf32>) -> tensor<1024x96xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1024x96xf32>) -> tensor<64x16x96xf32>
+  %2 = stablehlo.broadcast_in_dim %c, dims = [2] : (tensor<96xf32>) -> tensor<64x16x96xf32>
+  %3 = stablehlo.add %1, %2 : tensor<64x16x96xf32>
+  %4 = stablehlo.multiply %3, %half : tensor<64x16x96xf32>
+  return %4 : tensor<64x16x96xf32>
+}
+
+// -----
+
+// A number for each row of one shape, and columns that are split: the first reader's kernel computes the product, the second reads it.
+// CHECK-LABEL: func.func @others(
+// CHECK:         %[[FIRST:.*]]:2 = call @
+// CHECK:         %[[SPLIT:.*]] = stablehlo.reshape %[[FIRST]]#{{[01]}} : (tensor<1024x96xf32>) -> tensor<1024x12x8xf32>
+// CHECK:         %[[SECOND:.*]] = call @{{.*}}(%[[SPLIT]])
+func.func @others(%a: tensor<1024x32xf32>, %b: tensor<32x96xf32>, %c: tensor<16xf32>) -> (tensor<64x16x96xf32>, tensor<1024x12x8xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1024x32xf32>, tensor<32x96xf32>) -> tensor<1024x96xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1024x96xf32>) -> tensor<64x16x96xf32>
+  %2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<16xf32>) -> tensor<64x16x96xf32>
+  %3 = stablehlo.add %1, %2 : tensor<64x16x96xf32>
+  %4 = stablehlo.reshape %0 : (tensor<1024x96xf32>) -> tensor<1024x12x8xf32>
+  %5 = stablehlo.negate %4 : tensor<1024x12x8xf32>
+  return %3, %5 : tensor<64x16x96xf32>, tensor<1024x12x8xf32>
+}
+
+// -----
+
+// Chosen between, limited and read as other numbers, too.
+// CHECK-LABEL: func.func @chosen(
+// CHECK-COUNT-1: call @
+// CHECK-NOT:     call @
+// CHECK:       func.func private
+func.func @chosen(%a: tensor<1024x32xf32>, %b: tensor<32x96xf32>) -> tensor<64x16x96xi32> {
+  %half = stablehlo.constant dense<5.000000e-01> : tensor<64x16x96xf32>
+  %two = stablehlo.constant dense<2.000000e+00> : tensor<64x16x96xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1024x32xf32>, tensor<32x96xf32>) -> tensor<1024x96xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1024x96xf32>) -> tensor<64x16x96xf32>
+  %2 = stablehlo.compare GT, %1, %half : (tensor<64x16x96xf32>, tensor<64x16x96xf32>) -> tensor<64x16x96xi1>
+  %3 = stablehlo.select %2, %two, %1 : tensor<64x16x96xi1>, tensor<64x16x96xf32>
+  %4 = stablehlo.clamp %half, %3, %two : tensor<64x16x96xf32>
+  %5 = stablehlo.bitcast_convert %4 : (tensor<64x16x96xf32>) -> tensor<64x16x96xi32>
+  return %5 : tensor<64x16x96xi32>
+}
