@@ -20,11 +20,14 @@ public:
   std::string run() {
     const Function &entry = program.functions[program.entry];
     Writers writers;
+    const size_t count = program.arguments.size();
     for (size_t i = 0; i < entry.arguments.size(); ++i) {
-      const size_t count = program.arguments.size();
-      const std::string name = i < count ? program.arguments[i].name : "prepared " + std::to_string(i - count);
-      writers[entry.arguments[i]] = node(name.empty() ? "argument " + std::to_string(i) : name, "argument", "", kNone, 0,
-                                         shapeText(program.arguments[i]), program.arguments[i].sharding);
+      // What the preparation makes are further arguments, which no caller passes.
+      const bool isPassed = i < count;
+      const TensorSpec &spec = isPassed ? program.arguments[i] : program.preparation.results[i - count];
+      const std::string name = isPassed ? program.arguments[i].name : "prepared " + std::to_string(i - count);
+      writers[entry.arguments[i]] = node(name.empty() ? "argument " + std::to_string(i) : name, "argument", "", kNone, 0, shapeText(spec),
+                                         isPassed ? program.arguments[i].sharding : "");
     }
     steps(entry, entry.steps, writers, 0);
     for (size_t i = 0; i < entry.results.size(); ++i)

@@ -627,7 +627,8 @@ std::string ProgramWriter::run() {
   const Function &entry = program.functions[program.entry];
   Computation main{.name = "main"};
   for (size_t i = 0; i < entry.arguments.size(); ++i) {
-    const std::string &name = program.arguments[i].name;
+    // What the preparation makes are further arguments, which no caller passes.
+    const std::string name = i < program.arguments.size() ? program.arguments[i].name : "prepared";
     arguments.push_back(parameter(main, name.empty() ? "argument" : name, shapeOf(entry.slots[entry.arguments[i]])));
     main.values[entry.arguments[i]] = sources[entry.arguments[i]] = arguments.back();
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PreparationTest.cpp - What constant arguments alone decide ----------===//
 #include "TestPrograms.h"
+#include "runtime/profile/ProgramGraph.h"
+#include "runtime/profile/ProgramHlo.h"
 
 using namespace millrace::runtime;
 using namespace millrace::runtime::test;
@@ -43,6 +45,14 @@ struct PreparationTest : ::testing::Test {
     return result.ok() ? toHost<float>(result->results[0][0]) : std::vector<float>();
   }
 };
+
+/// Recordings describe the arguments that no caller passes by what the preparation makes.
+TEST_F(PreparationTest, IsDescribedInRecordings) {
+  const Program program = sumOfPrepared();
+  const std::string graph = profile::graphJson(program);
+  EXPECT_NE(graph.find("[\"prepared 0\",\"argument\",\"\",\"\",0,\"f32[3]{0}\",\"\"]"), std::string::npos) << graph;
+  EXPECT_NE(profile::hloProto(program).find("prepared"), std::string::npos);
+}
 
 TEST_F(PreparationTest, RunsOncePerBuffer) {
   BufferPtr w = buffer({10, 20, 30}), v = buffer({1, 1, 1});
