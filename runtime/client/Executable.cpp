@@ -169,6 +169,7 @@ struct Executable::State {
   std::string argumentTypes; ///< likewise; one per line, of a program that meets others
   std::atomic<uint64_t> launches{0};
   Meets meets = Meets::InLaunches;
+  bool resultsTogether = false; ///< one block of memory holds all results
   bool spansProcesses() const { return !processOf.empty(); }
 };
 
@@ -195,6 +196,7 @@ struct Executable::Launch {
   static StatusOr<std::vector<Values>> checkedValues(const Program &p, const Signature &signature, std::span<Device *const> devices,
                                                      std::span<const BorrowedArguments> arguments, const std::vector<uint8_t> &consumes);
   static std::vector<Provision> provideAll(const Plan &plan, std::span<Device *const> devices, bool isNested);
+  std::vector<std::shared_ptr<Storage>> provideTogether(const Plan &plan);
   std::vector<BufferPtr> makeResults(const std::shared_ptr<Client> &client, Device &target, const std::vector<int64_t> &dims);
 
   /// As Executable::execute(), on `devices`.
@@ -410,10 +412,38 @@ std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, std::spa
   return provisions;
 }
 
+/// Returns memory for each result, all of it in one block: what large programs read in every execution, in many pieces of some hundred kilobytes, so
+/// lies in huge pages. Nothing if there is no memory, or a result has no known size.
+std::vector<std::shared_ptr<Storage>> Executable::Launch::provideTogether(const Plan &plan) {
+  std::vector<uint64_t> sizes;
+  uint64_t all = 0;
+  for (const Result &spec : plan.program->results) {
+    StatusOr<uint64_t> bytes = isStatic(spec) && spec.aliasArgument == kNone ? denseBytes(spec.dtype, spec.dims) : invalidArgument("no size");
+    if (!bytes)
+      return {};
+    sizes.push_back(*bytes);
+    all += alignedBytes(*bytes);
+  }
+  const profile::MemoryFor purpose(profile::Purpose::Result, placeOf(plan));
+  StatusOr<std::shared_ptr<Storage>> block = Storage::allocate(allocator, all);
+  if (!block)
+    return {};
+  std::vector<std::shared_ptr<Storage>> parts;
+  uint64_t offset = 0;
+  for (uint64_t bytes : sizes) {
+    parts.push_back(Storage::import(static_cast<char *>((*block)->data()) + offset, bytes, /*isMutable=*/true, [kept = *block] {}));
+    offset += alignedBytes(bytes);
+  }
+  return parts;
+}
+
 /// The buffers of the results, whose values the execution computes.
 std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Client> &client, Device &target, const std::vector<int64_t> &dims) {
   const Plan &plan = *state->plan;
   std::vector<BufferPtr> buffers;
+  std::vector<std::shared_ptr<Storage>> together;
+  if (state->resultsTogether && !client->options().memoryLimit) // under a limit executions wait for memory, which counts in buffers
+    together = provideTogether(plan);
   for (const Result &spec : plan.program->results) {
     auto value = std::make_shared<Buffer::Value>();
     value->dtype = spec.dtype;
@@ -427,7 +457,10 @@ std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Cli
       value->shapeIsKnown = true;
     }
     value->ready = done.event();
-    if (plan.mayWaitForCaller && isStatic(spec) && spec.aliasArgument == kNone) {
+    if (!together.empty()) {
+      value->hasMemory = true;
+      value->storage = together[buffers.size()];
+    } else if (plan.mayWaitForCaller && isStatic(spec) && spec.aliasArgument == kNone) {
       StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
       const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, buffers.size()));
       StatusOr<std::shared_ptr<Storage>> storage =
@@ -595,6 +628,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     own->client = executable->client;
     own->state = std::make_shared<Executable::State>(std::move(*preparation));
     own->state->onAnyThread = !own->state->plan->mayBlock();
+    own->state->resultsTogether = true;
     own->state->members = {0};
   }
   if (needed == 1)

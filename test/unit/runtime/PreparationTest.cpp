@@ -54,6 +54,31 @@ TEST_F(PreparationTest, IsDescribedInRecordings) {
   EXPECT_NE(profile::hloProto(program).find("prepared"), std::string::npos);
 }
 
+/// What a preparation makes is one block of memory, so that the many panels of a model share huge pages.
+TEST_F(PreparationTest, HasOneBlockOfMemory) {
+  Program program = sumOfPrepared();
+  // q = 2 w, too; the entry function does not read it.
+  const TensorSpec spec = program.preparation.results[0];
+  program.preparation.results.push_back(spec);
+  Function &main = program.functions[0], &prepare = program.functions[1];
+  main.slots.push_back({Slot::Kind::Argument, 3, 0, 12, DType::F32, Builder::dimsOf({3})});
+  main.arguments.push_back(SlotId(main.slots.size() - 1));
+  prepare.slots.push_back({Slot::Kind::Result, 1, 0, 12, DType::F32, Builder::dimsOf({3})});
+  prepare.results.push_back(2);
+  prepare.steps.push_back(Builder::kernel(1, {0}, {2}, 3));
+  auto allocationsOf = [&](Program of, std::vector<float> &sums) {
+    auto loaded = client->load(std::move(of));
+    EXPECT_TRUE(loaded.ok()) << loaded.status().toString();
+    const uint64_t before = client->devices()[0]->memoryStats().allocations;
+    sums = toHost<float>((*loaded)->execute({{x, buffer({10, 20, 30})}})->results[0][0]);
+    return client->devices()[0]->memoryStats().allocations - before;
+  };
+  std::vector<float> one, two;
+  EXPECT_EQ(allocationsOf(program, two), allocationsOf(sumOfPrepared(), one));
+  EXPECT_EQ(one, (std::vector<float>{21, 42, 63}));
+  EXPECT_EQ(two, one);
+}
+
 TEST_F(PreparationTest, RunsOncePerBuffer) {
   BufferPtr w = buffer({10, 20, 30}), v = buffer({1, 1, 1});
   uint64_t before = preparationsOfProcess();
