@@ -2,11 +2,12 @@
 """Inference of PyTorch's models by the engines that people would pick: Millrace (torch.compile(backend="openxla")), OpenVINO, ONNX
 Runtime, Inductor, eager PyTorch, XLA:CPU (jaxlib, by the StableHLO that torch_xla exports) and, where it is named, IREE.
 
-    PYTHONPATH=python:. python -m benchmarks.engines [--batch 1,8] [--only millrace,openvino] [--rounds 5] [--first] [--results FOLDER] [MODEL …]
+    PYTHONPATH=python:. python -m benchmarks.engines [--batch 1,8] [--only millrace,openvino] [--rounds 5] [--first | --layers] [--results FOLDER] [MODEL …]
 
 Everything is f32 exactly, on the same number of threads; a call gets its inputs and waits for its results. Every engine runs in a process
 of its own; the processes take turns. The results of every engine are compared with eager PyTorch's. --first measures instead how long it
-takes from the start of a process to its first result, without and with what the engine keeps on disk. OpenVINO, ONNX Runtime and timm:
+takes from the start of a process to its first result, without and with what the engine keeps on disk. --layers prints instead where the time goes,
+layer by layer, in Millrace, OpenVINO and ONNX Runtime (benchmarks/engine_layers.py). OpenVINO, ONNX Runtime and timm:
 `pip install --no-deps -r requirements/engines.txt`. An engine that cannot run a model says why and stays out of that row."""
 import argparse
 import json
@@ -241,19 +242,25 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--first", action="store_true", help="times to the first result, cold/with what is kept on disk, in seconds")
-    parser.add_argument("--results", help="also write engines.json into this folder")
+    parser.add_argument("--layers", action="store_true", help="microseconds of each layer beside those of OpenVINO and ONNX Runtime, the least of all runs")
+    parser.add_argument("--results", help="also write engines.json (with --layers layers.json) into this folder")
     arguments = parser.parse_args()
     engines, names = arguments.only.split(","), arguments.models or list(MODELS)
     unknown = [m for m in names if m not in MODELS] + [e for e in engines if e not in ENGINES]
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}")
+    batches = [int(word) for word in arguments.batch.split(",")]
+    if arguments.layers:
+        from benchmarks import engine_layers
+        return engine_layers.report(names, batches, [engine for engine in engines if engine in engine_layers.PEERS], arguments.threads,
+                                    arguments.rounds, results=arguments.results)
     keys = ("cold_s", "warm_s") if arguments.first else ("ms",)
     print("seconds from the start of a process to its first result, cold/warm" if arguments.first else
           f"ms per call, {arguments.threads} threads, median of {arguments.rounds} turns; last: best other engine over Millrace", flush=True)
     print("  ".join([f"{'model, batch':32}"] + [f"{engine:>14}" for engine in engines]))
     everything, failed = {}, False
     for name in names:
-        for batch in map(int, arguments.batch.split(",")):
+        for batch in batches:
             label = f"{name}, {batch}"
             rows = everything[label] = measure_first(name, batch, engines, arguments.threads) if arguments.first else \
                 measure(name, batch, engines, arguments.rounds, arguments.threads)
