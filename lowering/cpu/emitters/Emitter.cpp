@@ -46,6 +46,15 @@ FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target)
   return failure();
 }
 
+/// Returns the instructions for products of bytes: vectors of 512 bits have their own feature.
+static ByteProducts byteProductsOf(const CpuTarget &cpu, bool avx512) {
+  if (llvm::Triple(cpu.triple).isAArch64())
+    return cpu.has("dotprod") ? ByteProducts::EqualSigns : ByteProducts::None;
+  if (avx512 ? cpu.has("avx512vnni") : cpu.has("avxvnni") && cpu.has("avx2"))
+    return ByteProducts::UnsignedBySigned;
+  return ByteProducts::Pairs;
+}
+
 KernelTarget kernelTarget(const CpuTarget &cpu) {
   bool arm = llvm::Triple(cpu.triple).isAArch64();
   KernelTarget target;
@@ -55,6 +64,7 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   target.fastBf16Pairs = target.avx512 && cpu.has("avx512bf16") && !tiles;
   target.amxBf16 = tiles && cpu.has("amx-bf16");
   target.amxInt8 = tiles && cpu.has("amx-int8");
+  target.byteProducts = byteProductsOf(cpu, target.avx512);
   target.vectorBits = target.avx512 ? 512 : cpu.has("avx2") ? 256 : 128;
   target.fma = arm || cpu.has("fma");
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;

@@ -33,12 +33,21 @@ class Pass;
 
 namespace millrace::lowering {
 
+/// The instructions that a machine has for products of bytes with sums of 32 bits.
+enum class ByteProducts {
+  None,
+  Pairs,            ///< pmaddwd: two numbers of 16 bits in each lane
+  UnsignedBySigned, ///< vpdpbusd: four unsigned and four signed bytes in each lane
+  EqualSigns,       ///< sdot and udot: four bytes in each lane, all signed or all unsigned
+};
+
 /// The properties of the machine from which tile shapes and units are derived; CpuTarget says where they come from.
 struct KernelTarget {
   int vectorBits = 256;
   bool avx512 = false;
   bool fastBf16Pairs = false; ///< vdpbf16ps has the throughput of a multiply-add
   bool amxBf16 = false, amxInt8 = false;
+  ByteProducts byteProducts = ByteProducts::None;
   bool fma = true;
   int vectorRegisters = 16;
   int64_t l1Bytes = 0;

@@ -136,6 +136,72 @@ TEST(Contraction, I8ToI32) {
     EXPECT_EQ(check(matmul(m, n, k, false, true, "i8", "i32"), Path::Contraction, 0), "")
         << m << "x" << n << "x" << k;
 }
+
+/// A product of bytes with 32-bit sums: signed or unsigned ones.
+std::string bytes(Shape shape, bool transposeA, bool transposeB, bool signedA, bool signedB) {
+  std::string text = matmul(shape.m, shape.n, shape.k, transposeA, transposeB, "i8", "i32");
+  return substitute(text, {{"%aw = arith.extsi", signedA ? "%aw = arith.extsi" : "%aw = arith.extui"},
+                           {"%bw = arith.extsi", signedB ? "%bw = arith.extsi" : "%bw = arith.extui"}});
+}
+
+/// This machine with other vectors and instructions for bytes: all that it can run.
+std::vector<lowering::KernelTarget> targetsForBytes() {
+  lowering::CpuTarget cpu = testTarget();
+  lowering::KernelTarget best = lowering::kernelTarget(cpu);
+  std::vector<lowering::KernelTarget> targets{best};
+  auto add = [&](int bits, lowering::ByteProducts products) {
+    lowering::KernelTarget target = best;
+    target.vectorBits = bits;
+    target.avx512 = bits == 512;
+    target.vectorRegisters = bits == 512 ? 32 : 16;
+    target.amxInt8 = target.amxBf16 = target.fastBf16Pairs = false;
+    target.byteProducts = products;
+    targets.push_back(target);
+  };
+  for (int bits = 128; bits <= best.vectorBits; bits *= 2) {
+    add(bits, lowering::ByteProducts::None);
+    if (best.byteProducts != lowering::ByteProducts::None)
+      add(bits, lowering::ByteProducts::Pairs);
+    if (bits == 512 ? cpu.has("avx512vnni") : cpu.has("avxvnni"))
+      add(bits, lowering::ByteProducts::UnsignedBySigned);
+  }
+  return targets;
+}
+
+std::string describe(Shape shape, int form, const lowering::KernelTarget &target) {
+  return std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) + ", form " + std::to_string(form) + ", " +
+         std::to_string(target.vectorBits) + " bits, instructions " + std::to_string(int(target.byteProducts));
+}
+
+// All signs and orders, spread over shapes and instructions; k that are no whole number of groups or vectors, columns that are no whole number of
+// vectors or panels.
+TEST(Contraction, Bytes) {
+  int form = 0;
+  for (const lowering::KernelTarget &target : targetsForBytes())
+    for (Shape shape : {Shape{2, 16, 4}, Shape{3, 48, 3}, Shape{5, 33, 7}, Shape{17, 49, 65}, Shape{40, 77, 258}})
+      for (int i = 0; i < 2; ++i, form += 7)
+        EXPECT_EQ(check(bytes(shape, form & 1, form & 2, form & 4, form & 8), Path::Contraction, 0, target), "") << describe(shape, form, target);
+}
+
+// Several blocks of k, of which the last one is shorter, and several chunks of rows.
+TEST(Contraction, ManyBytes) {
+  int form = 0;
+  for (const lowering::KernelTarget &target : targetsForBytes())
+    for (Shape shape : {Shape{20, 50, 5002}, Shape{300, 70, 4200}}) {
+      EXPECT_EQ(check(bytes(shape, false, form & 1, true, form & 2), Path::Contraction, 0, target), "") << describe(shape, form, target);
+      ++form;
+    }
+}
+
+// A few rows read b in place: by rows that are interleaved, or along k. The last shapes are no whole number of vectors.
+TEST(Contraction, FewRowsOfBytes) {
+  int form = 0;
+  for (const lowering::KernelTarget &target : targetsForBytes())
+    for (Shape shape : {Shape{1, 256, 512}, Shape{4, 192, 512}, Shape{7, 64, 1024}, Shape{16, 320, 768}, Shape{2, 256, 516}, Shape{3, 80, 514}})
+      for (int i = 0; i < 2; ++i, form += 3)
+        EXPECT_EQ(check(bytes(shape, false, form & 1, form & 2, form & 4), Path::Any, 0, target), "") << describe(shape, form, target);
+}
+
 // Sizes that the matrix unit of processors that have one takes: parts of tiles, several blocks of k, few rows and columns.
 TEST(Contraction, NarrowFactors) {
   for (auto [m, n, k] : {Shape{8, 8, 64}, Shape{16, 16, 128}, Shape{17, 33, 192}, Shape{64, 96, 64}, Shape{100, 77, 1088}, Shape{70, 130, 1664}})

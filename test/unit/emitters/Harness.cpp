@@ -284,7 +284,8 @@ void CompiledKernel::fill() {
     for (int64_t i = 0; i < buffer.count; ++i) {
       state = state * 1664525u + 1013904223u;
       double unit = (state >> 8) / double(1 << 23) - 1;
-      buffer.set(i, buffer.element[0] == 'i' ? std::floor(unit * 9) : unit);
+      // Bytes have all values, so that an instruction that saturates would be noticed.
+      buffer.set(i, buffer.element == "i8" ? std::floor(unit * 128) : buffer.element[0] == 'i' ? std::floor(unit * 9) : unit);
     }
   for (Buffer &buffer : inputs) {
     char *p = impl->allocate(buffer.bytes.size());
@@ -333,8 +334,8 @@ double CompiledKernel::worstError() const {
   return worst;
 }
 
-std::string check(const std::string &text, Path path, double tolerance) {
-  CompiledKernel kernel(text, path);
+std::string check(const std::string &text, Path path, double tolerance, lowering::KernelTarget target) {
+  CompiledKernel kernel(text, path, /*withReference=*/true, target);
   if (!kernel.ok())
     return kernel.error;
   kernel.fill();

@@ -41,7 +41,7 @@ public:
   double compileMillis = 0;
   std::string emitter, assembly;
 
-  /// Numbers in [-1, 1) (floats) or small integers, the same every time.
+  /// Numbers in [-1, 1) (floats), all bytes (i8) or small integers, the same every time.
   void fill();
   void runReference();
   /// Runs [0, rangeEnd) in calls of `piece` iterations; 0 = one call. Outputs are poisoned before.
@@ -58,6 +58,6 @@ private:
 
 /// Compiles, runs both paths (the emitted one in one call and in pieces of one iteration) and compares.
 /// Returns an empty string or what is wrong.
-std::string check(const std::string &text, Path path, double tolerance);
+std::string check(const std::string &text, Path path, double tolerance, lowering::KernelTarget target = lowering::kernelTarget(testTarget()));
 
 } // namespace millrace::test

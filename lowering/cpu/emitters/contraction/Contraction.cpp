@@ -10,7 +10,8 @@
 //          All operands of consumers are read before the tile is stored, once: a result may share the memory of such an operand.
 // bf16 operands and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction adds two products per lane
 // (subnormal operands count as 0).
-// The same packing, or quadruples of 8-bit integers, is used for AMX (MatrixTile.cpp).
+// The same packing, or quadruples of 8-bit integers, is used for AMX (MatrixTile.cpp), and for the instructions that processors have for products of
+// bytes (GroupedProducts.h): exact sums of any number of products.
 // Leaves alone: what ContractionPlan refuses.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionEmitter.h"
@@ -27,14 +28,6 @@
 using namespace mlir;
 
 namespace millrace::lowering {
-
-Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value sum) {
-  OpBuilder builder = at.builder();
-  return LLVM::CallIntrinsicOp::create(builder, at.loc(), sum.getType(),
-                                       builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
-                                       ValueRange{sum, x, y})
-      .getResult(0);
-}
 
 /// Subnormal operands and sums are flushed to zero: an untrained network may have nothing else, and would take a hundred times as long. Computation
 /// before and after the products, short runs of products, and f64 keep them; products of bf16 never see them. The flushed loops only multiply and
@@ -254,6 +247,11 @@ void ContractionEmitter::bindRows(PointEvaluator &panel, int64_t mr, Value row, 
       made.partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
                                             point.mulConstant(ofBlock, tile.nr())));
     }
+    if (corrections) {
+      builder = point.builder();
+      Value correction = memref::LoadOp::create(builder, point.loc(), corrections, ValueRange{local});
+      made.corrections.push_back(point.splat(correction));
+    }
     made.points.push_back(point);
   }
 }
@@ -273,6 +271,8 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   OpBuilder builder = panel.builder();
   Value zero = panel.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
   SmallVector<Value> sums(mr * vectors, zero);
+  for (auto [r, correction] : llvm::enumerate(tileRows.corrections))
+    std::fill_n(sums.begin() + int64_t(r) * vectors, vectors, correction);
   if (partials) {
     SmallVector<Type> types(sums.size(), sumType);
     builder = panel.builder();
@@ -284,7 +284,10 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     for (int64_t r = 0; r < mr; ++r)
       for (int64_t v = 0; v < vectors; ++v) {
         Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
-        loaded.push_back(vector::LoadOp::create(later, panel.loc(), sumType, partials, ValueRange{offset}));
+        Value partial = vector::LoadOp::create(later, panel.loc(), sumType, partials, ValueRange{offset});
+        if (corrections)
+          partial = arith::AddIOp::create(later, panel.loc(), partial, tileRows.corrections[r]);
+        loaded.push_back(partial);
       }
     scf::YieldOp::create(later, panel.loc(), loaded);
     sums.assign(branch.getResults().begin(), branch.getResults().end());
@@ -298,7 +301,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
 
   PointEvaluator at = panel;
   at.enter(panel.block());
-  auto pairType = VectorType::get({group * lanes}, packType);
+  auto groupType = VectorType::get({group * lanes}, packType);
   // Adds the products of one k, `later` after the index of the loop.
   auto addProducts =
       [&](PointEvaluator &point, Value packedIndex, int64_t later, SmallVector<Value> current) -> SmallVector<Value> {
@@ -309,8 +312,10 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
           if (b.packed) {
             Value from = point.addConstant(base, later * tile.nr() + v * lanes * group);
             OpBuilder inner = point.builder();
-            columns.push_back(
-                vector::LoadOp::create(inner, point.loc(), group > 1 ? pairType : sumType, packedB, ValueRange{from}));
+            Value column = vector::LoadOp::create(inner, point.loc(), group > 1 ? groupType : sumType, packedB, ValueRange{from});
+            if (hasPanels() && grouped.flips())
+              column = grouped.flip(point, column);
+            columns.push_back(grouped.widens() ? grouped.widenB(point, column) : column);
             continue;
           }
           PointEvaluator one = point;
@@ -326,15 +331,10 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
           Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
           OpBuilder inner = point.builder();
           if (group > 1) {
-            // Two neighbouring bf16 are broadcast as one 32-bit element.
-            Value two = vector::LoadOp::create(inner, point.loc(), VectorType::get({2}, packType), memory, ValueRange{from});
-            Value one = vector::BitCastOp::create(inner, point.loc(), VectorType::get({1}, inner.getI32Type()), two);
-            Value number = vector::ExtractOp::create(inner, point.loc(), one, int64_t(0));
-            Value all = vector::BroadcastOp::create(inner, point.loc(), point.vectorOf(inner.getI32Type()), number);
-            Value factorPairs = vector::BitCastOp::create(inner, point.loc(), pairType, all);
+            Value factors = grouped.broadcast(point, memory, from);
             for (int64_t v = 0; v < vectors; ++v) {
               Value &sum = current[r * vectors + v];
-              sum = addPairs(point, factorPairs, columns[v], sum);
+              sum = grouped.add(point, factors, columns[v], sum);
             }
             continue;
           }
@@ -466,7 +466,7 @@ void ContractionEmitter::takePackedRows(Scratch &scratch) {
       int64_t line = target.lineBytes * 8 / packType.getIntOrFloatBitWidth();
       aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
     }
-    packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
+    packedA = scratch.take(packTypeOfA(), tile.chunkRows * aRowStride + lanes);
   } else {
     aRowStride = 1;
     // With an odd number of cache lines, consecutive k of a tile are in different cache sets.
@@ -600,7 +600,9 @@ bool ContractionEmitter::emit() {
   if (a.packed)
     takePackedRows(scratch);
   if (b.packed && !hasPanels())
-    packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
+    packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + std::max<int64_t>(2, group) * lanes * tile.nr());
+  if (grouped.flips())
+    corrections = scratch.take(accType, tile.chunkRows);
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
   else if (tile.parts > 1)
@@ -681,7 +683,7 @@ bool ContractionEmitter::emit() {
     OpBuilder builder = at.builder();
     chunkEnd = arith::MinUIOp::create(builder, at.loc(), at.addConstant(chunkBegin, tile.chunkRows), rowEnd);
   }
-  if (a.packed)
+  if (a.packed || corrections)
     packRows(at, chunkBegin, chunkEnd);
   Value packedBegin = firstPanel, packedEnd = panelEnd, firstPacked = firstPanel, tilesOfPanel;
   if (tile.ahead) {

@@ -44,11 +44,13 @@ private:
   mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::SmallVector<mlir::Value> forEachPacked(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::Value packedFactor(PointEvaluator &at, const Side &side);
+  mlir::Value factorOfGroup(PointEvaluator &at, const Side &side);
   mlir::Value columnMask(PointEvaluator &at, mlir::Value columnBegin, int64_t vector, mlir::Value &count);
   // Register tiles.
   struct TileRows {
     mlir::SmallVector<PointEvaluator, 8> points;
     mlir::SmallVector<mlir::Value> bases, partialBases; ///< in a, and among the partial sums
+    mlir::SmallVector<mlir::Value> corrections;         ///< of each row in all lanes, if there are any
     /// The constant offsets of the addresses: consecutive rows share an address register.
     mlir::SmallVector<int64_t> offsets;
   };
@@ -60,7 +62,6 @@ private:
   int64_t finishedPerStep() const;
   void finishLast(PointEvaluator &panel, mlir::Value begin, mlir::Value end, mlir::Value isLast);
   void forEachOfPart(PointEvaluator &at, KBody body);
-  mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
   bool flushes() const;
   bool onlyStores() const;
   /// Returns true if subnormals are flushed for all tiles of a panel at once: no consumer computes between them, and panels packed ahead are copied.
@@ -79,6 +80,7 @@ private:
 
   mlir::func::FuncOp shell;
   mlir::Value packedA, packedB, partials;
+  mlir::Value corrections; ///< for each row of the chunk, what a sum begins with if the elements of b are flipped
   mlir::Value floatControl; ///< for FloatControl.h, if subnormals are flushed in the products
   mlir::Value finished; ///< the sums of a tile, if consumers take them row by row; with siblings those of a chunk and a panel, one after another
   int64_t sumElements() const { return tile.chunkRows * tile.nr(); }

@@ -34,10 +34,18 @@ Value joinVectors(OpBuilder &builder, Location loc, Value low, Value high) {
 }
 } // namespace
 
-/// Returns the element of the operand in its packed type; lanes that do not exist are 0.
+/// Returns the element of the operand in its packed type; lanes that do not exist are 0 before elements of b are flipped.
 Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
   if (group == 1)
     return at.splat(factorAt(at, products, side));
+  Value value = factorOfGroup(at, side);
+  if (&side == &b && grouped.flips())
+    return grouped.flip(at, value);
+  return &side == &a && grouped.widens() ? grouped.widenA(at, value) : value;
+}
+
+/// Returns the narrow element of the operand; lanes that do not exist are 0.
+Value ContractionEmitter::factorOfGroup(PointEvaluator &at, const Side &side) {
   Value value = at.evaluateVector(*side.operand);
   if (at.laneMask()) {
     OpBuilder builder = at.builder();
@@ -102,7 +110,7 @@ SmallVector<Value> ContractionEmitter::forEachK(PointEvaluator &at, int64_t step
   return nest(at, 0, at.constant(0), carried);
 }
 
-/// Packs a[rows of the chunk, k of the block] to scratch.
+/// Packs a[rows of the chunk, k of the block] to scratch, unless a is read in place, and adds up each row for its correction, if there are any.
 void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end) {
   bool alongRows = a.lane != kInner;
   int64_t lanes = tile.lanes;
@@ -140,8 +148,11 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
     }
   // AMX tiles have whole cache lines of k.
   int64_t pieces = matrixUnit && !alongRows ? group : 1;
-  forEachK(at, alongRows ? 1 : pieces * lanes, {},
-           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+  SmallVector<Value> rowSums;
+  if (corrections)
+    rowSums.push_back(at.number(DenseElementsAttr::get(VectorType::get({lanes}, at.builder().getI32Type()), int32_t(0))));
+  rowSums = forEachK(at, alongRows ? 1 : pieces * lanes, rowSums,
+           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value> added) -> SmallVector<Value> {
              if (!alongRows && kInner >= 0) {
                Value mask, count;
                if (model.atomSizes[kInner] % lanes) {
@@ -159,7 +170,9 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
                memref::PrefetchOp::create(inner, point.loc(), point.buffer(a.operand->access.buffer), ValueRange{from}, /*isWrite=*/false,
                                           /*localityHint=*/3, /*isDataCache=*/true);
              }
-             for (int64_t piece = 0; piece < pieces; ++piece) {
+             for (Value &sum : added)
+               sum = grouped.addElements(point, factorOfGroup(point, a), sum);
+             for (int64_t piece = 0; piece < (a.packed ? pieces : 0); ++piece) {
                PointEvaluator one = point;
                one.enter(point.block());
                if (piece)
@@ -169,8 +182,15 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
                OpBuilder inner = one.builder();
                vector::StoreOp::create(inner, one.loc(), value, packedA, ValueRange{to});
              }
-             return {};
+             return added;
            });
+  if (corrections) {
+    builder = at.builder();
+    Value sum = vector::ReductionOp::create(builder, at.loc(), vector::CombiningKind::ADD, rowSums.front());
+    Value factor = arith::ConstantOp::create(builder, at.loc(), builder.getI32IntegerAttr(int32_t(grouped.correction())));
+    Value correction = arith::MulIOp::create(builder, at.loc(), sum, factor);
+    memref::StoreOp::create(builder, at.loc(), correction, corrections, ValueRange{local});
+  }
   at.leave();
 }
 
@@ -389,8 +409,14 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
                auto read = [&](int64_t ahead) {
                  PointEvaluator one = point;
                  one.enter(point.block());
-                 if (ahead)
-                   one.bindIndex(kInner, one.addConstant(k, ahead));
+                 // Where the last group lacks rows, the row before takes their place: a has zeros for them.
+                 if (ahead) {
+                   Value row = one.addConstant(k, ahead);
+                   OpBuilder builder = one.builder();
+                   if (model.atomSizes[kInner] % group)
+                     row = arith::MinUIOp::create(builder, one.loc(), row, lastK);
+                   one.bindIndex(kInner, row);
+                 }
                  one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
                  one.setLanes(nLane, masks[v], counts[v]);
                  return packedFactor(one, b);
@@ -446,7 +472,7 @@ void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
                  index = arith::MinUIOp::create(builder, one.loc(), index,
                                                 one.constant(model.atomSizes[nLane] - 1));
                }
-               // Neighbouring k are one 32-bit element.
+               // Neighbouring k are one element.
                SmallVector<Value> parts;
                for (int64_t part = 0; part < group; ++part) {
                  PointEvaluator piece = point;
@@ -465,7 +491,8 @@ void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
                }
                Value value = parts.front();
                if (group > 1)
-                 value = vector::BitCastOp::create(join, point.loc(), point.vectorOf(join.getI32Type()), value);
+                 value = vector::BitCastOp::create(join, point.loc(),
+                                                   point.vectorOf(join.getIntegerType(group * packType.getIntOrFloatBitWidth())), value);
                vectors.push_back(value);
              }
              OpBuilder builder = point.builder();

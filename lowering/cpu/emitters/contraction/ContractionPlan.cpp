@@ -171,16 +171,6 @@ bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
          (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
 }
 
-/// Returns true for bf16 that is converted to f32, or an 8-bit integer converted to 32 bits.
-bool ContractionPlan::isWidened(const Side &side) const {
-  Operation *extend = side.element.getDefiningOp();
-  if (!extend || extend->getNumOperands() != 1 || !isa<BlockArgument>(extend->getOperand(0)))
-    return false;
-  Type type = side.operand->elementType;
-  return (isa<arith::ExtFOp>(extend) && type.isBF16() && accType.isF32()) ||
-         (isa<arith::ExtSIOp, arith::ExtUIOp>(extend) && type.isInteger(8) && accType.isInteger(32));
-}
-
 /// Chooses the atom of k that is contiguous in a, else in b.
 void ContractionPlan::chooseInnermost() {
   int contiguous = contiguousAtom(*a.operand, kAtoms);
@@ -195,7 +185,7 @@ void ContractionPlan::chooseInnermost() {
 
 /// Chooses instructions that multiply narrow operands without widening them.
 void ContractionPlan::chooseInstructions() {
-  if (kInner < 0 || !isWidened(a) || !isWidened(b) || a.operand->elementType != b.operand->elementType)
+  if (kInner < 0 || !isWidened(a, accType) || !isWidened(b, accType) || a.operand->elementType != b.operand->elementType)
     return;
   int64_t size = model.atomSizes[kInner];
   bool floats = accType.isF32();
@@ -204,8 +194,13 @@ void ContractionPlan::chooseInstructions() {
     matrixUnit = true;
     group = wanted;
   } else if (floats && target.fastBf16Pairs && size % 2 == 0) {
-    group = 2;
+    grouped.instruction = GroupedProducts::Instruction::Bf16Pairs;
+  } else if (GroupedProducts ofBytes = GroupedProducts::ofBytes(a, b, accType, target); siblings.empty() && 2 * size > ofBytes.group()) {
+    // Missing k of the last group are zeros.
+    grouped = ofBytes;
   }
+  if (!matrixUnit)
+    group = grouped.group();
   if (group > 1)
     packType = a.operand->elementType;
 }
@@ -417,20 +412,22 @@ void ContractionPlan::chooseBlocks() {
     // Blocks are longer than suits the level 1 cache: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
     // AMX would wait for level 2, and takes parts of a block.
     // Several sums have no place for partial ones.
-    int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 : order.empty() ? 2048 : kMaxPartK;
-    int64_t wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedPartK;
+    // Panels of bytes have four times as many k as panels of 32-bit elements.
+    int64_t perWord = grouped.isOfBytes() ? 4 : 1;
+    int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 * perWord : order.empty() ? 2048 : kMaxPartK;
+    int64_t wanted = !matrixUnit ? 768 * perWord : order.empty() ? 2048 : kWantedPartK;
     tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, wanted);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
       tile.kc = llvm::alignTo(tile.kc, matrixUnit ? matrixDepth() : tile.lanes);
     tile.kChunks = llvm::divideCeil(size, tile.kc);
   }
-  packedK = tile.kStride = tile.kc;
+  packedK = tile.kStride = llvm::alignTo(tile.kc, group);
   if (matrixUnit && packedK > kMaxPartK && order.empty()) {
     tile.parts = llvm::divideCeil(packedK, kWantedPartK);
     tile.parts = llvm::divideCeil(packedK, partK());
   }
-  const int64_t mostPacked = matrixUnit ? 768 : 2400;
+  const int64_t mostPacked = matrixUnit ? 768 : grouped.isOfBytes() ? 4 * 2400 : 2400;
   if (chooseRuns(order))
     order.clear();
   while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= mostPacked) {
@@ -476,6 +473,9 @@ void ContractionPlan::chooseBlocks() {
   // So do the short pieces of rows of one group of channels.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % (target.crowdedBytes() / 2) == 0;
+  // Bytes that are widened, or are no whole number of groups.
+  if (grouped.widens() || (kInner >= 0 && model.atomSizes[kInner] % group))
+    a.packed = true;
   b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > kUnpackedTiles && !isPanel(b));
   a.lane = kInner;
   if (a.packed && !mOrder.empty() && group == 1) {
@@ -496,7 +496,7 @@ void ContractionPlan::chooseBlocks() {
 
 std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   using Kind = fusion::PanelStep::Kind;
-  if (!b.packed || !plainBuffer(b) || !siblings.empty() || batch || !nOuter.empty() || tile.kStride % group || tile.kc % group)
+  if (!b.packed || !plainBuffer(b) || !siblings.empty() || batch || !nOuter.empty() || tile.kStride % group)
     return std::nullopt;
   const Access &access = b.operand->access;
   // `atoms` are the operand's atoms in memory order.
@@ -746,7 +746,9 @@ int64_t ContractionPlan::lastVectors() const {
 }
 
 double ContractionPlan::productsPerCycle() const {
-  return double((matrixUnit ? kMatrixRows : 2) * tile.lanes * group);
+  // Pairs of bytes take two instructions, of which three start per cycle.
+  double perCycle = matrixUnit ? kMatrixRows : grouped.widens() ? 1.5 : 2;
+  return perCycle * double(tile.lanes * group);
 }
 
 int64_t ContractionPlan::kBlocks() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lowering/cpu/emitters/Emitter.h"
+#include "lowering/cpu/emitters/contraction/GroupedProducts.h"
 #include "lowering/cpu/emitters/model/KernelModel.h"
 #include "lowering/cpu/emitters/model/SumOfProducts.h"
 #include "passes/fusion/MatrixUnitShapes.h"
@@ -106,8 +107,11 @@ struct ContractionPlan {
   Tiling tile;
   /// Neighbouring k that one instruction multiplies and adds in a lane: two of bf16, four of 8-bit integers.
   int64_t group = 1;
+  GroupedProducts grouped; ///< that instruction, unless AMX has it
   bool matrixUnit = false; ///< AMX: a register tile is 16 x 16 sums in each of its registers
   mlir::Type packType; ///< of the packed factors
+  /// Returns the type of packed elements of a, which is read more often than b and is widened when it is packed.
+  mlir::Type packTypeOfA() const { return grouped.widens() ? mlir::IntegerType::get(packType.getContext(), 16) : packType; }
   int64_t packedK = 0; ///< of a block
   /// True if b is contiguous along all of k, in another order than a: kInner outermost, then kMiddle, `window` elements together.
   bool runs = false;
@@ -171,7 +175,6 @@ private:
   bool isFlat(const Side &side) const;
   bool canPackAhead() const;
   bool shouldPackAhead(int64_t atOnce) const;
-  bool isWidened(const Side &side) const;
 };
 
 /// The operand that the code of emitContraction() for `fn` packs in every call, see fusion::PanelsOf. `fn` stays as it is.

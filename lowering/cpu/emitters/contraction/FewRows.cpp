@@ -7,6 +7,8 @@
 //          Where b is contiguous along k, some columns at a time are multiplied with all rows of a, lanes along k. So are the weights of a
 //          convolution that are contiguous along all k (input channels, then the window) where few elements of the result share them: a is copied to
 //          scratch in their order once per strip, and the much larger weights are neither packed nor transposed.
+//          Bytes are multiplied by the instructions that processors have for them (GroupedProducts.h): a is copied to scratch once per strip, and rows of b
+//          are interleaved in registers, which permutes the columns of the sums until they are finished.
 //          All operands of consumers for a vector are read before it is stored, once: a result may share the memory of such an operand.
 // Leaves alone: columns that are no whole number of steps, several k in another order; b that fits into the near caches (column
 //          sums and register tiles are as fast).
@@ -14,11 +16,14 @@
 #include "lowering/cpu/emitters/contraction/FewRows.h"
 
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/contraction/GroupedProducts.h"
 #include "lowering/cpu/emitters/model/SumOfProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -46,6 +51,11 @@ constexpr int64_t kMinBytesOfRows = 2 << 20;
 /// Shorter sums do not have lanes along k, which are added up at the end. Unit: products per sum. Source: judgement, not measured alone; chosen in
 /// commit f7caa64.
 constexpr int64_t kMinK = 256;
+/// Smaller matrices of bytes are packed, where several rows read them: unlike sums of floats, those of integers are the same in every order. Unit:
+/// bytes of b. Source: judgement, not measured alone.
+constexpr int64_t kMinBytesOfGroups = 16 << 10;
+/// Fact: the instructions that interleave bytes work on parts of 16 bytes of a vector.
+constexpr int64_t kInterleavedBytes = 16;
 
 class FewRowsEmitter {
 public:
@@ -55,6 +65,7 @@ public:
 
 private:
   LogicalResult match();
+  void chooseGroups();
   void chooseStrips();
   bool emit();
   void addRows(PointEvaluator &at, Value begin, Value end, int64_t ofB);
@@ -63,6 +74,11 @@ private:
   const Operand &memoryOf(const Factor &factor) const;
   void bindK(PointEvaluator &at, Value index);
   void copyRows(PointEvaluator &at);
+  void copyGroups(PointEvaluator &at);
+  void addGroups(PointEvaluator &at, Value begin, Value end, int64_t ofB);
+  SmallVector<Value> interleavedRows(PointEvaluator &at, Value column);
+  Value bytesAlong(PointEvaluator &at, int atom, Value index);
+  Value loadSums(PointEvaluator &at, Value column, int64_t row);
   void multiplyColumns(PointEvaluator &at);
   SmallVector<Value> multiplyRows(PointEvaluator &at, Value column, Value begin, Value end, Value firstRow, SmallVector<Value> current);
   void finish(PointEvaluator &at);
@@ -81,6 +97,15 @@ private:
   SmallVector<int> kOrder;                                  ///< in the order of b, the innermost last
   bool copies = false;                                      ///< a is copied to scratch
   Value copied, partials;
+  /// The instruction for bytes: a is copied to scratch as it reads it, and sums are corrected for each row of a if it reads b flipped.
+  GroupedProducts grouped;
+  int64_t group = 1;
+  Value corrections;
+  Type typeOfCopy() const {
+    return grouped.isNone() ? products.accType : Type(IntegerType::get(products.accType.getContext(), grouped.widens() ? 16 : 8));
+  }
+  /// Neighbouring columns in a vector of sums, if rows of b are interleaved.
+  int64_t blockOfColumns() const { return std::min(kInterleavedBytes, group * lanes) / group; }
   SmallVector<int> mOrder;
   int64_t rows = 1, allK = 1, vectors = 2; ///< vectors of one row's sums at a time
   int64_t lanes = 1, strip = 1, strips = 1;
@@ -152,25 +177,40 @@ LogicalResult FewRowsEmitter::match() {
   alongK = !isContiguous(b, lane);
   if (alongK ? !isContiguous(b, k) || !isFlat(b) || memoryOf(a).kind != Operand::Buffer || !memoryOf(a).access.guards.empty() : kOrder.size() != 1)
     return failure();
-  copies = alongK && !isFlat(a);
-  // The copy is far smaller than what is read.
-  if (copies && (a.converts || &memoryOf(a) != a.operand || rows * 8 > model.atomSizes[lane]))
-    return failure();
   vectors = rows > 4 || alongK ? 1 : 2;
   lanes = target.vectorBits / products.accType.getIntOrFloatBitWidth();
+  chooseGroups();
+  copies = group > 1 || (alongK && !isFlat(a));
+  // The copy is far smaller than what is read.
+  if (copies && group == 1 && (a.converts || &memoryOf(a) != a.operand || rows * 8 > model.atomSizes[lane]))
+    return failure();
   if (model.atomSizes[lane] % (vectors * lanes))
     vectors = 1;
   int64_t bytes = allK * model.atomSizes[lane] * numbers.elementType.getIntOrFloatBitWidth() / 8;
-  if (alongK && (allK < kMinK || allK % lanes || bytes < kMinBytesOfRows))
+  if (alongK && (allK < kMinK || allK % lanes || (group == 1 && bytes < kMinBytesOfRows)))
     return failure();
   // Registers hold sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
   rowGroups = llvm::divideCeil(rows, kRowsAtOnce);
   rowsAtOnce = llvm::divideCeil(rows, rowGroups);
   columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rowsAtOnce + 1), 1, lanes);
-  kBlock = rowGroups == 1 ? allK : std::min(allK, target.l1Bytes / int64_t(sizeof(float)) / rows / lanes * lanes);
-  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < (rows == 1 ? kMinBytesOfOneRow : kMinBytesOfRows))
+  kBlock = rowGroups == 1 ? allK : std::min(allK, target.l1Bytes * 8 / typeOfCopy().getIntOrFloatBitWidth() / rows / (group * lanes) * (group * lanes));
+  int64_t least = group > 1 ? kMinBytesOfGroups : rows == 1 ? kMinBytesOfOneRow : kMinBytesOfRows;
+  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < least)
     return failure();
   return success();
+}
+
+/// Chooses an instruction for products of bytes where k and columns are whole vectors of them.
+void FewRowsEmitter::chooseGroups() {
+  grouped = GroupedProducts::ofBytes(a, b, products.accType, target);
+  int64_t wanted = grouped.group();
+  if (wanted == 1 || allK % (alongK ? wanted * lanes : wanted) || (!alongK && model.atomSizes[lane] % (wanted * lanes))) {
+    grouped = {};
+    return;
+  }
+  group = wanted;
+  if (!alongK)
+    vectors = group;
 }
 
 void FewRowsEmitter::chooseStrips() {
@@ -234,6 +274,115 @@ void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t
   at.leave();
 }
 
+/// Returns the bytes of b for `group` rows, from the k that is bound on, and group * lanes columns: in each lane of a vector those of one column.
+SmallVector<Value> FewRowsEmitter::interleavedRows(PointEvaluator &at, Value column) {
+  int64_t width = group * lanes, part = std::min(kInterleavedBytes, width);
+  Value first = at.index(k);
+  SmallVector<Value> rowsOfB;
+  for (int64_t i = 0; i < group; ++i) {
+    PointEvaluator row = at;
+    row.enter(at.block());
+    row.bindIndex(k, row.addConstant(first, i));
+    rowsOfB.push_back(bytesAlong(row, lane, column));
+  }
+  // Neighbours are interleaved, low halves of all parts in one vector and high halves in another one, and then pairs of neighbours.
+  OpBuilder builder = at.builder();
+  auto interleave = [&](Value x, Value y, int64_t elements, bool high) {
+    SmallVector<int64_t> order;
+    for (int64_t begin = 0; begin < width; begin += part)
+      for (int64_t i = 0; i < part / 2; i += elements)
+        for (int64_t of : {int64_t(0), width})
+          for (int64_t byte = 0; byte < elements; ++byte)
+            order.push_back(of + begin + (high ? part / 2 : 0) + i + byte);
+    return vector::ShuffleOp::create(builder, at.loc(), x, y, order).getResult();
+  };
+  SmallVector<Value> pairs;
+  for (int64_t i = 0; i < group; i += 2)
+    for (bool high : {false, true})
+      pairs.push_back(interleave(rowsOfB[i], rowsOfB[i + 1], 1, high));
+  if (group == 2)
+    return pairs;
+  SmallVector<Value> quads;
+  for (int64_t i = 0; i < 2; ++i)
+    for (bool high : {false, true})
+      quads.push_back(interleave(pairs[i], pairs[2 + i], 2, high));
+  return quads;
+}
+
+/// Returns group * lanes bytes of b along `atom` from `index` on, with all other indices as they are bound.
+Value FewRowsEmitter::bytesAlong(PointEvaluator &at, int atom, Value index) {
+  PointEvaluator point = at;
+  point.enter(at.block());
+  point.bindIndex(atom, index);
+  if (b.operand->kind == Operand::Buffer) {
+    Value from = point.address(b.operand->access);
+    OpBuilder builder = point.builder();
+    return vector::LoadOp::create(builder, point.loc(), VectorType::get({group * lanes}, builder.getI8Type()), point.buffer(b.operand->access.buffer),
+                                  ValueRange{from});
+  }
+  // What is converted to bytes is computed by vectors of as many lanes as the sums have.
+  SmallVector<Value> pieces;
+  for (int64_t i = 0; i < group; ++i) {
+    PointEvaluator piece = at;
+    piece.enter(at.block());
+    piece.bindIndex(atom, piece.addConstant(index, i * lanes));
+    piece.setLanes(atom);
+    pieces.push_back(piece.evaluateVector(*b.operand));
+  }
+  OpBuilder builder = at.builder();
+  while (pieces.size() > 1) {
+    SmallVector<int64_t> order(2 * cast<VectorType>(pieces.front().getType()).getNumElements());
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = 0; i < pieces.size() / 2; ++i)
+      pieces[i] = vector::ShuffleOp::create(builder, at.loc(), pieces[2 * i], pieces[2 * i + 1], order);
+    pieces.resize(pieces.size() / 2);
+  }
+  return pieces.front();
+}
+
+/// Emits sums += a[k] * b[k] for k in [begin, end), `ofB` of them at a time, in groups.
+void FewRowsEmitter::addGroups(PointEvaluator &at, Value begin, Value end, int64_t ofB) {
+  scf::ForOp loop = openLoop(at, begin, end, ofB);
+  at.enterLoop(loop);
+  scf::ForOp columns = openLoop(at, stripBegin, stripEnd, vectors * lanes);
+  at.enterLoop(columns);
+  Value column = columns.getInductionVar();
+  SmallVector<Value> ofGroups; // the vectors of the first group, then of the next one
+  for (int64_t i = 0; i < ofB; i += group) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    point.bindIndex(k, point.addConstant(loop.getInductionVar(), i));
+    for (Value bytes : interleavedRows(point, column)) {
+      if (grouped.flips())
+        bytes = grouped.flip(point, bytes);
+      ofGroups.push_back(grouped.widens() ? grouped.widenB(point, bytes) : bytes);
+    }
+  }
+  OpBuilder builder = at.builder();
+  Value place = arith::SubIOp::create(builder, at.loc(), column, stripBegin);
+  auto sumType = VectorType::get({lanes}, products.accType);
+  for (int64_t row = 0; row < rows; ++row) {
+    SmallVector<Value> places, current;
+    for (int64_t v = 0; v < vectors; ++v) {
+      places.push_back(at.addConstant(place, row * strip + v * lanes));
+      builder = at.builder();
+      current.push_back(vector::LoadOp::create(builder, at.loc(), sumType, sums, ValueRange{places.back()}));
+    }
+    for (int64_t i = 0; i < ofB; i += group) {
+      Value from = at.addConstant(loop.getInductionVar(), row * allK + i);
+      Value factors = grouped.broadcast(at, copied, from);
+      for (int64_t v = 0; v < vectors; ++v)
+        current[v] = grouped.add(at, factors, ofGroups[i / group * vectors + v], current[v]);
+    }
+    for (auto [value, to] : llvm::zip(current, places)) {
+      builder = at.builder();
+      vector::StoreOp::create(builder, at.loc(), value, sums, ValueRange{to});
+    }
+  }
+  at.leave();
+  at.leave();
+}
+
 /// Emits sums = a * b, rows of b one after another.
 void FewRowsEmitter::addAllRows(PointEvaluator &at) {
   OpBuilder builder = at.builder();
@@ -244,6 +393,12 @@ void FewRowsEmitter::addAllRows(PointEvaluator &at) {
   vector::StoreOp::create(builder, at.loc(), zero, sums, ValueRange{clear.getInductionVar()});
   at.leave();
   int64_t whole = model.atomSizes[k] / kRowsOfB * kRowsOfB;
+  if (group > 1) {
+    addGroups(at, at.constant(0), at.constant(whole), kRowsOfB);
+    if (whole < model.atomSizes[k])
+      addGroups(at, at.constant(whole), at.constant(model.atomSizes[k]), group);
+    return;
+  }
   addRows(at, at.constant(0), at.constant(whole), kRowsOfB);
   if (whole < model.atomSizes[k])
     addRows(at, at.constant(whole), at.constant(model.atomSizes[k]), 1);
@@ -289,10 +444,62 @@ void FewRowsEmitter::copyRows(PointEvaluator &at) {
     at.leave();
 }
 
+/// Copies all rows of a in the order of b's k, as the instruction for bytes reads them, and computes what sums are corrected by.
+void FewRowsEmitter::copyGroups(PointEvaluator &at) {
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(rows), 1);
+  at.enterLoop(loop);
+  bindLinear(at, loop.getInductionVar(), mOrder);
+  Value to = at.mulConstant(loop.getInductionVar(), allK);
+  OpBuilder builder = at.builder();
+  // Lanes along k where whole vectors are, else one element at a time.
+  bool isVector = kOrder.size() == 1 && allK % lanes == 0;
+  Type sumType = isVector ? Type(VectorType::get({lanes}, products.accType)) : products.accType;
+  Value sum = at.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
+  std::function<Value(PointEvaluator &, size_t, Value, Value)> nest = [&](PointEvaluator &point, size_t depth, Value place, Value carried) -> Value {
+    if (depth == kOrder.size()) {
+      PointEvaluator one = point;
+      one.enter(point.block());
+      if (isVector)
+        one.setLanes(k);
+      Value bytes = isVector ? one.evaluateVector(*a.operand) : one.evaluate(*a.operand);
+      carried = grouped.addElements(one, bytes, carried);
+      if (grouped.widens())
+        bytes = grouped.widenA(one, bytes);
+      OpBuilder inner = one.builder();
+      if (isVector)
+        vector::StoreOp::create(inner, one.loc(), bytes, copied, ValueRange{place});
+      else
+        memref::StoreOp::create(inner, one.loc(), bytes, copied, ValueRange{place});
+      return carried;
+    }
+    int atom = kOrder[depth];
+    scf::ForOp inner = openLoop(point, point.constant(0), point.constant(model.atomSizes[atom]), isVector ? lanes : 1, carried);
+    point.enterLoop(inner);
+    point.bindIndex(atom, inner.getInductionVar());
+    int64_t stride = 1;
+    for (size_t deeper = depth + 1; deeper < kOrder.size(); ++deeper)
+      stride *= model.atomSizes[kOrder[deeper]];
+    Value next = nest(point, depth + 1, point.add(place, point.mulConstant(inner.getInductionVar(), stride)), inner.getRegionIterArgs().front());
+    yieldFrom(inner, next);
+    point.leave();
+    return inner.getResult(0);
+  };
+  sum = nest(at, 0, to, sum);
+  if (grouped.flips()) {
+    builder = at.builder();
+    if (isVector)
+      sum = vector::ReductionOp::create(builder, at.loc(), vector::CombiningKind::ADD, sum);
+    Value factor = arith::ConstantOp::create(builder, at.loc(), builder.getI32IntegerAttr(int32_t(grouped.correction())));
+    Value correction = arith::MulIOp::create(builder, at.loc(), sum, factor);
+    memref::StoreOp::create(builder, at.loc(), correction, corrections, ValueRange{loop.getInductionVar()});
+  }
+  at.leave();
+}
+
 /// Returns current + a * b of `columnsAtOnce` columns from `column` and `rowsAtOnce` rows from `firstRow`, k in [begin, end).
 SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column, Value begin, Value end, Value firstRow,
                                                 SmallVector<Value> current) {
-  scf::ForOp along = openLoop(at, begin, end, lanes, current);
+  scf::ForOp along = openLoop(at, begin, end, group * lanes, current);
   at.enterLoop(along);
   bindK(at, along.getInductionVar());
   current.assign(along.getRegionIterArgs().begin(), along.getRegionIterArgs().end());
@@ -301,6 +508,13 @@ SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column
     PointEvaluator point = at;
     point.enter(at.block());
     point.bindIndex(lane, point.addConstant(column, i));
+    if (group > 1) {
+      Value bytes = bytesAlong(point, k, along.getInductionVar());
+      if (grouped.flips())
+        bytes = grouped.flip(point, bytes);
+      columns.push_back(grouped.widens() ? grouped.widenB(point, bytes) : bytes);
+      continue;
+    }
     point.setLanes(k);
     columns.push_back(point.splat(factorAt(point, products, b)));
   }
@@ -311,7 +525,7 @@ SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column
     if (copies) {
       Value from = point.add(along.getInductionVar(), point.mulConstant(point.addConstant(firstRow, row), allK));
       OpBuilder builder = point.builder();
-      factor = vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, products.accType), copied, ValueRange{from});
+      factor = vector::LoadOp::create(builder, point.loc(), VectorType::get({group * lanes}, typeOfCopy()), copied, ValueRange{from});
     } else {
       bindLinear(point, point.addConstant(firstRow, row), mOrder);
       point.setLanes(k);
@@ -319,7 +533,7 @@ SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column
     }
     for (int64_t i = 0; i < columnsAtOnce; ++i) {
       Value &sum = current[row * columnsAtOnce + i];
-      sum = accumulateProduct(point, factor, columns[i], sum, target.fma);
+      sum = group > 1 ? grouped.add(point, factor, columns[i], sum) : accumulateProduct(point, factor, columns[i], sum, target.fma);
     }
   }
   yieldFrom(along, current);
@@ -398,6 +612,43 @@ void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
   at.leave();
 }
 
+/// Returns the sums of a row for `lanes` columns from `place` in the strip on: where rows of b were interleaved, from blocks of columns.
+Value FewRowsEmitter::loadSums(PointEvaluator &at, Value place, int64_t row) {
+  auto type = VectorType::get({lanes}, products.accType);
+  int64_t block = blockOfColumns();
+  OpBuilder builder = at.builder();
+  Value result;
+  if (group == 1 || alongK || block >= lanes) {
+    Value from = at.addConstant(place, row * strip);
+    builder = at.builder();
+    result = vector::LoadOp::create(builder, at.loc(), type, sums, ValueRange{from});
+  } else {
+    // Block number B of a step is part B / group of vector B % group.
+    Value inStep = arith::RemUIOp::create(builder, at.loc(), place, at.constant(group * lanes));
+    Value begin = at.addConstant(arith::SubIOp::create(builder, at.loc(), place, inStep), row * strip);
+    builder = at.builder();
+    result = at.number(cast<TypedAttr>(builder.getZeroAttr(type)));
+    for (int64_t i = 0; i < lanes; i += block) {
+      Value columnInStep = at.addConstant(inStep, i);
+      builder = at.builder();
+      Value number = arith::DivUIOp::create(builder, at.loc(), columnInStep, at.constant(block));
+      Value part = arith::DivUIOp::create(builder, at.loc(), number, at.constant(group));
+      Value vector = arith::RemUIOp::create(builder, at.loc(), number, at.constant(group));
+      Value from = at.add(at.add(begin, at.mulConstant(vector, lanes)), at.mulConstant(part, block));
+      builder = at.builder();
+      Value some = vector::LoadOp::create(builder, at.loc(), VectorType::get({block}, products.accType), sums, ValueRange{from});
+      result = vector::InsertStridedSliceOp::create(builder, at.loc(), some, result, ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1});
+    }
+  }
+  if (!corrections)
+    return result;
+  builder = at.builder();
+  Value correction = memref::LoadOp::create(builder, at.loc(), corrections, ValueRange{at.constant(row)});
+  correction = at.splat(correction);
+  builder = at.builder();
+  return arith::AddIOp::create(builder, at.loc(), result, correction);
+}
+
 /// Emits consumers and stores.
 void FewRowsEmitter::finish(PointEvaluator &at) {
   scf::ForOp loop = openLoop(at, stripBegin, stripEnd, lanes);
@@ -410,9 +661,7 @@ void FewRowsEmitter::finish(PointEvaluator &at) {
     point.bindIndex(lane, loop.getInductionVar());
     bindLinear(point, point.constant(row), mOrder);
     point.setLanes(lane);
-    Value from = point.addConstant(place, row * strip);
-    builder = point.builder();
-    Value sum = vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, products.accType), sums, ValueRange{from});
+    Value sum = loadSums(point, place, row);
     point.bind(products.node->op->getResult(0), finishSum(point, products, sum));
     SmallVector<Value> values;
     for (const Output &output : model.outputs)
@@ -428,7 +677,9 @@ bool FewRowsEmitter::emit() {
   Scratch scratch(shell);
   sums = scratch.take(products.accType, rows * strip);
   if (copies)
-    copied = scratch.take(products.accType, rows * allK);
+    copied = scratch.take(typeOfCopy(), rows * allK);
+  if (grouped.flips())
+    corrections = scratch.take(products.accType, rows);
   if (rowGroups > 1 && alongK)
     partials = scratch.take(products.accType, rowGroups * rowsAtOnce * columnsAtOnce * lanes);
   scratchBytes = scratch.bytes();
@@ -446,7 +697,9 @@ bool FewRowsEmitter::emit() {
     builder = at.builder();
     stripEnd = arith::MinUIOp::create(builder, at.loc(), stripEnd, at.constant(model.atomSizes[lane]));
   }
-  if (copies)
+  if (group > 1)
+    copyGroups(at);
+  else if (copies)
     copyRows(at);
   if (alongK)
     multiplyColumns(at);

@@ -13,12 +13,6 @@
 using namespace mlir;
 
 namespace millrace::lowering {
-namespace {
-
-bool isSigned(const Side &side) { return isa<arith::ExtSIOp>(side.element.getDefiningOp()); }
-
-} // namespace
-
 /// Emits loops over the k of the current part.
 void ContractionEmitter::forEachOfPart(PointEvaluator &at, KBody body) {
   OpBuilder builder = at.builder();
