@@ -65,9 +65,7 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   // After everything that brings sort, iota and slices together.
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
   if (!options.genericOnly) {
-    calls::CallRuntimePassOptions byRuntime;
-    byRuntime.matrixUnit = kernelTarget(options.target).amxInt8;
-    pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass(byRuntime));
+    pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass());
     // Before layouts and fusion, which know real products.
     pm.addNestedPass<func::FuncOp>(simplify::createSplitComplexDotsPass());
   }

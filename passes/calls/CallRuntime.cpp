@@ -15,7 +15,6 @@
 #include "passes/calls/Passes.h"
 #include "passes/calls/RuntimeCall.h"
 #include "passes/calls/SortOrder.h"
-#include "passes/fusion/MatrixUnitShapes.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
@@ -51,10 +50,6 @@ constexpr int64_t kMaxSortedInKernel = 16;
 /// With fewer elements a call costs more than it saves. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the
 /// whole change.
 constexpr int64_t kMinCallElements = 4096;
-/// Smaller contractions of bytes are left to kernels. Unit: multiply-adds. Source: judgement, not measured alone; commit f0202b4 has the figures of
-/// the whole change.
-constexpr int64_t kMinByteProducts = 1 << 20;
-
 /// Returns true if elements of this type can be copied as bytes.
 bool hasBytes(Type element) {
   auto complex = dyn_cast<ComplexType>(element);
@@ -160,45 +155,6 @@ void callScan(ReduceWindowOp op) {
   op.erase();
 }
 
-/// Returns `value` padded with zeros at the end of dimension `dim` to `size` elements.
-Value withZeros(OpBuilder &b, Location loc, Value value, int64_t dim, int64_t size) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> none(type.getRank(), 0), high(none), shape(type.getShape());
-  high[dim] = size - shape[dim];
-  shape[dim] = size;
-  Value zero = ConstantOp::create(b, loc, cast<ElementsAttr>(b.getZeroAttr(type.clone(ArrayRef<int64_t>()))));
-  return PadOp::create(b, loc, type.clone(shape), value, zero, b.getDenseI64ArrayAttr(none), b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none));
-}
-
-/// Replaces a contraction of signed bytes, exact in 32 bits, by a call.
-void callDot(DotGeneralOp op, bool matrixUnit) {
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
-  auto result = cast<RankedTensorType>(op.getType());
-  auto numbers = op.getDotDimensionNumbers();
-  bool isPlain = hasStaticShapes(op) && lhs.getRank() == 2 && rhs.getRank() == 2 && numbers.getLhsBatchingDimensions().empty() &&
-                 numbers.getLhsContractingDimensions() == ArrayRef<int64_t>{1} && numbers.getRhsContractingDimensions().size() == 1;
-  if (!lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) || !result.getElementType().isSignlessInteger(32))
-    return;
-  if (!isPlain)
-    return stays(op, "it is no product of two matrices of known sizes");
-  if (int64_t products = result.getNumElements() * lhs.getDimSize(1); products < kMinByteProducts)
-    return stays(op, "a kernel computes " + Twine(products) + " products faster");
-  OpBuilder b(op);
-  if (matrixUnit && fusion::suitsMatrixUnit(result.getDimSize(0), result.getDimSize(1))) {
-    int64_t k = llvm::alignTo(lhs.getDimSize(1), fusion::matrixUnitTerms(8));
-    if (k != lhs.getDimSize(1)) {
-      op.setOperand(0, withZeros(b, op.getLoc(), op.getLhs(), 1, k));
-      op.setOperand(1, withZeros(b, op.getLoc(), op.getRhs(), numbers.getRhsContractingDimensions()[0], k));
-    }
-    return stays(op, "a kernel computes it with the matrix unit");
-  }
-  bool isTransposed = numbers.getRhsContractingDimensions()[0] == 1;
-  auto call = callRuntime(b, op.getLoc(), "millrace_dot_i8", result, op->getOperands(),
-                          b.getNamedAttr("transposed", b.getBoolAttr(isTransposed)));
-  op->replaceAllUsesWith(call);
-  op.erase();
-}
-
 /// Drops unused eigenvectors, which JAX always asks for: LAPACK computes the eigenvalues alone in half the time.
 void dropVectors(CustomCallOp op) {
   StringRef target = op.getCallTargetName();
@@ -227,7 +183,7 @@ struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
       else if (auto fft = dyn_cast<FftOp>(op))
         callFft(fft);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
-        callFewTerms(dot) ? void() : callDot(dot, matrixUnit);
+        callFewTerms(dot);
       else if (auto scan = dyn_cast<ReduceWindowOp>(op))
         callScan(scan);
       else {

@@ -69,13 +69,10 @@ def CallRuntimePass : Pass<"xla-call-runtime", "::mlir::func::FuncOp"> {
   let summary = "Call the runtime's functions for sorts, scans and Fourier transforms";
   let description = [{
     Sorts whose comparator is an order of one or more keys become calls of `millrace_sort`, transforms calls of `millrace_fft`,
-    running sums and the like calls of `millrace_scan`, large
-    products of bytes calls of `millrace_dot_i8`, products with constant matrices of zeros, mostly, calls of `millrace_few_terms`, triangular systems, Cholesky and LU factors of real matrices (JAX's calls of LAPACK for them,
+    running sums and the like calls of `millrace_scan`, products with constant matrices of zeros, mostly, calls of `millrace_few_terms`, triangular systems, Cholesky and LU factors of real matrices (JAX's calls of LAPACK for them,
     too) calls of `millrace_triangular_solve`, `millrace_cholesky` and `millrace_lu`: algorithms that are better written once, for all threads, than generated for every program. Operands of a sort that
     only count positions are not passed. Tensors of unknown size and sorts that cost less than a call stay.
   }];
-  let options = [Option<"matrixUnit", "matrix-unit", "bool", "false",
-                        "leave products of bytes to generated code, in steps of 64, for the processor's matrix unit">];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 

@@ -36,12 +36,10 @@ constexpr int64_t kMinProducts = 1 << 19;
 
 /// Terms of a sum in a row of a tile; 0 if the unit knows no such numbers.
 int64_t rowOfTile(Type lhs, Type rhs, Type result, const MatrixUnit &unit) {
-  if (lhs != rhs)
-    return 0;
-  if (lhs.isBF16() && (result.isBF16() || result.isF32()))
+  if (lhs.isBF16() && rhs.isBF16() && (result.isBF16() || result.isF32()))
     return unit.bf16 ? matrixUnitTerms(16) : 0;
   auto isOf = [](Type type, unsigned width) { return isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == width; };
-  return isOf(lhs, 8) && isOf(result, 32) && unit.int8 ? matrixUnitTerms(8) : 0;
+  return isOf(lhs, 8) && isOf(rhs, 8) && isOf(result, 32) && unit.int8 ? matrixUnitTerms(8) : 0;
 }
 
 /// Returns the terms that a sum of `size` terms, one for each of rows x columns, lacks to a full row; 0 if none or too many.

@@ -3,7 +3,6 @@
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/fft/Fft.h"
 #include "runtime/kernels/Checks.h"
-#include "runtime/kernels/DotI8.h"
 #include "runtime/kernels/FewTerms.h"
 #include "runtime/kernels/Scan.h"
 #include "runtime/kernels/Sort.h"
@@ -30,7 +29,6 @@ struct Registry {
     for (auto &[target, handler] : lapackCustomCalls())
       handlers.emplace(target, always(handler));
     handlers.emplace("cpu_csr_sparse_dense_ffi", always(sparseProduct));
-    handlers.emplace("millrace_dot_i8", always(dotI8));
     handlers.emplace("millrace_few_terms", always(fewTerms));
     handlers.emplace("millrace_fft", makeFft);
     handlers.emplace("millrace_scan", always(scan));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -xla-call-runtime -split-input-file | FileCheck %s
-// RUN: xla-opt %s -xla-call-runtime=matrix-unit -split-input-file | FileCheck %s --check-prefix=MATRIX
 // RUN: xla-opt %s -xla-call-runtime -split-input-file --remarks-filter-missed=xla-call-runtime -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // JAX's comparator: zeros and NaNs are made equal, then total order. Positions are not passed.
@@ -175,29 +174,6 @@ func.func @running_others(%x: tensor<64x100xi32>, %y: tensor<8192xi32>) -> (tens
 }
 
 // -----
-
-// CHECK-LABEL: func.func @bytes
-// CHECK: stablehlo.custom_call @millrace_dot_i8(%arg0, %arg1) {mhlo.backend_config = {transposed = true}} : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
-// CHECK: stablehlo.dot_general
-// MATRIX-LABEL: func.func @bytes
-// MATRIX: %[[A:.*]] = stablehlo.pad %arg0, {{.*}} -> tensor<128x128xi8>
-// MATRIX: %[[B:.*]] = stablehlo.pad %arg1, {{.*}} -> tensor<100x128xi8>
-// MATRIX: stablehlo.dot_general %[[A]], %[[B]], contracting_dims = [1] x [1]
-func.func @bytes(%a: tensor<128x100xi8>, %b: tensor<100x100xi8>, %c: tensor<128x100xui8>) -> (tensor<128x100xi32>, tensor<128x100xi32>) {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
-  %1 = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : (tensor<128x100xui8>, tensor<100x100xi8>) -> tensor<128x100xi32>
-  return %0, %1 : tensor<128x100xi32>, tensor<128x100xi32>
-}
-
-// In steps of 64 k a matrix unit takes them.
-// CHECK-LABEL: func.func @bytes_by_64
-// CHECK: stablehlo.custom_call @millrace_dot_i8
-// MATRIX-LABEL: func.func @bytes_by_64
-// MATRIX: stablehlo.dot_general
-func.func @bytes_by_64(%a: tensor<128x128xi8>, %b: tensor<128x100xi8>) -> tensor<128x100xi32> {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<128x128xi8>, tensor<128x100xi8>) -> tensor<128x100xi32>
-  return %0 : tensor<128x100xi32>
-}
 
 // JAX asks for vectors where it wants eigenvalues.
 // CHECK-LABEL: func.func @eigenvalues

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sums of narrow numbers get as many terms as rows of the matrix unit's tiles hold.
 // RUN: xla-opt %s -xla-pad-contractions=matrix-bf16=true -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-pad-contractions=matrix-int8=true -xla-fuse-kernels -split-input-file | FileCheck %s --check-prefix=BYTES
 // RUN: xla-opt %s -xla-pad-contractions -xla-fuse-kernels -split-input-file | FileCheck %s --check-prefix=NONE
 // NONE-NOT: low = [0, 0], high = [0, 29]
 
@@ -63,4 +64,16 @@ func.func @left_alone(%a: tensor<128x512xbf16>, %b: tensor<512x128xbf16>, %c: te
   %4 = stablehlo.dot_general %i, %j, contracting_dims = [1] x [0] : (tensor<129x515xf32>, tensor<515x131xf32>) -> tensor<129x131xf32>
   %5 = stablehlo.dot_general %k, %l, contracting_dims = [1] x [0] : (tensor<129x515xi8>, tensor<515x131xi8>) -> tensor<129x131xi32>
   return %0, %1, %2, %3, %4, %5 : tensor<128x128xbf16>, tensor<4x1310xbf16>, tensor<1000x1000xbf16>, tensor<20x20xbf16>, tensor<129x131xf32>, tensor<129x131xi32>
+}
+
+// -----
+
+// Bytes of any sign: the unit multiplies unsigned by signed ones, too.
+// BYTES-LABEL: func.func @bytes
+// BYTES-DAG: stablehlo.pad {{.*}} -> tensor<129x576xui8>
+// BYTES-DAG: stablehlo.pad {{.*}} -> tensor<576x131xi8>
+// BYTES: stablehlo.dot_general {{.*}} : (tensor<129x576xui8>, tensor<576x131xi8>) -> tensor<129x131xi32>
+func.func @bytes(%a: tensor<129x515xui8>, %b: tensor<515x131xi8>) -> tensor<129x131xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<129x515xui8>, tensor<515x131xi8>) -> tensor<129x131xi32>
+  return %0 : tensor<129x131xi32>
 }
