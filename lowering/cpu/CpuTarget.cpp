@@ -76,8 +76,10 @@ llvm::Expected<CpuTarget> CpuTarget::named(llvm::StringRef name) {
   if (name == "host")
     return host();
   // Every Armv8-A processor has the features of its base level: nothing needs to be checked when a program is loaded.
-  if (name == "aarch64") {
+  if (name == "aarch64" || name == "aarch64-dotprod") {
     CpuTarget target{"aarch64-unknown-linux-gnu", "generic", {}};
+    if (name == "aarch64-dotprod")
+      target.features.push_back("dotprod");
     target.caches = typicalCaches(target);
     return target;
   }
@@ -85,7 +87,7 @@ llvm::Expected<CpuTarget> CpuTarget::named(llvm::StringRef name) {
   if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
     llvm::SmallVector<llvm::StringRef> known;
     llvm::X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
-    return llvm::createStringError("expects host, avx2, avx512, aarch64 or one of " + llvm::join(known, " ") + ", but got '" + name + "'");
+    return llvm::createStringError("expects host, avx2, avx512, aarch64, aarch64-dotprod or one of " + llvm::join(known, " ") + ", but got '" + name + "'");
   }
   llvm::SmallVector<llvm::StringRef> named;
   llvm::X86::getFeaturesForCPU(cpu, named);

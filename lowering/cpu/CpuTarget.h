@@ -26,8 +26,8 @@ struct CpuTarget {
   /// MILLRACE_TARGET_THREADS and MILLRACE_TARGET_CACHES (applyOverrides()). Determined once.
   static CpuTarget host();
   /// A machine with the caches of a typical one and two threads: "host", a processor or level of x86-64 that LLVM knows ("x86-64-v3",
-  /// "skylake-avx512", "znver4"), "avx2" and "avx512" for the levels 3 and 4, or "aarch64" (Armv8-A without extensions). The error lists what there
-  /// is.
+  /// "skylake-avx512", "znver4"), "avx2" and "avx512" for the levels 3 and 4, "aarch64" (Armv8-A without extensions), or "aarch64-dotprod" (with
+  /// products of bytes, as from Armv8.2-A on). The error lists what there is.
   static llvm::Expected<CpuTarget> named(llvm::StringRef name);
 
   bool has(llvm::StringRef feature) const;

@@ -207,6 +207,14 @@ case("dot_f16", lambda a, b: jnp.dot(a.astype(np.float16), b.astype(np.float16))
      rtol=5e-3, atol=2e-2)
 case("dot_i8_i32", lambda a, b: lax.dot(a, b, preferred_element_type=np.int32), ints(-128, 128, 9, 300, dtype=np.int8),
      ints(-128, 128, 300, 4, dtype=np.int8))
+case("dot_i8_few_rows", lambda a, b: lax.dot(a, b, preferred_element_type=np.int32), ints(-128, 128, 3, 512, dtype=np.int8),
+     ints(-128, 128, 512, 192, dtype=np.int8))
+case("dot_i8_transposed", lambda a, b: lax.dot(a, b.T, preferred_element_type=np.int32), ints(-128, 128, 1, 1024, dtype=np.int8),
+     ints(-128, 128, 128, 1024, dtype=np.int8))
+case("dot_i8_tiles", lambda a, b: lax.dot(a, b, preferred_element_type=np.int32), ints(-128, 128, 70, 5001, dtype=np.int8),
+     ints(-128, 128, 5001, 130, dtype=np.int8))
+case("dot_i8_scaled", lambda a, b, s: lax.dot(a, b, preferred_element_type=np.int32).astype(np.float32) * s, ints(-128, 128, 33, 256, dtype=np.int8),
+     ints(-128, 128, 256, 100, dtype=np.int8), f32(100), rtol=0, atol=0)
 case("dot_u8_i32", lambda a, b: lax.dot(a, b, preferred_element_type=np.int32), ints(0, 256, 9, 30, dtype=np.uint8),
      ints(0, 256, 30, 4, dtype=np.uint8))
 case("dot_f64", lambda a, b: a @ b, f64(9, 30), f64(30, 5), rtol=1e-12, atol=1e-12)

@@ -13,7 +13,7 @@
 // AVX512: vfmadd{{.*}}%zmm
 // ARM: fmla{{[[:space:]]}}v{{[0-9]+}}.4s
 // OTHER: xla-run: error: the program was compiled for 'aarch64-unknown-linux-gnu', this is '
-// UNKNOWN: xla-compile: error: --target expects host, avx2, avx512, aarch64 or one of {{.*}} znver4 {{.*}}, but got 'z80'
+// UNKNOWN: xla-compile: error: --target expects host, avx2, avx512, aarch64, aarch64-dotprod or one of {{.*}} znver4 {{.*}}, but got 'z80'
 func.func @main(%a: tensor<64x96xf32>, %b: tensor<96x80xf32>) -> tensor<64x80xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x96xf32>, tensor<96x80xf32>) -> tensor<64x80xf32>
   return %0 : tensor<64x80xf32>

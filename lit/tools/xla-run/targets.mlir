@@ -9,7 +9,7 @@
 // RUN: %if x86-64-v4 %{ xla-run %s --cache-dir=off --target=x86-64-v4 %}
 // RUN: xla-run %s --backend=interpreter
 // RUN: not xla-run %s --target=z80 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: --target expects host, avx2, avx512, aarch64 or one of {{.*}}, but got 'z80'
+// UNKNOWN: error: --target expects host, avx2, avx512, aarch64, aarch64-dotprod or one of {{.*}}, but got 'z80'
 // RUN: xla-compile %s --cache-dir=off -o %t.mr && not xla-run %t.mr --target=avx2 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: error: --target is for the compiler, and this program is compiled
 

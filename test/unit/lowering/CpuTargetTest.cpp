@@ -19,6 +19,8 @@ TEST(CpuTarget, NamedMachinesAreTheSameEverywhere) {
   EXPECT_EQ(named("x86-64-v3").cachesText(), "32K/8,1M/16,32M/16");
   EXPECT_EQ(named("sapphirerapids").cachesText(), "48K/12,2M/16,32M/16");
   EXPECT_EQ(named("aarch64").cachesText(), "32K/8,1M/16,32M/16");
+  EXPECT_FALSE(named("aarch64").has("dotprod"));
+  EXPECT_TRUE(named("aarch64-dotprod").has("dotprod"));
   EXPECT_EQ(named("x86-64-v4").threads, 2u);
 }
 
