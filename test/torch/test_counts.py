@@ -256,3 +256,32 @@ def test_views_of_another_element_size():
         with pytest.raises(RuntimeError) as theirs:
             bad(x)
         assert str(ours.value) == str(theirs.value)
+
+
+SELECTIONS = {
+    "nonzero": lambda x, mask: mask.nonzero(),
+    "nonzero of a matrix": lambda x, mask: mask.reshape(8, -1).nonzero(),
+    "masked_select": lambda x, mask: x.masked_select(mask),
+    "x[mask]": lambda x, mask: x[mask],
+    "rows": lambda x, mask: torch.stack((x, -x), 1)[mask],
+    "unique": lambda x, mask: torch.where(mask, x, torch.zeros_like(x)).unique(return_inverse=True, return_counts=True),
+    "unique rows": lambda x, mask: torch.stack((torch.where(mask, x, torch.zeros_like(x)), x * 0), 1).unique(dim=0),
+    "unique_consecutive": lambda x, mask: (mask * 1).unique_consecutive(),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_no_program_depends_on_how_many_elements_a_value_selects(name):
+    x = torch.arange(1., 121)
+    select = SELECTIONS[name]
+    masks = [torch.rand(120) * 100 < count for count in range(100)]
+    wants = [select(x, mask) for mask in masks]
+    if name != "unique_consecutive":
+        assert len({len(want[0]) if isinstance(want, tuple) else len(want) for want in wants}) > 30  # so many counts there are
+    before = compilations()
+    on_device = x.to("xla")
+    for mask, want in zip(masks, wants):
+        got = select(on_device, mask.to("xla"))
+        for a, b in zip(got, want) if isinstance(want, tuple) else ((got, want),):
+            assert a.device.type == "xla" and torch.equal(a.cpu(), b)
+    assert compilations() - before <= 2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Indices.cpp - Masks among indices -----------------------------------===//
 #include "python/torch_xla/csrc/Calls.h"
+#include "python/torch_xla/csrc/Selection.h"
 
 namespace millrace::torch_shim {
 
@@ -39,6 +40,25 @@ bool tryMaskedFill(const OpInfo &info, torch::jit::Stack *stack) {
     setValue(self, made);
     stack->emplace_back(self);
   }
+  return true;
+}
+
+bool tryMaskedRead(const OpInfo &info, torch::jit::Stack *stack) {
+  size_t count = info.kinds.size();
+  if (info.handle->schema().name() != "aten::index" || count != 2)
+    return false;
+  c10::IValue *args = stack->data() + stack->size() - count;
+  c10::ArrayRef<c10::IValue> indices = args[1].toListRef();
+  Tensor self = args[0].toTensor();
+  if (indices.empty() || !isMask(indices[0]) || !isXla(self) ||
+      !std::all_of(indices.begin() + 1, indices.end(), [](const c10::IValue &item) { return item.isNone(); }))
+    return false;
+  Tensor mask = indices[0].toTensor();
+  if (!isXla(mask) || mask.dim() == 0 || mask.sizes() != self.sizes().slice(0, std::min(mask.dim(), self.dim())))
+    return false;
+  Tensor made = rowsOfMask(self, mask);
+  torch::jit::drop(*stack, count);
+  stack->emplace_back(std::move(made));
   return true;
 }
 

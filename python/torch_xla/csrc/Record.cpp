@@ -6,6 +6,7 @@
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Ending.h"
+#include "python/torch_xla/csrc/Selection.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Liveness.h"
 
@@ -390,7 +391,7 @@ static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack)
   const c10::IValue *first = generator ? firstTensor(info, *stack) : nullptr;
   DrawFrom scope = first ? DrawFrom(generator, first->toTensor()) : DrawFrom(generator);
   if (info.takesCpuIndices && info.isAten) {
-    if (tryMaskedFill(info, stack))
+    if (tryMaskedFill(info, stack) || tryMaskedRead(info, stack))
       return;
     replaceMasks(info, stack);
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Selection.cpp - Operators whose results have a size that is a value -===//
 // The device computes as much as there could be, and how much there is (tracing/emit/Selection.cpp). Reading that number cuts
-// the graph; what follows has static shapes again. Nothing runs on the CPU.
+// the graph; what follows has static shapes again. The beginning that counts is copied, without a program for each number. Nothing runs on the CPU.
 #include "python/torch_xla/csrc/Devices.h"
+#include "python/torch_xla/csrc/Selection.h"
 #include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/Trace.h"
+#include "tracing/Liveness.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
@@ -30,11 +33,64 @@ std::vector<Tensor> nodes(const char *name, std::vector<Value> operands, std::ve
 
 Tensor onDevice(const Tensor &tensor) { return isXla(tensor) ? tensor : wrap(upload(tensor)); }
 
-/// [number of elements that are not zero]: their positions in the flat tensor.
-Tensor flatPositions(const Tensor &self) {
-  int64_t n = self.numel();
-  std::vector<Tensor> made = nodes("millrace::nonzero", {valueOf(self)}, {Operand{0}}, {{DType::I64, {n}}, {DType::I64, {}}});
-  return made[0].narrow(0, 0, made[1].item().toLong());
+/// Larger coordinates of all elements there could be are not computed: those of the ones that there are have a program for each number.
+constexpr int64_t kMostCoordinates = int64_t(1) << 24;
+
+/// The values of `tensors`, which are computed together; in a function that is traced an error as for every value that is read.
+std::vector<Value> computed(const std::vector<Tensor> &tensors) {
+  tracing::Session &session = tracing::Session::get();
+  noteStack();
+  std::lock_guard lock(session.mutex);
+  std::vector<Value> values;
+  for (const Tensor &tensor : tensors)
+    values.push_back(valueOf(tensor));
+  if (std::any_of(values.begin(), values.end(), [](const Value &value) { return value.node->op || value.node->isParameter; }))
+    abortCapture();
+  refuseInTrace("a copy to the CPU");
+  tracing::ForAValue kept;
+  runtime::Status status = session.sync(values, tracing::Roots::Some);
+  if (!status.ok())
+    raise(status);
+  return values;
+}
+
+/// The first `count` rows of a computed value.
+Tensor beginning(const Value &value, int64_t count) {
+  tracing::Session &session = tracing::Session::get();
+  runtime::BufferPtr whole;
+  {
+    std::lock_guard lock(session.mutex);
+    whole = valueOrRaise(session.buffer(value));
+  }
+  Shape shape = value.shape();
+  shape.dims[0] = count;
+  std::shared_ptr<runtime::Storage> memory = valueOrRaise(whole->acquire());
+  return wrap(tracing::leaf(valueOrRaise(session.client()->bufferFromHost(memory->data(), whole->dtype(), shape.dims, {},
+                                                                          runtime::HostSemantics::OnlyDuringCall, whole->memory())),
+                            shape));
+}
+
+/// Of tensors with as many rows as there could be the first `count`.
+std::vector<Tensor> beginnings(const std::vector<Tensor> &tensors, const Tensor &count) {
+  std::vector<Tensor> made;
+  if (tracing::Session::get().partitions()) { // parts of tensors have no beginning
+    int64_t rows = count.item().toLong();
+    for (const Tensor &tensor : tensors)
+      made.push_back(tensor.narrow(0, 0, rows));
+    return made;
+  }
+  std::vector<Tensor> all = tensors;
+  all.push_back(count);
+  std::vector<Value> values = computed(all);
+  int64_t rows = count.item().toLong();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    made.push_back(rows == tensors[i].size(0) ? tensors[i] : beginning(values[i], rows));
+  return made;
+}
+
+/// The positions in the flat tensor of elements that are not zero, in front of as many as there are elements, and their number.
+std::vector<Tensor> positionsAndCount(const Tensor &self) {
+  return nodes("millrace::nonzero", {valueOf(self)}, {Operand{0}}, {{DType::I64, {self.numel()}}, {DType::I64, {}}});
 }
 
 Tensor coordinates(const Tensor &positions, at::IntArrayRef sizes) {
@@ -42,30 +98,41 @@ Tensor coordinates(const Tensor &positions, at::IntArrayRef sizes) {
                    {DType::I64, {positions.size(0), int64_t(sizes.size())}}));
 }
 
-Tensor coordinatesOfNonzero(const Tensor &self) { return coordinates(flatPositions(self), self.sizes()); }
+Tensor coordinatesOfNonzero(const Tensor &self) {
+  std::vector<Tensor> found = positionsAndCount(self);
+  if (self.numel() == 0 || self.dim() == 0 || self.numel() * self.dim() > kMostCoordinates)
+    return coordinates(beginnings({found[0]}, found[1])[0], self.sizes());
+  return beginnings({coordinates(found[0], self.sizes())}, found[1])[0];
+}
 
 Tensor maskedSelect(const Tensor &self, const Tensor &mask) {
   TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
   Tensor source = onDevice(self), marks = onDevice(mask);
   auto [values, flags] = at::expand_outplace(source, marks);
-  return values->reshape(-1).index_select(0, flatPositions(flags->contiguous()));
+  return rowsOfMask(values->reshape(-1), flags->contiguous());
 }
 
 //===-- Equal elements and rows ---------------------------------------------===//
 
 struct Groups {
-  Tensor firsts;  ///< position of the first row of every group
+  Tensor values;  ///< the first row of every group, in dim 0
   Tensor inverse; ///< group of every row
   Tensor counts;  ///< rows of every group
 };
 
-/// `rows` is [n, k].
-Groups groupsOf(const Tensor &rows, bool sorts) {
+/// `rows` is [n, k], the rows of `source` for comparison. What is not wanted is not computed.
+Groups groupsOf(const Tensor &rows, const Tensor &source, bool sorts, bool wantsInverse, bool wantsCounts) {
   int64_t n = rows.size(0);
   Shape each{DType::I64, {n}};
   std::vector<Tensor> made = nodes("millrace::groups", {valueOf(rows)}, {Operand{0}, sorts}, {each, each, each, {DType::I64, {}}});
-  int64_t count = made[3].item().toLong();
-  return {made[0].narrow(0, 0, count), made[1], made[2].narrow(0, 0, count)};
+  if (n == 0)
+    return {source, made[1], made[2]};
+  std::vector<Tensor> begin{source.index_select(0, made[0])};
+  if (wantsCounts)
+    begin.push_back(made[2]);
+  Tensor inverse = wantsInverse ? made[1] : Tensor();
+  begin = beginnings(begin, made[3]);
+  return {begin[0], inverse, wantsCounts ? begin[1] : Tensor()};
 }
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
@@ -74,8 +141,8 @@ Tensor noNumbers(const Tensor &like) { return at::empty({0}, like.options().dtyp
 
 Three uniqueValues(const Tensor &self, bool sorts, bool wantsInverse, bool wantsCounts) {
   Tensor flat = self.reshape(-1);
-  Groups groups = groupsOf(flat.unsqueeze(-1), sorts);
-  return {flat.index_select(0, groups.firsts), wantsInverse ? groups.inverse.view(self.sizes()) : noNumbers(self),
+  Groups groups = groupsOf(flat.unsqueeze(-1), flat, sorts, wantsInverse, wantsCounts);
+  return {groups.values, wantsInverse ? groups.inverse.view(self.sizes()) : noNumbers(self),
           wantsCounts ? groups.counts : noNumbers(self)};
 }
 
@@ -97,8 +164,8 @@ Three uniqueRows(const Tensor &self, int64_t dim, bool sorts, bool wantsInverse,
   TORCH_CHECK(empty == 0 || (empty == 1 && self.size(dim) == 0), name,
               ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   Tensor front = self.movedim(dim, 0);
-  Groups groups = groupsOf(front.reshape({self.size(dim), empty ? 1 : self.numel() / self.size(dim)}), sorts);
-  return {self.index_select(dim, groups.firsts), wantsInverse ? groups.inverse : noNumbers(self),
+  Groups groups = groupsOf(front.reshape({self.size(dim), empty ? 1 : self.numel() / self.size(dim)}), front, sorts, wantsInverse, wantsCounts);
+  return {groups.values.movedim(0, dim).contiguous(), wantsInverse ? groups.inverse : noNumbers(self),
           wantsCounts ? groups.counts : noNumbers(self)};
 }
 
@@ -148,6 +215,16 @@ Tensor asStridedScatter(const Tensor &self, const Tensor &source, at::IntArrayRe
 }
 
 } // namespace
+
+Tensor rowsOfMask(const Tensor &self, const Tensor &mask) {
+  std::vector<int64_t> shape{mask.numel()};
+  shape.insert(shape.end(), self.sizes().begin() + mask.dim(), self.sizes().end());
+  Tensor rows = self.reshape(shape);
+  if (mask.numel() == 0)
+    return rows;
+  std::vector<Tensor> found = positionsAndCount(mask);
+  return beginnings({rows.index_select(0, found[0])}, found[1])[0];
+}
 
 std::vector<Tensor> positionsOf(const Tensor &mask) { return coordinatesOfNonzero(onDevice(mask)).unbind(1); }
 
