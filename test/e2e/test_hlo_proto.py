@@ -3,11 +3,15 @@
 import glob
 import os
 import subprocess
+import sys
 
 import pytest
 
 from benchmarks import tools
 import hlo_text
+
+sys.path.insert(0, os.path.join(tools.ROOT, "test", "harness"))
+from profile_files import varint  # noqa: E402
 
 jax = pytest.importorskip("jax")
 
@@ -15,17 +19,6 @@ CONFORMANCE = os.path.join(tools.ROOT, "test", "conformance", "programs")
 LIT = os.path.join(tools.ROOT, "lit", "lowering", "hlo")
 MARK = b"// ----- of the test -----"
 PROGRAMS = 984
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
 
 
 def export(modules, timeout=300):

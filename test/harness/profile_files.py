@@ -61,26 +61,28 @@ def data_of_page(text):
     return json.loads(found[1])
 
 
+def varint(message, at):
+    """The number of a protocol buffer that begins at a position, and the position behind it."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
 def fields_of(message):
     """(number, value) of each field of a serialized protocol buffer; values are integers or bytes."""
     at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
     while at < len(message):
-        tag = varint()
+        tag, at = varint(message, at)
         if tag & 7 == 0:
-            yield tag >> 3, varint()
+            value, at = varint(message, at)
+            yield tag >> 3, value
             continue
-        size = {1: 8, 5: 4}.get(tag & 7) or varint()
+        size, at = (8, at) if tag & 7 == 1 else (4, at) if tag & 7 == 5 else varint(message, at)
         yield tag >> 3, message[at:at + size]
         at += size
 

@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import socket
 import sys
 import time
@@ -18,7 +19,7 @@ import pytest
 from millrace_jax import versions
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from profile_files import fields_of, hlo_protos  # noqa: E402
+from profile_files import fields_of, hlo_protos, varint  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not versions.takes_profiler(jax.lib.__version__), reason="this jaxlib's profiler takes another table")
 DEVICE = "/device:CUSTOM:Millrace CPU:"
@@ -161,6 +162,13 @@ def test_every_session_has_a_folder_of_its_own(tmp_path):
     assert sorted(path.parent.name for path in tmp_path.rglob("*.xplane.pb")) == ["run_0", "run_1"]
 
 
+@pytest.mark.parametrize("wanted", [{}, {"session_id": ""}])
+def test_a_session_without_a_name_gets_one(tmp_path, wanted):
+    traced(tmp_path, **wanted)
+    name, = (path.name for path in (tmp_path / "plugins" / "profile").iterdir())
+    assert re.fullmatch(r"\d{4}(_\d\d){5}", name)
+
+
 def test_a_profile_for_the_compiler_can_be_taken():
     from jax._src import profiler
     jax.profiler.start_trace("unused")
@@ -238,6 +246,12 @@ def test_programs_are_left_out_on_request(tmp_path):
     assert not any(title.startswith("jit_work(") for title in hlo_protos(traced(tmp_path / "without", enable_hlo_proto=False)))
 
 
+def test_advanced_options_are_kept():
+    options, wanted = jax.profiler.ProfileOptions(), {"tpu_trace_mode": "TRACE_COMPUTE", "tpu_num_sparse_cores_to_trace": 1, "enableFwThrottleEvent": True}
+    options.advanced_configuration = wanted
+    assert options.advanced_configuration == wanted
+
+
 def test_options_of_other_hardware_do_no_harm(tmp_path):
     traced(tmp_path, advanced_configuration={"tpu_trace_mode": "TRACE_ONLY_HOST", "gpu_max_callback_api_events": 1000})
     assert executions(tmp_path) >= 1
@@ -313,14 +327,7 @@ def pprof_of(data):
             if name == 2:
                 at = 0
                 while isinstance(value, bytes) and at < len(value):  # packed: count, bytes
-                    shift = number = 0
-                    while True:
-                        byte = value[at]
-                        at += 1
-                        number |= (byte & 127) << shift
-                        shift += 7
-                        if byte < 128:
-                            break
+                    number, at = varint(value, at)
                     values.append(number)
         labels = {texts[label[1]]: texts[label.get(2, 0)] for label in (dict(fields_of(value)) for name, value in fields_of(sample) if name == 3)}
         sums[labels.get("kind")] = sums.get(labels.get("kind"), 0) + values[1]
@@ -339,6 +346,15 @@ def test_a_memory_profile_counts_what_lives():
     assert after.get("buffer", 0) <= during["buffer"] - (1 << 18)
     run()
     assert pprof_of(jax.profiler.device_memory_profile())[0].get("executable", 0) > 0, "programs have code"
+
+
+def test_deleted_buffers_are_in_no_memory_profile():
+    client = jax.devices()[0].client
+    kept = jax.device_put(jnp.zeros(1 << 16, jnp.float32)).block_until_ready()
+    with_it, _ = pprof_of(gzip.compress(client.heap_profile()))
+    kept.delete()
+    without, _ = pprof_of(gzip.compress(client.heap_profile()))
+    assert with_it["buffer"] - without.get("buffer", 0) >= 4 << 16
 
 
 def test_a_memory_profile_becomes_a_file(tmp_path):

@@ -179,7 +179,9 @@ def test_trace_speaks_to_the_server_of_jaxlib(tmp_path):
     finally:
         process.kill()
         process.wait()
-    assert any(captured(tmp_path, port)["/host:CPU"].values())
+    planes = captured(tmp_path, port)
+    assert any(planes["/host:CPU"].values())
+    assert planes[DEVICE]["XLA Ops"], "the plug-in's own plane"
 
 
 def test_the_server_is_open_to_this_machine_unless_it_is_told_otherwise(monkeypatch):
