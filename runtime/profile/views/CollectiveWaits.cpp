@@ -22,7 +22,7 @@ void addCollectives(const Lanes &lanes, Views &views) {
       const std::string &device = event.plane->name;
       const std::string source = event.text("source");
       if (event.text("hlo_category") != "collective") {
-        if (i + 1 < events.size() && events[i + 1].parent == int(i)) // a loop: its lanes.steps count
+        if (i + 1 < events.size() && events[i + 1].parent == int(i)) // a loop: its steps count
           continue;
         kernelTimes[{event.name(), source}][device] += event.ns();
         workOf[device] += event.ns();

@@ -53,7 +53,7 @@ void addCompilations(const Lanes &lanes, Views &views) {
   }
   std::sort(views.compilations.begin(), views.compilations.end(),
             [](const auto &a, const auto &b) { return std::tie(a.at, a.program) < std::tie(b.at, b.program); });
-  auto cost = [](std::vector<double> times) { // the lanes.first one has to be
+  auto cost = [](std::vector<double> times) { // the first one has to be
     std::sort(times.begin(), times.end());
     double sum = 0;
     for (size_t i = 0; i + 1 < times.size(); ++i)

@@ -51,7 +51,7 @@ void addReads(const Lanes &lanes, Views &views) {
     if (group.count < kHabit || double(group.count) < 0.3 * steps)
       continue;
     Finding made{"read", "", source, "", "", "timeline", group.ns};
-    made.title = "The lanes.host reads values " + std::to_string(group.count) + " times at one line" +
+    made.title = "The host reads values " + std::to_string(group.count) + " times at one line" +
                  (steps ? format(", in %.0f steps", steps) : std::string()) + ": each time it waits for the device, and the device for it.";
     made.evidence = durationText(group.ns) + " of waiting and of devices without work.";
     made.advice = "Read less often (every hundredth step), or keep the value on the device: add losses up there, use torch.where for an if.";
@@ -64,7 +64,7 @@ void addReads(const Lanes &lanes, Views &views) {
       continue;
     Finding made{"read", "", lanes.sourceOf(program), "", "", "timeline", group.ns};
     made.title =
-        "The lanes.host reads results of " + program + " " + std::to_string(group.count) + " times, and runs it " + format("%.0f times.", executed);
+        "The host reads results of " + program + " " + std::to_string(group.count) + " times, and runs it " + format("%.0f times.", executed);
     made.evidence = durationText(group.ns) + " of waiting and of devices without work, " + bytesText(group.bytes) + ".";
     made.advice = "Read less often, or keep the value on the device; jax.block_until_ready and float() in the loop wait for each step.";
     add(views, std::move(made));
