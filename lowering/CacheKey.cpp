@@ -103,19 +103,6 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
   return parts;
 }
 
-OwningOpRef<ModuleOp> withoutLocations(ModuleOp module) {
-  OwningOpRef<ModuleOp> bare(module.clone());
-  Location unknown = UnknownLoc::get(module.getContext());
-  bare->walk([&](Operation *op) {
-    op->setLoc(unknown);
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (BlockArgument argument : block.getArguments())
-          argument.setLoc(unknown);
-  });
-  return bare;
-}
-
 const std::vector<std::pair<std::string, std::string>> &compilerVersions() { return loadedBuildIds().parts; }
 
 } // namespace millrace

@@ -180,6 +180,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = kernels.compileCalled())
     return std::move(error);
   watch.lap("kernels");
+  if (llvm::all_of(program.locationSources, [](uint32_t source) { return source == runtime::kNone; }))
+    program.locationSources.clear(); // a program that no cache gives out
   lowering::openRows(entryFunction, program);
   if (runtime::Status status = runtime::validate(program); !status.ok())
     return llvm::createStringError("the compiler made an invalid program: " + status.toString());

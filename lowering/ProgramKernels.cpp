@@ -8,6 +8,7 @@
 #include "lowering/program/OutlineReducers.h"
 #include "lowering/program/Parts.h"
 #include "lowering/program/PointwisePairs.h"
+#include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,6 +37,17 @@ llvm::DenseSet<StringAttr> namesCalledFrom(StringAttr entry, ModuleOp module) {
   return called;
 }
 
+/// "dot_general" of "dot_general_12" and "dot_general_12_0": the name without the numbers that the program gave it, its line and one that makes it
+/// unique. Symbols are the same in every program.
+StringRef stemOf(StringRef name) {
+  for (size_t end = name.rfind('_'); end != StringRef::npos && end + 1 < name.size(); end = name.rfind('_')) {
+    if (name.find_first_not_of("0123456789", end + 1) != StringRef::npos)
+      break;
+    name = name.substr(0, end);
+  }
+  return name;
+}
+
 /// Keeps the first kernel of each fingerprint and retargets the calls of the others.
 std::vector<KernelRequest> shareEqualKernels(ModuleOp module, StringRef entry) {
   std::vector<KernelRequest> kernels;
@@ -49,10 +61,7 @@ std::vector<KernelRequest> shareEqualKernels(ModuleOp module, StringRef entry) {
     std::string fingerprint = fingerprintKernel(function);
     auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);
     if (inserted) {
-      // Without the number that the program gave it: the symbol is the same in every program.
-      StringRef name = function.getName();
-      name = name.substr(0, name.find_last_not_of("0123456789") + 1);
-      kernels.push_back({function, fingerprint, (name + (name.ends_with("_") ? "" : "_") + fingerprint.substr(0, 16)).str()});
+      kernels.push_back({function, fingerprint, (stemOf(function.getName()) + "_" + fingerprint.substr(0, 16)).str()});
     } else {
       renamed[function.getNameAttr()] = it->second.getNameAttr();
       duplicates.push_back(function);
@@ -100,6 +109,7 @@ llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
   auto compiled = compileKernels(requests, options);
   if (!compiled)
     return compiled.takeError();
+  LocationTable locations(program);
   for (auto [request, kernel] : llvm::zip_equal(requests, *compiled)) {
     func::FuncOp function = request.function;
     KernelSummary &summary = summaries[function.getName()];
@@ -117,7 +127,14 @@ llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
       summary.pointwise = pointwisePairs(function);
     runtime::Kernel described;
     described.symbol = kernel.symbol;
-    described.name = (function.getName() + "_" + StringRef(request.fingerprint).substr(0, 8)).str();
+    const std::string shortFingerprint = request.fingerprint.substr(0, 8);
+    const StringRef stem = stemOf(function.getName());
+    if (stem != function.getName()) {
+      described.location = locations.index(function.getLoc());
+      described.name = runtime::kernelName(stem.str(), locationOf(program, described.location), shortFingerprint);
+    } else {
+      described.name = (stem + "_" + shortFingerprint).str();
+    }
     described.ops = kernel.ops;
     KernelCost cost = kernelCost(function);
     described.flops = cost.flops;

@@ -270,8 +270,8 @@ void explain(const CompiledProgram &found, double seconds) {
   else
     out << "compiled (" << (found.whyNot.empty() ? "the cache is off" : found.whyNot) << "); "
         << report.kernelsFromMemory + report.kernelsFromDisk << " of " << report.kernels.size() << " kernels were compiled before\n";
-  if (!program.locations.empty())
-    out << "Compilation Analysis:   begins at " << program.locations.front() << "\n";
+  if (auto known = llvm::find_if(program.locations, [](const std::string &place) { return !place.empty(); }); known != program.locations.end())
+    out << "Compilation Analysis:   begins at " << *known << "\n";
   std::map<std::string, unsigned> calls;
   auto visit = [&](auto &&self, const rt::Steps &steps) -> void {
     for (const rt::Step &step : steps) {

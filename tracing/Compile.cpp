@@ -5,9 +5,9 @@
 #include "lowering/CacheKey.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/ModuleDump.h"
+#include "lowering/ModuleLocations.h"
 #include "lowering/client/CompileThroughCache.h"
 #include "lowering/hlo/HloProto.h"
-#include "lowering/program/ProgramTypes.h"
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Placement.h"
@@ -77,50 +77,6 @@ static void removeMarks(mlir::ModuleOp module) {
     mark->erase();
   }
 }
-
-namespace {
-
-void collectCollectives(runtime::Steps &steps, std::vector<runtime::Step *> &found) {
-  for (runtime::Step &step : steps) {
-    if (auto *loop = std::get_if<runtime::LoopStep>(&step.body)) {
-      collectCollectives(loop->cond, found);
-      collectCollectives(loop->body, found);
-    } else if (auto *cond = std::get_if<runtime::CondStep>(&step.body)) {
-      for (runtime::Steps &branch : cond->branches)
-        collectCollectives(branch, found);
-    } else if (auto *collective = std::get_if<runtime::CollectiveStep>(&step.body)) {
-      if (collective->phase != runtime::CollectiveStep::Phase::Done)
-        found.push_back(&step);
-    }
-  }
-}
-
-/// Returns the program with the locations of the collectives of `module`. A cache entry has the locations of the program that it was compiled for,
-/// but errors of collectives must name the lines of this program. Collectives keep their order, so that they are matched by position; if the compiler
-/// has merged some, the locations stay unchanged.
-std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std::shared_ptr<const runtime::Program> program) {
-  std::vector<std::string> places;
-  module.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-    if (!op->hasAttr("replica_groups") && !op->hasAttr("source_target_pairs"))
-      return;
-    if (op->getName().getStringRef() != "stablehlo.send" && op->getName().getStringRef() != "stablehlo.recv")
-      places.push_back(lowering::locationText(op->getLoc()));
-  });
-  auto copy = std::make_shared<runtime::Program>(*program);
-  std::vector<runtime::Step *> collectives;
-  for (runtime::Function &function : copy->functions)
-    collectCollectives(function.steps, collectives);
-  if (places.empty() || places.size() != collectives.size())
-    return program;
-  for (size_t i = 0; i < places.size(); ++i)
-    if (!places[i].empty()) {
-      collectives[i]->location = uint32_t(copy->locations.size());
-      copy->locations.push_back(places[i]);
-    }
-  return copy;
-}
-
-} // namespace
 
 /// Programs whose shardings were chosen by planArguments() and which have not been compiled yet. They are kept so that compileModule() does not plan
 /// again with arguments that are sharded by then.
@@ -262,7 +218,6 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
   request.what = "a step";
   request.dumpName = "SyncTensorsGraph";
   request.dumpProcess = dumpPrefix();
-  request.locationsCount = false;
   request.code = runtime::Code::Internal;
   runtime::StatusOr<CompiledProgram> found = compileThroughCache(*module, *cache, std::move(request), &errors);
   if (!found)
@@ -278,8 +233,6 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
     Metrics::get().sample("PersistentCacheLoad", found->loadNs);
   if (found->storeNs > 0)
     Metrics::get().sample("PersistentCacheStore", found->storeNs);
-  if (found->hit && found->program->numReplicas > 1)
-    return withPlacesOf(*module, std::move(found->program));
   return std::move(found->program);
 }
 

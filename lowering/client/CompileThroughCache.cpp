@@ -4,6 +4,7 @@
 
 #include "lowering/CacheKey.h"
 #include "lowering/ModuleDump.h"
+#include "lowering/ModuleLocations.h"
 #include "lowering/client/TieredCompile.h"
 #include "runtime/base/Activity.h"
 #include "runtime/base/Environment.h"
@@ -22,10 +23,10 @@ bool isTiered(Tiering tiering) {
   return runtime::environment::isOn("MILLRACE_TIERED");
 }
 
+/// Of a module without locations.
 runtime::CacheKey keyOf(ModuleOp module, const CompileRequest &request) {
   runtime::CacheKey key;
-  OwningOpRef<ModuleOp> bare = request.locationsCount ? nullptr : withoutLocations(module);
-  for (auto &[name, value] : cacheKeyParts(bare ? *bare : module, request.options))
+  for (auto &[name, value] : cacheKeyParts(module, request.options))
     key.add(name, value);
   for (const auto &[name, value] : request.keyParts)
     key.add(name, value);
@@ -64,11 +65,19 @@ runtime::StatusOr<CompiledProgram> compileThroughCache(ModuleOp module, runtime:
   if (cache)
     request.options.kernelStore = runtime::kernelStore(*cache);
   CompiledProgram made;
-  const runtime::CacheKey key = cache ? keyOf(module, request) : runtime::CacheKey();
+  ModuleLocations locations(module);
+  runtime::CacheKey key;
+  if (cache) {
+    locations.hide();
+    key = keyOf(module, request);
+    const bool isStored = !dump && cache->options().mode != runtime::CacheMode::Off;
+    isStored ? locations.number() : locations.restore(); // dumps show the module as it came
+  }
   made.fingerprint = key.digest();
   auto compile = [&] { return compileNow(module, request, dump.get(), errors, made.report); };
   if (cache && !dump) {
-    runtime::StatusOr<runtime::CachedProgram> found = runtime::cachedProgram(*cache, key, compile, request.explain);
+    auto adapt = [&](runtime::Program &program) { relocate(program, [&](uint32_t source) { return locations.text(source); }); };
+    runtime::StatusOr<runtime::CachedProgram> found = runtime::cachedProgram(*cache, key, compile, request.explain, adapt);
     if (!found)
       return found.status();
     static_cast<runtime::CachedProgram &>(made) = std::move(*found);

@@ -24,7 +24,6 @@ struct CompileRequest {
   std::string dumpName;    ///< of the files of XLA_FLAGS=--xla_dump_to; empty: the module's name
   std::string dumpProcess; ///< stands before their names
   Tiering tiering = Tiering::AsEnvironment;
-  bool locationsCount = true; ///< programs that differ in locations have entries of their own
   bool explain = false;       ///< find out why there was no hit
   runtime::Code code = runtime::Code::InvalidArgument; ///< of the error of a program that cannot be compiled
   std::vector<std::pair<std::string, std::string>> keyParts; ///< beside those of cacheKeyParts()
@@ -36,8 +35,8 @@ struct CompiledProgram : runtime::CachedProgram {
   CompileReport report;    ///< empty after a hit
 };
 
-/// The program of `module` from `cache`, else from the compiler, which changes the module; null: no cache. A program that is dumped is always
-/// compiled. The error says the stop, the kernel, the operation and the user's line, below what `errors` has collected; tools, whose handlers have
+/// The program of `module` from `cache`, else from the compiler, which changes the module; null: no cache. Modules that differ in locations alone
+/// share an entry, and each gets the program with its own. A program that is dumped is always compiled. The error says the stop, the kernel, the operation and the user's line, below what `errors` has collected; tools, whose handlers have
 /// written that already, have none.
 runtime::StatusOr<CompiledProgram> compileThroughCache(mlir::ModuleOp module, runtime::Cache *cache, CompileRequest request,
                                                        const ErrorLog *errors = nullptr);

@@ -4,7 +4,6 @@
 
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/program/ProgramTypes.h"
 #include "lowering/program/ResultMemory.h"
 #include "passes/fusion/FusionPolicy.h"
 
@@ -14,16 +13,6 @@ using namespace mlir;
 using namespace millrace::runtime;
 
 namespace millrace::lowering {
-
-uint32_t ProgramContext::location(Location loc) {
-  std::string text = locationText(loc);
-  if (text.empty())
-    return kNone;
-  auto [it, inserted] = locations.try_emplace(text, program.locations.size());
-  if (inserted)
-    program.locations.push_back(text);
-  return it->second;
-}
 
 uint32_t ProgramContext::constant(llvm::StringRef bytes) {
   program.constants.push_back(Constant::copy(bytes.data(), bytes.size()));
@@ -145,7 +134,7 @@ void FunctionBuilder::touch(SlotId slot) {
 }
 
 void FunctionBuilder::emit(Step step, Location loc) {
-  step.location = context.location(loc);
+  step.location = context.locations.index(loc);
   steps->push_back(std::move(step));
   ++position;
 }

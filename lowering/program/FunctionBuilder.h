@@ -4,6 +4,7 @@
 
 #include "lowering/program/BuildProgram.h"
 #include "lowering/program/MemoryPlan.h"
+#include "lowering/program/ProgramTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -21,9 +22,9 @@ struct ProgramContext {
   llvm::StringMap<uint32_t> functions; ///< indices of the functions built so far (callees first)
   std::vector<uint64_t> liveBytes;     ///< of these functions: the largest sum of live temporaries at any step
   uint64_t gatheredBytes = 0;          ///< of the function that was built last: the same of results of all_gather
-  llvm::StringMap<uint32_t> locations, customCalls;
+  llvm::StringMap<uint32_t> customCalls;
+  LocationTable locations;
 
-  uint32_t location(mlir::Location loc);
   uint32_t constant(llvm::StringRef bytes);
 };
 

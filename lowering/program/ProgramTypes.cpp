@@ -38,16 +38,72 @@ FailureOr<std::string> bytesOf(ElementsAttr value) {
   return std::string(tensor->data(), tensor->numBytes());
 }
 
-std::string locationText(Location loc) {
-  std::string text;
-  loc->walk([&](Location inner) {
-    auto file = dyn_cast<FileLineColLoc>(inner);
-    if (!file)
-      return WalkResult::advance();
-    llvm::raw_string_ostream(text) << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn();
-    return WalkResult::interrupt();
-  });
-  return text;
+/// In the metadata of a fused location: the number of an operation of the module that is compiled.
+constexpr StringRef kSource = "millrace.source";
+
+Location withSource(Location loc, uint32_t source) {
+  if (auto named = dyn_cast<NameLoc>(loc))
+    return NameLoc::get(named.getName(), withSource(named.getChildLoc(), source));
+  Builder builder(loc.getContext());
+  return FusedLoc::get(loc, builder.getDictionaryAttr(builder.getNamedAttr(kSource, builder.getI32IntegerAttr(source))), loc.getContext());
+}
+
+/// The number in the metadata of `fused`; kNone if it has none.
+static uint32_t sourceOf(FusedLoc fused) {
+  auto metadata = dyn_cast_or_null<DictionaryAttr>(fused.getMetadata());
+  auto source = metadata ? metadata.getAs<IntegerAttr>(kSource) : IntegerAttr();
+  return source ? uint32_t(source.getInt()) : runtime::kNone;
+}
+
+StepLocation stepLocation(Location loc) {
+  StepLocation found;
+  uint32_t first = runtime::kNone;
+  llvm::SmallDenseSet<Location, 8> seen; // locations are shared: without it a chain of calls would be walked again and again
+  auto visit = [&](auto &&self, Location inner, uint32_t source) -> bool {
+    if (!seen.insert(inner).second)
+      return false;
+    if (auto file = dyn_cast<FileLineColLoc>(inner)) {
+      llvm::raw_string_ostream(found.text) << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn();
+      found.source = source;
+      return true;
+    }
+    if (auto fused = dyn_cast<FusedLoc>(inner)) {
+      if (uint32_t own = sourceOf(fused); own != runtime::kNone) {
+        source = own;
+        first = first == runtime::kNone ? own : first;
+      }
+      return llvm::any_of(fused.getLocations(), [&](Location part) { return self(self, part, source); });
+    }
+    if (auto call = dyn_cast<CallSiteLoc>(inner))
+      return self(self, call.getCallee(), source) || self(self, call.getCaller(), source);
+    if (auto named = dyn_cast<NameLoc>(inner))
+      return self(self, named.getChildLoc(), source);
+    if (auto opaque = dyn_cast<OpaqueLoc>(inner))
+      return self(self, opaque.getFallbackLocation(), source);
+    return false;
+  };
+  if (!visit(visit, loc, runtime::kNone))
+    found.source = first;
+  return found;
+}
+
+std::string locationText(Location loc) { return stepLocation(loc).text; }
+
+LocationTable::LocationTable(runtime::Program &program) : program(program) {
+  for (auto [index, text, source] : llvm::enumerate(program.locations, program.locationSources))
+    indices.try_emplace({text, source}, uint32_t(index));
+}
+
+uint32_t LocationTable::index(Location loc) {
+  StepLocation place = stepLocation(loc);
+  if (place.text.empty() && place.source == runtime::kNone)
+    return runtime::kNone;
+  auto [it, inserted] = indices.try_emplace({place.text, place.source}, uint32_t(program.locations.size()));
+  if (inserted) {
+    program.locations.push_back(std::move(place.text));
+    program.locationSources.push_back(place.source);
+  }
+  return it->second;
 }
 
 /// Sets elements of any integer or float type, as the bits or the number that the runtime stores for them.

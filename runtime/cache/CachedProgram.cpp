@@ -50,8 +50,8 @@ ByteStore kernelStore(Cache &cache) { return storeOf(cache, EntryKind::Kernel); 
 
 ByteStore planStore(Cache &cache) { return storeOf(cache, EntryKind::Plan); }
 
-StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
-                                      bool explain) {
+StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile, bool explain,
+                                      const std::function<void(Program &)> &adapt) {
   CachedProgram result;
   auto since = [](std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
@@ -67,6 +67,8 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
     }
     StatusOr<Program> program = parse(hit->value, hit->owner);
     if (program) {
+      if (adapt)
+        adapt(*program);
       result.program = std::make_shared<const Program>(std::move(*program));
       scope.rename("cache hit");
       if (scope.isRecorded())

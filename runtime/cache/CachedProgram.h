@@ -24,10 +24,10 @@ struct CachedProgram {
   double loadNs = 0, storeNs = 0; ///< time to find and read a hit, and to store a new program; a program with upgrades is stored later
 };
 
-/// Returns the program stored under `key`; on a miss the result of `compile`, which is stored. An entry that cannot be read is reported through the
-/// cache's warnings and compiled again. A program with upgrades is stored when it has them all, so that `cache` must live until then. `explain`
-/// determines the reason of a miss.
-StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
-                                      bool explain = false);
+/// The program stored under `key`; else what `compile` returns, which is stored. An entry that cannot be read is
+/// reported through the cache's warnings and compiled anew. A program with upgrades is stored when it has them all: `cache` must live so long.
+/// `explain`: find out why there was no hit. `adapt`: changes what was found, not its meaning, for who asked.
+StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile, bool explain = false,
+                                      const std::function<void(Program &)> &adapt = {});
 
 } // namespace millrace::runtime

@@ -91,9 +91,7 @@ private:
   static void bringHome(Frame &frame, const std::vector<SlotId> &slots, uint64_t turns);
   int64_t backwardStep(const KernelStep &s, int64_t end);
   Status kernelError(const KernelStep &s, int32_t code) const;
-  std::string_view where() const {
-    return location < program.locations.size() ? std::string_view(program.locations[location]) : std::string_view();
-  }
+  std::string_view where() const { return locationOf(program, location); }
 
   const Plan &plan;
   const Program &program;

@@ -163,8 +163,7 @@ private:
         StatusOr<CustomCallHandler> handler =
             factory ? (*factory)(*call) : StatusOr<CustomCallHandler>(factory.status());
         if (!handler)
-          return s.location < program.locations.size() ? handler.status().withContext(program.locations[s.location])
-                                                       : handler.status();
+          return locationOf(program, s.location).empty() ? handler.status() : handler.status().withContext(locationOf(program, s.location));
         plan.customCalls.emplace(call, *handler);
       } else if (const auto *collective = std::get_if<CollectiveStep>(&s.body)) {
         plan.meetsOthers = true;

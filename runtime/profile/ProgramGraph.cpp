@@ -68,7 +68,7 @@ private:
       ++leftOut;
       return kNone;
     }
-    const std::string place = location < program.locations.size() ? program.locations[location] : "";
+    const std::string place(locationOf(program, location));
     nodes += (nodes.empty() ? "" : ",\n") + std::string("[") + jsonText(name) + "," + jsonText(kind) + "," + jsonText(operations) + "," +
              jsonText(place) + "," + std::to_string(depth) + "," + jsonText(shape) + "," + jsonText(sharding) + "]";
     return count++;

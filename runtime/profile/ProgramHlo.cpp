@@ -238,8 +238,8 @@ Value ProgramWriter::add(Computation &to, const std::string &wanted, const Instr
   proto::putText(out, 2, made.opcode);
   proto::putBytes(out, 3, made.shape);
   proto::putText(metadata, 2, made.operations);
-  if (made.location < program.locations.size()) {
-    auto [file, line] = fileAndLine(program.locations[made.location]);
+  if (std::string_view place = locationOf(program, made.location); !place.empty()) {
+    auto [file, line] = fileAndLine(place);
     if (auto [shorter, row] = fileAndLine(file); row) // "model.py:12:3"
       std::tie(file, line) = std::pair(shorter, row);
     proto::putText(metadata, 3, file);

@@ -289,8 +289,9 @@ Program Reader::run(const fb::Program &p) {
       spec(*s, result.preparation.results.emplace_back());
   if (p.kernels())
     for (const fb::Kernel *k : *p.kernels())
-      result.kernels.push_back({text(k->symbol()), text(k->name()), texts(k->ops()), k->flops(), k->bytes_accessed()});
+      result.kernels.push_back({text(k->symbol()), text(k->name()), texts(k->ops()), k->flops(), k->bytes_accessed(), k->location()});
   result.locations = texts(p.locations());
+  result.locationSources = numbers(p.location_sources());
   result.stepOps = texts(p.step_ops());
   result.customCallTargets = texts(p.custom_call_targets());
   if (const fb::MemoryStats *m = p.memory())

@@ -38,6 +38,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -349,9 +350,10 @@ struct Function {
 
 struct Kernel {
   std::string symbol;           ///< defined by one of the objects
-  std::string name;             ///< "dot_general_12_4f3a": for profiles and messages
+  std::string name;             ///< "dot_general_12_4f3a", with the line of `location`: for profiles and messages
   std::vector<std::string> ops; ///< stablehlo operations that this machine code executes, one entry per operation
   double flops = 0, bytesAccessed = 0; ///< of one execution of the whole range
+  uint32_t location = kNone;           ///< index into Program::locations of the line in `name`; kNone: there is none in it
   bool operator==(const Kernel &) const = default;
 };
 
@@ -392,7 +394,10 @@ struct Program {
   Preparation preparation;
   std::vector<Kernel> kernels;
   std::vector<Constant> objects; ///< relocatable ELF objects with the kernels; loaded together
-  std::vector<std::string> locations;
+  std::vector<std::string> locations; ///< lines of the user's program, "train.py:12:3"; empty: unknown
+  /// Per location the number of the operation or block argument of the compiled module whose location it is, kNone: of none. Modules that differ
+  /// in locations alone share an entry of the cache, and relocate() gives the program the locations of each. Empty of programs without a cache.
+  std::vector<uint32_t> locationSources;
   /// Operations of @main that no kernel executes because a step does (collectives, control flow, custom calls); with
   /// Kernel::ops this is the list that `xla-run --stats` prints.
   std::vector<std::string> stepOps;
@@ -418,6 +423,17 @@ Status validate(const Program &program);
 /// serialize to `path` through a temporary file in the same folder and rename; read and parse (no copies of the constants).
 Status writeFile(const Program &program, const std::string &path);
 StatusOr<Program> readFile(const std::string &path);
+
+/// The line that a location stands for; empty if it is unknown.
+inline std::string_view locationOf(const Program &program, uint32_t location) {
+  return location < program.locations.size() ? std::string_view(program.locations[location]) : std::string_view();
+}
+
+/// The name of a kernel whose root is in the line of `place`: "dot_general_12_4f3a".
+std::string kernelName(std::string_view operation, std::string_view place, std::string_view fingerprint);
+
+/// Sets every location to textOf(its source), and the lines in the names of kernels.
+void relocate(Program &program, const std::function<std::string(uint32_t)> &textOf);
 
 /// The program whose entry function is the preparation of `program`, with the same kernels; it has no objects of its own.
 Program preparationOf(const Program &program);

@@ -188,7 +188,7 @@ std::string Writer::run(const Program &p) {
     functions.push_back(function(f));
   std::vector<Offset<fb::Kernel>> kernels;
   for (const Kernel &k : p.kernels)
-    kernels.push_back(fb::CreateKernel(builder, text(k.symbol), text(k.name), texts(k.ops), k.flops, k.bytesAccessed));
+    kernels.push_back(fb::CreateKernel(builder, text(k.symbol), text(k.name), texts(k.ops), k.flops, k.bytesAccessed, k.location));
   std::vector<Offset<fb::Entry>> metadata;
   for (const auto &[key, value] : p.metadata)
     metadata.push_back(fb::CreateEntry(builder, text(key), text(value)));
@@ -208,10 +208,10 @@ std::string Writer::run(const Program &p) {
     prepared.push_back(spec(r, false, kNone));
   auto prepareArguments = ids(p.preparation.arguments);
   auto preparedList = builder.CreateVector(prepared);
-  auto root = fb::CreateProgram(builder, producer, name, triple, cpu, features, p.numReplicas, p.numPartitions,
-                                argumentList, resultList, blobList, constantList, objectList, functionList, p.entry,
-                                kernelList, locations, stepOps, targets, &memory, metadataList, p.preparation.function,
-                                prepareArguments, preparedList);
+  auto sources = ids(p.locationSources);
+  auto root = fb::CreateProgram(builder, producer, name, triple, cpu, features, p.numReplicas, p.numPartitions, argumentList, resultList, blobList,
+                                constantList, objectList, functionList, p.entry, kernelList, locations, stepOps, targets, &memory, metadataList,
+                                p.preparation.function, prepareArguments, preparedList, sources);
   fb::FinishProgramBuffer(builder, root);
 
   Header header = {};

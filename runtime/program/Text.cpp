@@ -59,8 +59,8 @@ private:
     for (const Step &s : list) {
       out += indent;
       std::visit([&](const auto &body) { print(body, indent); }, s.body);
-      if (s.location < program.locations.size())
-        out += "  // " + program.locations[s.location];
+      if (std::string_view place = locationOf(program, s.location); !place.empty())
+        out += "  // " + std::string(place);
       out += "\n";
     }
   }

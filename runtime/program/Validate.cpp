@@ -24,8 +24,8 @@ public:
 private:
   Status error(std::string message) const {
     std::string where = "function '" + f.name + "'";
-    if (location < program.locations.size())
-      where += " at " + program.locations[location];
+    if (std::string_view place = locationOf(program, location); !place.empty())
+      where += " at " + std::string(place);
     return invalidArgument(where + ": " + message);
   }
   Status checkSlots();
@@ -532,9 +532,15 @@ Status validate(const Program &program) {
       uint64_t(program.numReplicas) * program.numPartitions > (1u << 20))
     return invalidArgument("program for " + str(program.numReplicas) + " replicas and " + str(program.numPartitions) +
                            " partitions");
-  for (const Kernel &kernel : program.kernels)
+  if (!program.locationSources.empty() && program.locationSources.size() != program.locations.size())
+    return invalidArgument("expects the source of each of " + str(program.locations.size()) + " locations, but got " +
+                           str(program.locationSources.size()));
+  for (const Kernel &kernel : program.kernels) {
     if (kernel.symbol.empty())
       return invalidArgument("kernel '" + kernel.name + "' has no symbol");
+    if (kernel.location != kNone && kernel.location >= program.locations.size())
+      return invalidArgument("kernel '" + kernel.name + "': location " + str(kernel.location) + " of " + str(program.locations.size()));
+  }
   if (!program.kernels.empty() && program.objects.empty())
     return invalidArgument("program with kernels but without objects");
   for (const auto *list : {&program.constants, &program.objects})

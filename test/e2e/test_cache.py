@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The compilation cache as xla-run uses it: hit after restart, explained miss, damage, two writers, read-only, off; single kernels."""
+import json
 import os
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -24,9 +26,9 @@ class Place:
         self.program = folder / "p.mlir"
         self.program.write_text(TEXT)
 
-    def run(self, mode=None, check=True, flags=()):
+    def run(self, mode=None, check=True, flags=(), variables=None):
         """(hit or not, what the tool printed); the result is compared with NumPy every time."""
-        environment = {"MILLRACE_CACHE": mode} if mode else {"MILLRACE_CACHE": "rw"}
+        environment = {"MILLRACE_CACHE": mode or "rw", **(variables or {})}
         results, process = tools.run_file(str(self.program), [INPUT], f"--cache-dir={self.cache}", "--time", *flags,
                                           environment=environment)
         np.testing.assert_allclose(results[0], np.tanh(INPUT) + INPUT, rtol=1e-6)
@@ -67,6 +69,44 @@ def test_other_program_misses(place):
     _, process = tools.run_file(str(place.program), [INPUT], f"--cache-dir={place.cache}", "--time", environment={"MILLRACE_CACHE": "rw"})
     assert not re.search(r"cache\b.*\bhit", process.stdout + process.stderr)
     assert len(place.entries()) == 2
+
+
+def test_a_program_whose_lines_have_moved_is_a_hit_with_its_own_lines(place):
+    def profile():
+        """Whether it was a hit, and the lines in names of kernels and in what was recorded."""
+        recorded = place.folder / "recorded"
+        shutil.rmtree(recorded, ignore_errors=True)
+        hit, text = place.run(flags=("--profile=-",), variables={"MILLRACE_PROFILE": str(recorded)})
+        ran = subprocess.run([tools.tool("xla-prof"), str(recorded), "--json"], capture_output=True, text=True, timeout=60, check=True)
+        sources = {row["source"] for row in json.loads(ran.stdout)["steps"]}
+        names = {int(line) for line in re.findall(r"\b(?:add|tanh)_(\d+)_[0-9a-f]{8}\b", text)}
+        assert sources == {f"{place.program}:{line}" for line in names} and names, (sources, text)
+        return hit, names
+    _, first = profile()
+    place.program.write_text("// A comment.\n\n" + TEXT.replace("  %1", "\n  %1"))
+    hit, moved = profile()
+    assert hit and len(place.entries()) == 1
+    assert moved == {line + 3 for line in first}
+    place.program.write_text(TEXT)
+    assert profile() == (True, first)
+
+
+UNKNOWN_CALL = """func.func @main(%a: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %0 = stablehlo.custom_call @nobody_has_this(%a) : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+"""
+
+
+def test_errors_of_a_program_from_the_cache_name_the_line_of_who_asked(place):
+    source = place.folder / "in.npz"
+    tools.save_arguments(source, [INPUT])
+    for above in (0, 3):
+        place.program.write_text("\n" * above + UNKNOWN_CALL)
+        ran = subprocess.run([tools.tool("xla-run"), str(place.program), f"--args={source}", f"--cache-dir={place.cache}"], capture_output=True, text=True,
+                             timeout=120, env=dict(os.environ, MILLRACE_CACHE="rw"), check=False)
+        assert ran.returncode != 0 and f"p.mlir:{2 + above}:" in ran.stderr, ran.stderr
+    assert len(place.entries()) == 1
 
 
 @pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "foreign"])

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the dashboard says of a program of JAX with a recompilation per step, a read per step and a leak: the lines of each."""
+import json
 import os
 import subprocess
 import sys
 
+from millrace import tool_path
 from millrace.recordings import Recording
 
 PROGRAM = """
@@ -34,6 +36,33 @@ for n in range(20):
     kept.append(y)
     float(loss)
 """
+
+
+MOVED = """
+import jax
+import jax.numpy as jnp
+step = jax.jit(lambda x: jnp.tanh(x @ x).sum())
+x = jnp.ones((64, 64))
+for n in range(3):
+    step(x).block_until_ready()
+"""
+
+
+def test_a_program_from_the_cache_has_the_lines_of_who_runs_it(tmp_path):
+    program = tmp_path / "program.py"
+    line = 1 + next(n for n, text in enumerate(MOVED.splitlines()) if "jnp.tanh" in text)
+    for above in (0, 7):
+        program.write_text("\n" * above + MOVED)
+        folder = tmp_path / f"recorded{above}"
+        ran = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120,
+                             env=dict(os.environ, MILLRACE_CACHE_DIR=str(tmp_path / "cache"), MILLRACE_PROFILE=str(folder)))
+        assert ran.returncode == 0, ran.stderr
+        tables = json.loads(subprocess.run([tool_path("xla-prof"), "--json", folder], capture_output=True, text=True, timeout=60, check=True).stdout)
+        assert (tables["cache_hits"] > 0, tables["cache_misses"] > 0) == ((False, True) if not above else (True, False)), tables
+        rows = [row for row in tables["steps"] if row["module"].startswith("jit__lambda")]
+        assert rows and {row["source"] for row in rows} == {f"{program}:{line + above}"}
+        numbered = [row["name"] for row in rows if row["name"].startswith(("dot_general_", "reduce_"))]
+        assert numbered and all(f"_{line + above}_" in name for name in numbered), numbered
 
 
 def test_planted_faults_are_named_with_their_lines(tmp_path):

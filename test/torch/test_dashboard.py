@@ -2,6 +2,7 @@
 """Programs with one thing wrong in each, and what the dashboard says of them: the kind, and the line that is marked "planted"."""
 import gc
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import torch
 import torch_xla
 import torch_xla.debug.metrics as met
 import torch_xla.debug.profiler as xp
+from millrace import tool_path
 from millrace.recordings import Recording
 from test_processes import environment, start
 
@@ -165,6 +167,35 @@ def test_an_uneven_shard(tmp_path):
     assert found["imbalance"]["source"] == line_of(program), found
     assert "wait for" in found["imbalance"]["title"] and "rank1" in found["imbalance"]["title"]
     assert os.path.basename(Recording(tmp_path / "recorded").path) == "recorded"
+
+
+MOVED = """
+import torch, torch_xla
+import torch_xla.debug.metrics as met
+x = torch.ones(64, 64, device="xla")
+torch_xla.sync()
+for n in range(5):
+    y = (x * 2).sum()
+    y.item()  # planted
+print("hits", met.counter_value("PersistentCacheHit"))
+"""
+
+
+def test_a_program_from_the_cache_has_the_lines_of_who_runs_it(tmp_path):
+    program = tmp_path / "program.py"
+    outputs, seen = [], []
+    for above in (0, 7):
+        program.write_text("\n" * above + MOVED)
+        folder = tmp_path / f"recorded{above}"
+        ran = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120,
+                             env=environment(MILLRACE_CACHE_DIR=str(tmp_path / "cache"), MILLRACE_PROFILE=str(folder)))
+        assert ran.returncode == 0, ran.stderr
+        outputs.append(ran.stdout)
+        tables = subprocess.run([tool_path("xla-prof"), "--json", folder], capture_output=True, text=True, timeout=60, check=True)
+        seen.append({row["source"] for row in json.loads(tables.stdout)["steps"] if "reduce" in row["name"]})
+    line = next(n for n, text in enumerate(MOVED.splitlines(), 1) if ".sum()" in text)
+    assert seen == [{f"{program}:{line}"}, {f"{program}:{line + 7}"}]
+    assert "hits None" in outputs[0] and "hits None" not in outputs[1], outputs
 
 
 def test_a_serial_kernel(tmp_path):

@@ -86,6 +86,8 @@ Program everything() {
 
 TEST(Program, RoundTripKeepsEverything) {
   Program before = everything();
+  before.locationSources.assign(before.locations.size(), 3);
+  before.kernels[0].location = 0;
   auto bytes = serialize(before);
   ASSERT_TRUE(bytes.ok()) << bytes.status().toString();
   auto after = parse(*bytes);
@@ -98,6 +100,7 @@ TEST(Program, RoundTripKeepsEverything) {
   EXPECT_EQ(after->memory, before.memory);
   EXPECT_EQ(after->metadata, before.metadata);
   EXPECT_EQ(after->locations, before.locations);
+  EXPECT_EQ(after->locationSources, before.locationSources);
   EXPECT_EQ(after->customCallTargets, before.customCallTargets);
   EXPECT_EQ(toText(*after), toText(before));
   // Equal constants are stored once, aligned.
@@ -105,6 +108,37 @@ TEST(Program, RoundTripKeepsEverything) {
   EXPECT_EQ(after->constants[0].data, after->constants[1].data);
   EXPECT_EQ(uintptr_t(after->constants[0].data) % 64, 0u);
   EXPECT_EQ(std::memcmp(after->constants[0].data, before.constants[0].data, 8), 0);
+}
+
+TEST(Program, RelocateGivesLinesToStepsAndKernels) {
+  Program program;
+  program.locations = {"train.py:12:3", "", "lib.py:7"};
+  program.locationSources = {7, 9, kNone};
+  program.kernels.resize(4);
+  const char *const names[] = {"dot_general_12_4f3a91c2", "add_0_00000000", "log2_7_12345678", "mine_4f3a91c2"};
+  for (size_t i = 0; i < 4; ++i) {
+    program.kernels[i].name = names[i];
+    program.kernels[i].location = i < 3 ? uint32_t(i) : kNone;
+  }
+  relocate(program, [](uint32_t source) { return source == 7 ? std::string("train.py:14:3") : "C:/a b/new.py:" + std::to_string(source); });
+  EXPECT_EQ(program.locations, (std::vector<std::string>{"train.py:14:3", "C:/a b/new.py:9", "lib.py:7"})) << "what has no source stays";
+  EXPECT_EQ(program.kernels[0].name, "dot_general_14_4f3a91c2");
+  EXPECT_EQ(program.kernels[1].name, "add_9_00000000");
+  EXPECT_EQ(program.kernels[2].name, "log2_7_12345678");
+  EXPECT_EQ(program.kernels[3].name, "mine_4f3a91c2");
+  relocate(program, [](uint32_t) { return std::string(); });
+  EXPECT_EQ(program.kernels[0].name, "dot_general_0_4f3a91c2");
+  EXPECT_EQ(locationOf(program, 0), "");
+  EXPECT_EQ(locationOf(program, kNone), "");
+}
+
+TEST(Program, LocationsThatAreNotThereAreErrors) {
+  Program program = everything();
+  program.locationSources.resize(program.locations.size() + 1);
+  EXPECT_FALSE(validate(program).ok()) << "a source without a location";
+  program = everything();
+  program.kernels[0].location = uint32_t(program.locations.size());
+  EXPECT_FALSE(validate(program).ok());
 }
 
 TEST(Program, FileRoundTrip) {
