@@ -85,6 +85,13 @@ const ElementType *elementTypeOf(StringRef name) {
   return nullptr;
 }
 
+/// XLA counts the elements of long tuples: "f32[2]" of "/*index=5*/f32[2]".
+StringRef withoutCount(StringRef text) {
+  while (text.starts_with("/*"))
+    text = text.drop_front(std::min(text.find("*/"), text.size() - 2) + 2).ltrim();
+  return text;
+}
+
 Status badShape(StringRef text) { return runtime::invalidArgument(("expects the text of a shape, but got '" + text + "'").str()); }
 
 StatusOr<std::string> tupleProto(StringRef parts, uint32_t type) {
@@ -181,9 +188,7 @@ std::optional<uint64_t> shardingType(StringRef name) {
 } // namespace
 
 StatusOr<std::string> shapeProto(StringRef text) {
-  text = text.trim();
-  while (text.starts_with("/*")) // XLA counts the elements of long tuples
-    text = text.drop_front(std::min(text.find("*/"), text.size() - 2) + 2).ltrim();
+  text = withoutCount(text.trim());
   if (text.starts_with("(") && text.ends_with(")"))
     return tupleProto(text.drop_front().drop_back(), kTuple);
   if (text.starts_with("b(") && text.ends_with(")"))
@@ -250,9 +255,7 @@ StatusOr<std::string> shardingProto(StringRef text) {
   if (content.starts_with("{")) {
     proto::putNumber(out, 1, 2); // TUPLE
     for (StringRef part : splitOutside(content)) {
-      while (part.starts_with("/*"))
-        part = part.drop_front(std::min(part.find("*/"), part.size() - 2) + 2).ltrim();
-      StatusOr<std::string> inner = shardingProto(part);
+      StatusOr<std::string> inner = shardingProto(withoutCount(part));
       if (!inner)
         return inner;
       proto::putBytes(out, 5, *inner);

@@ -3,8 +3,7 @@
 #include "runtime/profile/Compare.h"
 #include "runtime/base/HtmlPage.h"
 #include "runtime/base/PageStyle.h"
-#include "runtime/profile/ChromeTrace.h"
-#include "runtime/profile/views/Texts.h"
+#include "runtime/profile/Json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -79,18 +78,43 @@ void pair(std::vector<const Summary::Row *> &before, std::vector<const Summary::
     std::erase_if(*list, [&](const Summary::Row *row) { return taken.contains(row); });
 }
 
+std::string sideJson(const Summary::Row *row) {
+  if (!row)
+    return "null";
+  return json::Fields()
+      .text("name", row->name)
+      .count("calls", row->calls)
+      .number("ns", row->ns, 1)
+      .number("flops", row->flops, 1)
+      .number("bytes", row->bytes, 1)
+      .number("threads", row->threads, 1)
+      .text("made_by", row->category)
+      .object();
+}
+
 std::string rowJson(const Comparison::Row &row) {
   const Summary::Row &known = row.known();
-  auto number = [](double value) { return format("%.1f", std::isfinite(value) ? value : 0); };
-  auto side = [&](const Summary::Row *of) {
-    return of ? "{\"name\":" + jsonText(of->name) + ",\"calls\":" + std::to_string(of->calls) + ",\"ns\":" + number(of->ns) + ",\"flops\":" +
-                    number(of->flops) + ",\"bytes\":" + number(of->bytes) + ",\"threads\":" + number(of->threads) + ",\"made_by\":" +
-                    jsonText(of->category) + "}"
-              : std::string("null");
-  };
-  return "{\"name\":" + jsonText(known.name) + ",\"program\":" + jsonText(known.module) + ",\"source\":" + jsonText(known.source) +
-         ",\"before_ns\":" + number(row.beforeNs) + ",\"after_ns\":" + number(row.afterNs) + ",\"cost_ns\":" + number(row.costNs) +
-         ",\"why\":" + jsonText(row.why) + ",\"before\":" + side(row.before) + ",\"after\":" + side(row.after) + "}";
+  return json::Fields()
+      .text("name", known.name)
+      .text("program", known.module)
+      .text("source", known.source)
+      .number("before_ns", row.beforeNs, 1)
+      .number("after_ns", row.afterNs, 1)
+      .number("cost_ns", row.costNs, 1)
+      .text("why", row.why)
+      .raw("before", sideJson(row.before))
+      .raw("after", sideJson(row.after))
+      .object();
+}
+
+std::string programJson(const Comparison::Program &program) {
+  return json::Fields()
+      .text("name", program.name)
+      .count("before_runs", program.beforeRuns)
+      .count("after_runs", program.afterRuns)
+      .number("before_ns", program.beforeNs, 1)
+      .number("after_ns", program.afterNs, 1)
+      .object();
 }
 
 constexpr const char kComparePage[] = R"page(<!doctype html>
@@ -211,14 +235,7 @@ std::string toText(const Comparison &comparison, size_t top) {
 }
 
 std::string toJson(const Comparison &comparison) {
-  std::string rows, programs;
-  for (const Comparison::Row &row : comparison.rows)
-    rows += (rows.empty() ? "" : ",\n") + rowJson(row);
-  for (const Comparison::Program &each : comparison.programs)
-    programs += (programs.empty() ? "" : ",\n") + ("{\"name\":" + jsonText(each.name)) +
-                format(",\"before_runs\":%llu,\"after_runs\":%llu,\"before_ns\":%.1f,\"after_ns\":%.1f}", (unsigned long long)each.beforeRuns,
-                       (unsigned long long)each.afterRuns, each.beforeNs, each.afterNs);
-  return "{\"programs\":[" + programs + "],\"rows\":[" + rows + "]}";
+  return json::Fields().raw("programs", json::list(comparison.programs, programJson)).raw("rows", json::list(comparison.rows, rowJson)).object();
 }
 
 std::string htmlPage(const Comparison &comparison, const std::string &before, const std::string &after) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Summary.cpp - What takes the time, as tables -------------------------===//
 #include "runtime/profile/Summary.h"
-#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Json.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <set>
@@ -14,15 +12,6 @@
 
 namespace millrace::runtime::profile {
 namespace {
-
-std::string format(const char *pattern, ...) {
-  char buffer[512];
-  va_list arguments;
-  va_start(arguments, pattern);
-  int size = std::vsnprintf(buffer, sizeof buffer, pattern, arguments);
-  va_end(arguments);
-  return std::string(buffer, size_t(std::clamp(size, 0, int(sizeof buffer) - 1)));
-}
 
 std::string textOf(const Plane &plane, const Plane::Line &line, const Plane::Event &event, std::string_view name) {
   const Stat *stat = plane.find(line, event, name);
@@ -258,34 +247,51 @@ std::string toText(const Summary &summary, size_t top, const std::string &advice
   return out;
 }
 
+static std::string rowJson(const Summary::Row &row) {
+  return json::Fields()
+      .text("name", row.name)
+      .text("module", row.module)
+      .text("source", row.source)
+      .count("other_lines", row.otherLines)
+      .text("category", row.category)
+      .count("calls", row.calls)
+      .count("pieces", row.pieces)
+      .number("ns", row.ns)
+      .number("wait_ns", row.waitNs)
+      .number("flops", row.flops)
+      .number("bytes", row.bytes)
+      .object();
+}
+
+static std::string deviceJson(const Summary::Device &device) {
+  return json::Fields()
+      .text("name", device.name)
+      .count("executions", device.executions)
+      .number("busy_ns", device.busyNs)
+      .number("queue_ns", device.queueNs)
+      .count("peak_bytes", device.peakBytes)
+      .object();
+}
+
 std::string toJson(const Summary &summary) {
-  auto rows = [](const std::vector<Summary::Row> &all) {
-    std::string out = "[";
-    for (const Summary::Row &row : all)
-      out += (out.size() > 1 ? "," : "") + std::string("{\"name\":") + jsonText(row.name) + ",\"module\":" + jsonText(row.module) + ",\"source\":" +
-             jsonText(row.source) + ",\"other_lines\":" + std::to_string(row.otherLines) + ",\"category\":" +
-             jsonText(row.category) + ",\"calls\":" + std::to_string(row.calls) +
-             ",\"pieces\":" + std::to_string(row.pieces) +
-             format(",\"ns\":%.0f,\"wait_ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f}", row.ns, row.waitNs, row.flops, row.bytes);
-    return out + "]";
-  };
-  std::string out = "{\"verdict\":" + jsonText(verdict(summary)) +
-                    format(",\"wall_ns\":%.0f,\"compile_ns\":%.0f,\"transfer_ns\":%.0f,\"launch_ns\":%.0f", summary.wallNs, summary.compileNs,
-                           summary.transferNs, summary.launchNs) +
-                    ",\"compilations\":" + std::to_string(summary.compilations) + ",\"cache_hits\":" + std::to_string(summary.cacheHits) +
-                    ",\"cache_misses\":" + std::to_string(summary.cacheMisses) + ",\"launches\":" + std::to_string(summary.launches) +
-                    ",\"transferred_bytes\":" + std::to_string(summary.transferredBytes) + ",\"steps\":" + rows(summary.steps) +
-                    ",\"lines\":" + rows(summary.lines) + ",\"programs\":" + rows(summary.programs) + ",\"host\":" + rows(summary.host) +
-                    ",\"devices\":[";
-  for (size_t i = 0; i < summary.devices.size(); ++i)
-    out += (i ? "," : "") + std::string("{\"name\":") + jsonText(summary.devices[i].name) + ",\"executions\":" +
-           std::to_string(summary.devices[i].executions) +
-           format(",\"busy_ns\":%.0f,\"queue_ns\":%.0f", summary.devices[i].busyNs, summary.devices[i].queueNs) +
-           ",\"peak_bytes\":" + std::to_string(summary.devices[i].peakBytes) + "}";
-  out += "],\"warnings\":[";
-  for (size_t i = 0; i < summary.warnings.size(); ++i)
-    out += (i ? "," : "") + jsonText(summary.warnings[i]);
-  return out + "]}";
+  return json::Fields()
+      .text("verdict", verdict(summary))
+      .number("wall_ns", summary.wallNs)
+      .number("compile_ns", summary.compileNs)
+      .number("transfer_ns", summary.transferNs)
+      .number("launch_ns", summary.launchNs)
+      .count("compilations", summary.compilations)
+      .count("cache_hits", summary.cacheHits)
+      .count("cache_misses", summary.cacheMisses)
+      .count("launches", summary.launches)
+      .count("transferred_bytes", summary.transferredBytes)
+      .raw("steps", json::list(summary.steps, rowJson))
+      .raw("lines", json::list(summary.lines, rowJson))
+      .raw("programs", json::list(summary.programs, rowJson))
+      .raw("host", json::list(summary.host, rowJson))
+      .raw("devices", json::list(summary.devices, deviceJson))
+      .raw("warnings", json::texts(summary.warnings))
+      .object();
 }
 
 XSpace merge(std::vector<XSpace> spaces, const std::vector<std::string> &labels) {

@@ -9,7 +9,7 @@
 namespace millrace::runtime::profile {
 
 std::string format(const char *pattern, ...) {
-  char buffer[256];
+  char buffer[512];
   va_list arguments;
   va_start(arguments, pattern);
   int size = std::vsnprintf(buffer, sizeof buffer, pattern, arguments);

@@ -6,7 +6,7 @@
 
 namespace millrace::runtime::profile {
 
-/// As printf; at most 255 bytes.
+/// As printf; at most 511 bytes.
 [[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 std::string durationText(double ns);
 std::string bytesText(double bytes);

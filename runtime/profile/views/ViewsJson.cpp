@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ViewsJson.cpp - Conclusions for pages and scripts -------------------===//
-#include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Json.h"
 #include "runtime/profile/views/Lanes.h"
-#include "runtime/profile/views/Texts.h"
-
-#include <cmath>
 
 namespace millrace::runtime::profile {
 namespace {
 
-std::string jsonNumber(double value) { return format("%.0f", std::isfinite(value) ? value : 0); }
+using json::Fields;
+using json::list;
 
-/// Fields of one object.
-class Fields {
-public:
-  Fields &text(const char *name, const std::string &value) { return raw(name, jsonText(value)); }
-  Fields &number(const char *name, double value) { return raw(name, jsonNumber(value)); }
-  Fields &count(const char *name, uint64_t value) { return raw(name, std::to_string(value)); }
-  Fields &raw(const char *name, const std::string &json) {
-    out += (out.empty() ? "\"" : ",\"") + std::string(name) + "\":" + json;
-    return *this;
-  }
-  std::string object() const { return "{" + out + "}"; }
-
-private:
-  std::string out;
-};
-
-template <typename List, typename ToText> std::string list(const List &all, ToText toText) {
-  std::string out = "[";
-  for (const auto &each : all)
-    out += (out.size() > 1 ? ",\n" : "") + toText(each);
-  return out + "]";
-}
-
-std::string json(const Finding &f) {
+std::string objectOf(const Finding &f) {
   return Fields()
       .text("kind", f.kind)
       .text("title", f.title)
@@ -46,7 +21,7 @@ std::string json(const Finding &f) {
       .number("ns", f.ns)
       .object();
 }
-std::string json(const Compilation &c) {
+std::string objectOf(const Compilation &c) {
   return Fields()
       .number("at", c.at)
       .number("ns", c.ns)
@@ -57,7 +32,7 @@ std::string json(const Compilation &c) {
       .text("cache", c.cache)
       .object();
 }
-std::string json(const CollectiveUse &c) {
+std::string objectOf(const CollectiveUse &c) {
   auto ofDevice = [](const CollectiveUse::OfDevice &d) {
     return Fields().text("device", d.device).number("ns", d.ns).number("wait_ns", d.waitNs).object();
   };
@@ -69,7 +44,7 @@ std::string json(const CollectiveUse &c) {
       .raw("devices", list(c.devices, ofDevice))
       .object();
 }
-std::string json(const MemoryOwner &o) {
+std::string objectOf(const MemoryOwner &o) {
   return Fields()
       .text("device", o.device)
       .text("purpose", o.purpose)
@@ -78,25 +53,28 @@ std::string json(const MemoryOwner &o) {
       .count("blocks", o.blocks)
       .object();
 }
-std::string json(const MemorySeries &m) {
+std::string objectOf(const MemorySeries &m) {
   return Fields()
       .text("device", m.device)
-      .raw("purposes", list(m.purposes, [](const std::string &p) { return jsonText(p); }))
-      .raw("points", list(m.points, [](const auto &point) { return list(point, jsonNumber); }))
+      .raw("purposes", json::texts(m.purposes))
+      .raw("points", list(m.points, [](const auto &point) { return list(point, [](double value) { return json::number(value); }); }))
       .object();
 }
 
 } // namespace
 
 std::string toJson(const Roofs &roofs) {
-  std::string out = format("{\"gflops\":%.1f,\"bf16_gflops\":%.1f,\"threads\":%u,\"levels\":[", roofs.gflops, roofs.bf16Gflops, roofs.threads);
-  for (size_t i = 0; i < roofs.levels.size(); ++i)
-    out += format("%s{\"bytes\":%.0f,\"gbps\":%.1f}", i ? "," : "", roofs.levels[i].bytes, roofs.levels[i].gbps);
-  return out + "]}";
+  auto level = [](const Roofs::Level &each) { return Fields().number("bytes", each.bytes).number("gbps", each.gbps, 1).object(); };
+  return Fields()
+      .number("gflops", roofs.gflops, 1)
+      .number("bf16_gflops", roofs.bf16Gflops, 1)
+      .count("threads", roofs.threads)
+      .raw("levels", list(roofs.levels, level))
+      .object();
 }
 
 std::string toJson(const Views &views) {
-  auto toText = [](const auto &each) { return json(each); };
+  auto toText = [](const auto &each) { return objectOf(each); };
   auto part = [](const auto &each) { return Fields().text("name", each.first).number("ns", each.second).object(); };
   auto program = [](const auto &each) { return Fields().text("name", each.first).raw("graph", each.second).object(); };
   return Fields()
