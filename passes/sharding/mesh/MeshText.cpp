@@ -30,7 +30,8 @@ llvm::Expected<sdy::MeshAttr> parseMesh(MLIRContext *context, StringRef text, St
       return llvm::createStringError(option + " expects a list like data=4,model=2, each axis once and of 1 to " + Twine(kMaxDevices) +
                                      " devices, but got '" + text + "'");
     axes.push_back(sdy::MeshAxisAttr::get(context, name.trim(), size));
-    devices *= size;
+    // The product stays small, so that it does not overflow to a number that looks right.
+    devices = std::min(devices * size, kMaxDevices + 1);
   }
   if (axes.empty() || devices > kMaxDevices)
     return llvm::createStringError(option + " expects 1 to " + Twine(kMaxDevices) + " devices, but got '" + text + "'");
