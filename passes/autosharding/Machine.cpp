@@ -7,6 +7,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 
 namespace millrace::autosharding {
 
@@ -38,12 +39,41 @@ llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, 
   return llvm::Error::success();
 }
 
-/// Reads a positive number.
+/// Nesting of a description, which has three levels. Deeper text would overflow the stack of the parser. Unit: levels. Source: judgement.
+constexpr int kMostNesting = 16;
+
+/// Whether brackets outside of strings are nested deeper than that.
+bool isDeep(llvm::StringRef text) {
+  int depth = 0;
+  bool isString = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char each = text[at];
+    if (isString && each == '\\')
+      ++at;
+    else if (each == '"')
+      isString = !isString;
+    else if (!isString && (each == '[' || each == '{') && ++depth > kMostNesting)
+      return true;
+    else if (!isString && (each == ']' || each == '}'))
+      --depth;
+  }
+  return false;
+}
+
+/// What is not among `known`.
+llvm::Error checkNames(const llvm::json::Object &object, llvm::StringRef where, llvm::ArrayRef<llvm::StringLiteral> known) {
+  for (const auto &entry : object)
+    if (!llvm::is_contained(known, llvm::StringRef(entry.first)))
+      return problem(where + "'" + llvm::StringRef(entry.first) + "' is unknown; known are " + llvm::join(known, ", "));
+  return llvm::Error::success();
+}
+
+/// A number above zero. Quotients of what is outside of the limits would be infinite.
 llvm::Error read(const llvm::json::Object &object, llvm::StringRef key, llvm::StringRef where, double &value) {
   const llvm::json::Value *found = object.get(key);
   std::optional<double> number = found ? found->getAsNumber() : std::nullopt;
-  if (!number || !(*number > 0) || !(*number < 1e30))
-    return problem(where + "expects a number above 0 as '" + key + "', but got " +
+  if (!number || !(*number >= 1e-30) || !(*number <= 1e30))
+    return problem(where + "expects a number from 1e-30 to 1e30 as '" + key + "', but got " +
                    (found ? llvm::formatv("{0}", *found).str() : std::string("nothing")));
   value = *number;
   return llvm::Error::success();
@@ -57,6 +87,8 @@ llvm::Error readOptional(const llvm::json::Object &object, llvm::StringRef key, 
 } // namespace
 
 llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
+  if (isDeep(text))
+    return problem("expects at most " + llvm::Twine(kMostNesting) + " levels of nesting");
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
   if (!parsed)
     return problem(llvm::toString(parsed.takeError()));
@@ -66,9 +98,9 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
   static constexpr llvm::StringLiteral known[] = {"name",     "source",        "flops_per_second", "narrow_flops_per_second", "bytes_per_second", "memory_bytes",
                                                   "switched", "shared_memory", "kernel_seconds",   "meeting_seconds",         "cache_bytes",      "cache_bytes_per_second",
                                                   "links"};
-  for (const auto &entry : *object)
-    if (!llvm::is_contained(known, llvm::StringRef(entry.first)))
-      return problem("'" + llvm::StringRef(entry.first) + "' is unknown; known are " + llvm::join(llvm::ArrayRef<llvm::StringLiteral>(known), ", "));
+  static constexpr llvm::StringLiteral knownOfLevels[] = {"devices", "bytes_per_second", "seconds", "cache_bytes_per_second"};
+  if (llvm::Error error = checkNames(*object, "", known))
+    return std::move(error);
   Machine machine;
   machine.name = object->getString("name").value_or("unnamed").str();
   double memory = 0;
@@ -112,6 +144,8 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
     std::string where = llvm::formatv("links[{0}] ", machine.links.size());
     if (!level)
       return problem(where + "expects an object");
+    if (llvm::Error error = checkNames(*level, where, knownOfLevels))
+      return std::move(error);
     Link link;
     double devices = 0;
     if (llvm::Error error = read(*level, "devices", where, devices))
@@ -125,8 +159,9 @@ llvm::Expected<Machine> Machine::fromJson(llvm::StringRef text) {
       if (llvm::Error error = read(*level, "cache_bytes_per_second", where, link.cacheBytesPerSecond))
         return std::move(error);
     int64_t before = machine.links.empty() ? 1 : machine.links.back().devices;
-    if (devices > 1e9 || int64_t(devices) <= before)
-      return problem(where + "expects more than " + llvm::Twine(before) + " 'devices', but got " + llvm::formatv("{0}", devices).str());
+    if (devices > 1e9 || devices != std::floor(devices) || int64_t(devices) <= before)
+      return problem(where + "expects more than " + llvm::Twine(before) + " 'devices', a whole number, but got " +
+                     llvm::formatv("{0}", *level->get("devices")).str());
     link.devices = int64_t(devices);
     machine.links.push_back(link);
   }

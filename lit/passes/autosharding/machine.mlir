@@ -32,6 +32,18 @@
 // RUN: not xla-compile %s --machine=%t.both.json --simulate 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not xla-compile %s --machine=%t.alone.json --simulate 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: xla-compile %s --machine=%t.kernel.json --simulate | FileCheck %s --check-prefix=KERNEL
+// RUN: %python -c "print('[' * 100000)" > %t.deep.json
+// RUN: not xla-compile %s --machine=%t.deep.json --simulate 2>&1 | FileCheck %s --check-prefix=DEEP
+// RUN: sed 's/"devices": 64/"devices": 2.5/' %t.ring.json > %t.fraction.json
+// RUN: not xla-compile %s --machine=%t.fraction.json --simulate 2>&1 | FileCheck %s --check-prefix=FRACTION
+// RUN: sed 's/"seconds": 1e-3/"seconds": 1e-3, "second": 1/' %t.ring.json > %t.unknown.json
+// RUN: not xla-compile %s --machine=%t.unknown.json --simulate 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: sed 's/"flops_per_second": 1e12/"flops_per_second": 1e-310/' %t.ring.json > %t.tiny.json
+// RUN: not xla-compile %s --machine=%t.tiny.json --simulate 2>&1 | FileCheck %s --check-prefix=TINY
+// DEEP: machine description: expects at most 16 levels of nesting
+// FRACTION: machine description: links[0] expects more than 1 'devices', a whole number, but got 2.5
+// UNKNOWN: machine description: links[0] 'second' is unknown; known are devices, bytes_per_second, seconds, cache_bytes_per_second
+// TINY: machine description: expects a number from 1e-30 to 1e30 as 'flops_per_second', but got
 // RING: 126.{{[0-9]+}} ms in 1 all_reduce
 // SWITCH: 12.{{[0-9]+}} ms in 1 all_reduce
 // SHARED: 73.{{[0-9]+}} ms in 1 all_reduce
