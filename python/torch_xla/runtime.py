@@ -162,9 +162,9 @@ def use_spmd(auto: bool = False, enable: bool = True) -> None:
     XLA_USE_SPMD and XLA_AUTO_SPMD in the environment say the same to processes that this one starts.
 
     Args:
-      auto: Whether to shard automatically: tensors of at least 1024 elements without an annotation are sharded where they are first used, along the
-        largest dim that the devices divide. XLA_AUTO_SPMD_MESH ("2,4") arranges the devices: larger axes choose first, and each takes the largest dim
-        that is left.
+      auto: Whether to shard automatically: the first program that uses tensors of at least 1024 elements without an annotation is planned as a whole,
+        and they are sharded as the plan says (docs/auto-sharding.md). XLA_AUTO_SPMD_MESH ("2,4") is the grid of the devices; without it they stand in
+        one row.
       enable: Whether to turn SPMD on. False turns it off, and sharded tensors are put together where they are used.
     """
     _XLAC._sync(False)
