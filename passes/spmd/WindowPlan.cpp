@@ -195,9 +195,13 @@ private:
   std::vector<std::vector<int>> taken[2]; ///< parts by side, device and message
 };
 
+/// Transfers in more messages are not chosen, because pieces need less work where they arrive, and a gather is a single message. Unit: messages.
+/// Source: judgement, not measured alone.
+constexpr size_t kMaxTransfers = 8;
+
 /// Sends every device the elements that it needs of each other tile. A message is as wide as its longest part; a shorter part is sent together with
-/// neighbouring elements.
-Costed planTransfers(const Request &request) {
+/// neighbouring elements. Nothing if that takes more than kMaxTransfers messages.
+std::optional<Costed> planTransfers(const Request &request) {
   std::vector<Part> parts;
   for (const auto &group : request.groups)
     for (int64_t device : group) {
@@ -206,9 +210,15 @@ Costed planTransfers(const Request &request) {
         if (auto [from, to] = request.wantedOf(tile, start); from < to && tile != request.tiles.at(device))
           parts.push_back({group[tile], device, tile, from, to});
     }
+  // As many messages as a device has to send or receive; known before they are assigned, which takes long where there are many.
+  size_t devices = request.starts.size(), most = 0;
+  std::vector<size_t> sends(devices), gets(devices);
+  for (const Part &part : parts)
+    most = std::max({most, ++sends[part.source], ++gets[part.target]});
+  if (most > kMaxTransfers)
+    return std::nullopt;
   // The longest ones first: what is as long goes together.
   stable_sort(parts, [](const Part &a, const Part &b) { return a.size() > b.size(); });
-  size_t devices = request.starts.size();
   Messages messages(parts, devices);
   Costed costed;
   costed.plan.way = WindowPlan::Way::Transfers;
@@ -241,12 +251,10 @@ WindowPlan planWindow(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts
   Request request{size, tileSize(size, tiles), tiles, starts, width, groups};
   WindowPlan all;
   all.received = (tiles.count - 1) * request.tile;
-  Costed pieces = bestPieces(request), transfers = planTransfers(request);
-  // Transfers in more messages are not chosen, because pieces need less work where they arrive, and a gather is a single message. Unit: messages.
-  // Source: judgement, not measured alone.
-  constexpr size_t kMaxTransfers = 8;
-  bool isLess = transfers.plan.received <= pieces.plan.received && transfers.most < pieces.most && transfers.plan.transfers.size() <= kMaxTransfers;
-  WindowPlan &least = isLess ? transfers.plan : pieces.plan;
+  Costed pieces = bestPieces(request);
+  std::optional<Costed> transfers = planTransfers(request);
+  bool isLess = transfers && transfers->plan.received <= pieces.plan.received && transfers->most < pieces.most;
+  WindowPlan &least = isLess ? transfers->plan : pieces.plan;
   return least.received < all.received ? std::move(least) : all;
 }
 
