@@ -79,6 +79,16 @@ bool isWritten(const std::string &path, StringRef text) {
   return isDone;
 }
 
+/// The share by which a plan of so many seconds may be above the best one. Costs that the solver does not tell apart, because they exceed the largest
+/// of its numbers, are beside its bound, but not in its gap.
+double gapOf(double seconds, double bound, const Solution &solution) {
+  const double known = double(solution.cost) / kTicksPerSecond;
+  constexpr double rounding = 1e-3; // of ticks
+  if (seconds <= known * (1 + rounding))
+    return solution.gap;
+  return bound > 0 ? seconds / bound - 1 : std::numeric_limits<double>::infinity();
+}
+
 /// Chooses the shardings of a module that has been imported for propagation.
 LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
   if (!options.mesh.empty() && failed(addMesh(module, options.mesh)))
@@ -93,7 +103,9 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     return failure();
   CostModel costs(options.machine, mesh.getMesh());
   ProgramProblem program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh());
-  program.build(options.memoryPerDevice > 0 ? options.memoryPerDevice : kNoLimit);
+  if (!program.build(options.memoryPerDevice > 0 ? options.memoryPerDevice : kNoLimit))
+    return emitError(module.getLoc(), "UNIMPLEMENTED: automatic sharding over ")
+           << mesh.getMesh() << ": the program has too many choices; expects a mesh of fewer axes";
   if (!options.problemFile.empty() && !isWritten(options.problemFile, writeProblem(program.problem)))
     return emitError(module.getLoc(), "automatic sharding cannot write ") << options.problemFile;
   Options solving;
@@ -109,8 +121,14 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     };
   bool isStored = false;
   Solution solution = solveStored(program.problem, solving, options.plans, &isStored);
-  if (!solution.found)
-    return emitError(module.getLoc(), "automatic sharding finds no plan: ") << solution.message;
+  if (!solution.found) {
+    StringRef message = solution.message;
+    std::string subject;
+    // The solver knows nodes by their numbers.
+    if (solution.impossibleNode >= 0 && message.consume_front("node " + std::to_string(solution.impossibleNode)))
+      subject = program.describe(size_t(solution.impossibleNode));
+    return emitError(module.getLoc(), "automatic sharding finds no plan: ") << subject << message;
+  }
   if (report && options.explains)
     report->tensors = program.explain(solution.choices);
   program.apply(solution.choices);
@@ -121,7 +139,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     report->bytes = estimate.bytes;
     report->peak = program.peak(solution.choices);
     report->bound = double(solution.bound) / kTicksPerSecond;
-    report->gap = solution.gap;
+    report->gap = gapOf(estimate.computing + estimate.communicating, report->bound, solution);
     report->isStored = isStored;
     report->variables = program.problem.nodes.size();
     report->edges = program.problem.edges.size();

@@ -86,6 +86,18 @@ private:
 
 } // namespace
 
+std::string ProgramProblem::describe(size_t node) const {
+  // Behind the variables there are copies, for memory: each has an edge to the variable that it belongs to.
+  if (node >= variables.size())
+    for (const Edge &edge : problem.edges)
+      if (edge.b == node)
+        node = edge.a;
+  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
+    if (kept[tensor].variable == int(node) || natural[tensor].variable == int(node))
+      return describePlace(module, int(tensor)) + " : " + printed(typeOf(int(tensor)));
+  return "a value that is resharded";
+}
+
 std::vector<PlannedTensor> ProgramProblem::explain(ArrayRef<uint32_t> choices) const {
   Surroundings surroundings(problem, variables.size(), choices);
   // Values that must have equal shardings follow. Of the possible choices the first one is used, which has the least work of its own.

@@ -24,6 +24,13 @@ namespace {
 /// Source: arithmetic: 1e15 of 1e18.
 constexpr double kMostTicks = 1e15;
 
+/// Ways to give the axes of a mesh to dimensions or factors that are enumerated. Unit: choices of one operation or tensor. Source: arithmetic: more
+/// than 6 axes of a tensor of rank 4, or 4 of rank 10; a pair of such has 3e8 costs.
+constexpr double kMostChoices = 20'000;
+/// Costs of pairs of choices that are computed and kept. Unit: costs of one program. Source: arithmetic: 8 bytes each, and the same again in the solver's
+/// form: 2 GB.
+constexpr size_t kMostCosts = size_t(1) << 27;
+
 double timesOf(Operation *op) {
   double times = 1;
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
@@ -83,8 +90,19 @@ ProgramProblem::Table ProgramProblem::newVariable(ArrayRef<TensorSharding> choic
   return table;
 }
 
+/// Whether so many dimensions or factors can get each axis of the mesh, or none does, in few enough ways.
+bool ProgramProblem::isFew(size_t places) {
+  double ways = 1;
+  for (int64_t size : costs.mesh())
+    ways *= size > 1 ? double(places + 1) : 1.0;
+  isTooLarge |= ways > kMostChoices;
+  return ways <= kMostChoices;
+}
+
 ProgramProblem::Table ProgramProblem::shardingVariable(Type type, const TensorSharding *wanted) {
   std::vector<TensorSharding> choices;
+  if (!isFew(size_t(llvm::count_if(cast<RankedTensorType>(type).getShape(), [](int64_t size) { return size > 1; }))))
+    return newVariable(wholeOf(type));
   for (TensorSharding &each : shardingsOf(cast<RankedTensorType>(type).getShape(), costs.mesh()))
     if (!wanted || agrees(each, *wanted))
       choices.push_back(std::move(each));
@@ -242,6 +260,8 @@ void ProgramProblem::addNode(int node) {
   spmd::SplitRule split = spmd::splitRuleOf(op);
   for (size_t factor = 0; factor < split.splittable.size(); ++factor)
     split.splittable[factor] = split.splittable[factor] && !split.moving[factor];
+  if (!isFew(size_t(llvm::count(split.splittable, true))))
+    return;
   std::vector<Strategy> strategies = strategiesOf({split.rule, split.splittable, split.canFillUp}, costs.mesh());
   Table table{int(variables.size()), {}};
   Variable &variable = variables.emplace_back();
@@ -331,7 +351,7 @@ void ProgramProblem::findReaders() {
     lastContractions += !feedsContraction[node] && flopsOf(module.operation(int(node))) > 0;
 }
 
-void ProgramProblem::build(int64_t limit) {
+bool ProgramProblem::build(int64_t limit) {
   natural.resize(graph.tensors.size());
   made.resize(graph.tensors.size());
   kept.resize(graph.tensors.size());
@@ -355,14 +375,22 @@ void ProgramProblem::build(int64_t limit) {
       alike.push_back({kept[group[i - 1]], kept[group[i]]});
   addMemory();
   problem.usageLimit = limit;
-  collect();
+  if (isTooLarge || !collect())
+    return false;
   collectMemory();
+  return true;
 }
 
 //===-- The solver's view -------------------------------------------------===//
 
-void ProgramProblem::collect() {
+bool ProgramProblem::collect() {
   std::map<std::pair<int, int>, std::vector<double>> pairs;
+  size_t sum = 0;
+  for (const Reader &reader : readers)
+    if (int a = reader.has.variable, b = reader.wants.variable; a != b && pairs.try_emplace(std::minmax(a, b)).second)
+      sum += variables[a].costs.size() * variables[b].costs.size();
+  if (sum > kMostCosts)
+    return false;
   for (const Reader &reader : readers) {
     int a = reader.has.variable, b = reader.wants.variable;
     auto seconds = [&](size_t has, size_t wants) {
@@ -410,6 +438,7 @@ void ProgramProblem::collect() {
     for (double seconds : matrix)
       edge.costs.push_back(std::isinf(seconds) ? kImpossible : ticks(seconds));
   }
+  return true;
 }
 
 int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) const {

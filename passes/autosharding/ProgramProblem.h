@@ -19,8 +19,8 @@ class ProgramProblem {
 public:
   ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
-  /// `limit` is the limit of the bytes of values on a device, or kNoLimit.
-  void build(int64_t limit);
+  /// `limit`: bytes that values may take on a device, kNoLimit for any number. False if there would be too many choices, or pairs of them.
+  bool build(int64_t limit);
 
   Problem problem; ///< costs in picoseconds; the first nodes are the variables, the others values that are live at other times than those
 
@@ -36,6 +36,8 @@ public:
   /// Returns the peak bytes of values on a device.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
 
+  /// The first tensor that the node of the problem decides: `argument 0 of @main : tensor<8xf32>`. Before apply().
+  std::string describe(size_t node) const;
   /// Returns every tensor, in the order of the program. Must be called before apply().
   std::vector<PlannedTensor> explain(llvm::ArrayRef<uint32_t> choices) const;
 
@@ -78,7 +80,8 @@ private:
   void addBoundaries();
   void addMemory();
   int64_t bytesOf(const Variable::Member &member, size_t choice) const;
-  void collect();
+  bool isFew(size_t places);
+  bool collect();
   void collectMemory();
 
   sharding::ModuleGraph &module;
@@ -87,6 +90,7 @@ private:
   mlir::Attribute meshRef;
   sdy::MeshAttr mesh;
 
+  bool isTooLarge = false; ///< some choices were left out, because there are too many
   std::vector<sharding::TensorSharding> known;
   std::map<std::string, int> numbers;
   std::vector<Variable> variables;

@@ -3,6 +3,9 @@
 // RUN: xla-opt %s --xla-auto-sharding="machine=h100 problem=%t.json report" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPORT
 // RUN: solve-sharding %t.json --iterations=20 --quiet | FileCheck %s
 // RUN: not xla-opt %s --xla-auto-sharding="problem=%t.folder/none.json" 2>&1 | FileCheck %s --check-prefix=CANNOT
+// RUN: not solve-sharding %t.json --seconds=-1 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not solve-sharding %t.json --processor-seconds=nan 2>&1 | FileCheck %s --check-prefix=SECONDS
+// SECONDS: expects numbers of seconds of at least 0
 // REPORT: sharded for h100{{.*}}: {{[0-9.]+}} ms, {{.*}}; {{[0-9]+}} variables
 // CHECK: "found": true, "cost": {{[0-9]+}}, {{.*}}"gap": 0, {{.*}}"stop": "optimal"
 // CANNOT: automatic sharding cannot write {{.*}}none.json

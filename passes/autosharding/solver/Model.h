@@ -50,6 +50,7 @@ struct Model {
 struct Obstacle {
   std::string message;
   int64_t least = 0;
+  int64_t node = -1; ///< that has no possible choice; the message begins with "node " and its number
 };
 
 /// Builds `model`. The obstacle has a message if the reductions alone show that there is no solution.

@@ -59,6 +59,7 @@ private:
       queue.pop_back();
       waits[node] = false;
       if (!left[node]) {
+        result.obstacle.node = node;
         result.obstacle.message = "node " + std::to_string(node) + " has no possible choice beside what its neighbours can choose";
         return false;
       }

@@ -229,21 +229,23 @@ Solution millrace::autosharding::solve(const Problem &problem, const Options &op
   if (obstacle.message.empty()) {
     Solver(problem, model, options).run(solution, clock);
     if (!solution.found)
-      solution.message = "no solution within the limit of " + std::to_string(problem.usageLimit) + " bytes was found";
+      solution.message = problem.usageLimit == kNoLimit ? "no solution was found"
+                                                        : "no solution within the limit of " + std::to_string(problem.usageLimit) + " bytes was found";
   } else {
     solution.stop = Stop::Impossible;
     solution.message = obstacle.message;
+    solution.impossibleNode = obstacle.node;
     solution.needAtLeast = std::max(solution.needAtLeast, obstacle.least);
     if (obstacle.least > 0)
       findNeed(problem, options, obstacle.least, solution, clock);
   }
-  if (!solution.found) {
+  if (!solution.found && problem.usageLimit != kNoLimit) {
     solution.message += "; every choice needs at least " + std::to_string(solution.needAtLeast) + " bytes";
     if (solution.smallestNeed >= 0)
       solution.message += ", and choices that need " + std::to_string(solution.smallestNeed) + " bytes were found";
-  } else if (solution.cost == solution.bound) {
-    solution.stop = Stop::Optimal;
   }
+  if (solution.found && solution.cost == solution.bound)
+    solution.stop = Stop::Optimal;
   if (solution.found)
     solution.gap = gapOf(solution.cost, solution.bound);
   solution.seconds = clock();

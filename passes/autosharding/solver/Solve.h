@@ -50,8 +50,9 @@ struct Solution {
   double gap = 0;                ///< if found: gapOf(cost, bound)
   int64_t peak = 0;              ///< if found: the largest number of bytes that are live at a time
   Stop stop = Stop::Iterations;
-  std::string message;        ///< if not found: the reason, and what is known about a sufficient limit, in bytes
-  int64_t smallestNeed = -1;  ///< if not found: the smallest peak of all possible choices that were evaluated; -1 if there were none
+  std::string message;         ///< if not found: the reason, and what is known about a sufficient limit, in bytes
+  int64_t impossibleNode = -1; ///< if not found: a node without a possible choice, if that is the reason; the message begins with "node " and its number
+  int64_t smallestNeed = -1;   ///< if not found: the smallest peak of all possible choices that were evaluated; -1 if there were none
   int64_t needAtLeast = 0;    ///< bytes that every choice needs at some time
   uint64_t iterations = 0;    ///< number of iterations
   double seconds = 0;         ///< seconds used

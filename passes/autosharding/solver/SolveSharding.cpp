@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char *kUsage = "usage: solve-sharding FILE.json [--seconds=S] [--processor-seconds=S] [--iterations=N] [--threads=N] [--searches=N] [--seed=N] [--quiet]\n"
                                "solves a problem in the format of google/iopddl; without a limit: 100 iterations\n"
-                               "seconds count from the start of the program; processor-seconds are those of all threads together\n";
+                               "seconds count from the start of the program; processor-seconds are those of all threads together; 0 is no limit\n";
 /// The time between two reports of progress. Unit: seconds. Source: judgement.
 constexpr double kProgressSeconds = 5;
 
@@ -55,6 +55,10 @@ bool parse(int count, char **values, Arguments &arguments) {
       std::fprintf(stderr, "solve-sharding: unknown or malformed argument '%s'\n%s", value, kUsage);
       return false;
     }
+  }
+  if (!(arguments.options.seconds >= 0) || !(arguments.processorSeconds >= 0)) {
+    std::fprintf(stderr, "solve-sharding: expects numbers of seconds of at least 0\n%s", kUsage);
+    return false;
   }
   if (arguments.file.empty())
     std::fputs(kUsage, stderr);
