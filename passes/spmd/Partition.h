@@ -48,6 +48,9 @@ struct PartitionOptions {
 /// True if some value of the module says how it is sharded, and there is something to it.
 bool hasShardings(mlir::ModuleOp module);
 
+/// True if no value has a dynamic shape: others are not partitioned.
+bool hasStaticShapes(mlir::ModuleOp module);
+
 /// Gives every value the sharding that follows from the annotations: inlines calls and propagates (passes/sharding). Arguments of the program keep
 /// theirs: without an annotation they are replicated, unless they have kOpenAttr. Modules for one device, without shardings or with dynamic shapes
 /// are not changed. `explain` receives why every tensor is sharded or replicated. `choose` receives the module before propagation and may add

@@ -291,7 +291,7 @@ struct SpmdPartition : impl::SpmdPartitionPassBase<SpmdPartition> {
 
 } // namespace
 
-static bool hasStaticShapes(ModuleOp module) {
+bool hasStaticShapes(ModuleOp module) {
   auto isStatic = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
     return !shaped || shaped.hasStaticShape();

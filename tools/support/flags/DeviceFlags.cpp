@@ -80,6 +80,8 @@ llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::app
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
   if (!asked)
     return asked.takeError();
+  if (planning.isOn && !spmd::hasStaticShapes(module))
+    return llvm::createStringError("UNIMPLEMENTED: automatic sharding of a program with dynamic shapes");
   asked->threads = runtime::availableCpus();
   runtime::Progress progress("automatic sharding");
   asked->progress = [&](const std::string &what) { progress.show(what); };
@@ -111,6 +113,8 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
   if (!asked)
     return fail("xla-compile", llvm::toString(asked.takeError()));
+  if (!spmd::hasStaticShapes(module))
+    return fail("xla-compile", "UNIMPLEMENTED: a simulated step of a program with dynamic shapes");
   mlir::OwningOpRef<mlir::ModuleOp> parts = module.clone();
   calls::prepareCollectives(*parts);
   if (failed(spmd::partition(*parts)))
