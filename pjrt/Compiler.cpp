@@ -89,8 +89,11 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
       if (StringRef(value).getAsInteger(10, target.threads))
         return rt::invalidArgument("millrace_target_threads expects a number, but got '" + value + "'");
     } else if (name == "millrace_auto_sharding") {
-      autoSharding.isOn = isTrue || StringRef(value).contains('=');
-      autoSharding.mesh = isTrue ? "" : value;
+      const bool isMesh = StringRef(value).contains('=');
+      if (!isTrue && !isMesh && value != "false" && value != "False" && value != "0")
+        return rt::invalidArgument("millrace_auto_sharding expects a mesh like data=4,model=2, True or False, but got '" + value + "'");
+      autoSharding.isOn = isTrue || isMesh;
+      autoSharding.mesh = isMesh ? value : "";
     } else if (name == "millrace_machine")
       autoSharding.machine = value;
     else if (name == "millrace_memory_per_device")
@@ -100,6 +103,9 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
                                  "'; there are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed, millrace_target, "
                                  "millrace_target_threads, millrace_target_caches, millrace_auto_sharding, millrace_machine, millrace_memory_per_device");
   }
+  for (auto [name, text] : {std::pair("millrace_machine", &autoSharding.machine), std::pair("millrace_memory_per_device", &autoSharding.memory)})
+    if (!text->empty() && !autoSharding.isOn)
+      return rt::invalidArgument(std::string(name) + " expects millrace_auto_sharding beside it");
   if (llvm::Error error = lowering::applyOverrides(target, options.target)) {
     std::string message = "millrace_" + llvm::toString(std::move(error)); // begins with the tools' name of the option
     std::replace(message.begin(), message.begin() + long(std::min(message.find(' '), message.size())), '-', '_');

@@ -84,6 +84,10 @@ def test_the_machine_decides(mesh):
     (dict(OPTIONS, millrace_machine="abacus"), "expects a file or one of ethernet, h100, server, tpu-v4, virtual, but got 'abacus'"),
     (dict(OPTIONS, millrace_memory_per_device="1K"), "automatic sharding finds no plan"),
     (dict(OPTIONS, millrace_memory_per_device="much"), "expects a number of bytes"),
+    ({"millrace_auto_sharding": "auto:8"}, "expects a mesh like data=4,model=2, True or False, but got 'auto:8'"),
+    ({"millrace_auto_sharding": "data:2,model:4"}, "expects a mesh like data=4,model=2, True or False, but got 'data:2,model:4'"),
+    ({"millrace_memory_per_device": "1K"}, "millrace_memory_per_device expects millrace_auto_sharding beside it"),
+    ({"millrace_auto_sharding": False, "millrace_machine": "h100"}, "millrace_machine expects millrace_auto_sharding beside it"),
 ])
 def test_what_cannot_be_is_said(mesh, options, message):
     arguments = [np.ones(shape, np.float32) for shape in ((64, 32), (32, 64), (64, 32))]
