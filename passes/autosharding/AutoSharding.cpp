@@ -10,6 +10,7 @@
 #include "passes/autosharding/solver/ProblemReader.h"
 #include "passes/autosharding/solver/Solve.h"
 #include "passes/sharding/exchange/RoundTrip.h"
+#include "passes/sharding/mesh/CommonMesh.h"
 #include "passes/sharding/mesh/MeshText.h"
 #include "passes/spmd/Partition.h"
 
@@ -55,6 +56,70 @@ LogicalResult addMesh(ModuleOp module, StringRef text) {
   return pm.run(module);
 }
 
+/// The string over the devices of the mesh, in its axes; the reason in `error` if they cannot say it. Null of a string that leaves everything open.
+sdy::TensorShardingAttr sayString(sharding::HloShardings &strings, StringAttr text, Type type, sdy::MeshOp mesh, std::string &error) {
+  using Kind = sdy::HloSharding::Kind;
+  MLIRContext *context = text.getContext();
+  const sdy::HloSharding *said = strings.read(text, &error);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!said || !tensor || said->kind == Kind::Unknown)
+    return {};
+  auto name = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+  auto closed = sdy::DimensionShardingAttr::get(context, {}, /*is_closed=*/true, std::nullopt);
+  SmallVector<sdy::DimensionShardingAttr> dims(size_t(tensor.getRank()), closed);
+  auto whole = sdy::TensorShardingAttr::get(context, name, dims);
+  if (said->kind == Kind::Replicated)
+    return whole;
+  SmallVector<sdy::AxisRefAttr> manual;
+  sdy::TensorShardingAttr attr = sdy::toSdy(*said, tensor.getRank(), context, manual, error);
+  if (!attr)
+    return {};
+  auto own = dyn_cast<sdy::MeshAttr>(attr.getMeshOrRef());
+  if (!own || !manual.empty() || own.getTotalSize() != mesh.getMesh().getTotalSize() || own.getDeviceIds() != mesh.getMesh().getDeviceIds()) {
+    error = "it is about other devices";
+    return {};
+  }
+  sharding::Strides strides = sharding::stridesOf(attr, manual, own);
+  strides.merge(sharding::stridesOf(whole, {}, mesh.getMesh()));
+  if (!sharding::isChain(strides)) {
+    error = "no axes, or parts of them, say it";
+    return {};
+  }
+  return sharding::sayIn(attr, name, mesh.getMesh());
+}
+
+/// Strings beside an sdy.mesh are left alone by import, and would be forgotten here: those of arguments and results are said in axes of the mesh.
+LogicalResult importStrings(ModuleOp module, sdy::MeshOp mesh) {
+  sharding::HloShardings strings;
+  auto name = StringAttr::get(module.getContext(), sharding::hloShardingName);
+  auto read = [&](DictionaryAttr attributes, Type type, auto set) -> LogicalResult {
+    auto text = attributes ? attributes.getAs<StringAttr>(name) : StringAttr();
+    if (!text || attributes.contains(sdy::shardingAttrName))
+      return success();
+    std::string error;
+    if (sdy::TensorShardingAttr attr = sayString(strings, text, type, mesh, error))
+      set(attr);
+    if (error.empty())
+      return success();
+    return emitError(module.getLoc(), "UNIMPLEMENTED: automatic sharding over ") << mesh.getMesh() << " with the sharding " << text << ": " << error;
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (failed(read(function.getArgAttrDict(i), function.getArgumentTypes()[i], [&](Attribute attr) {
+            function.removeArgAttr(i, name);
+            function.setArgAttr(i, sdy::shardingAttrName, attr);
+          })))
+        return failure();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (failed(read(function.getResultAttrDict(i), function.getResultTypes()[i], [&](Attribute attr) {
+            function.removeResultAttr(i, name);
+            function.setResultAttr(i, sdy::shardingAttrName, attr);
+          })))
+        return failure();
+  }
+  return success();
+}
+
 /// Reports annotations over other meshes, which cannot be kept.
 LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAttr mesh) {
   for (size_t tensor = 0; tensor < graph.graph.tensors.size(); ++tensor) {
@@ -96,6 +161,8 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
   sdy::MeshOp mesh = meshOf(module);
   if (!mesh)
     return emitError(module.getLoc(), "automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
+  if (failed(importStrings(module, mesh)))
+    return failure();
   sharding::ModuleGraph graph(module);
   if (failed(graph.build(/*conservative=*/false)))
     return failure();

@@ -218,6 +218,30 @@ def test_off_and_on():
     assert xm.xla_device() == torch.device("xla:0") and xr.is_spmd()
 
 
+def test_auto_keeps_small_inputs_whole_beside_parameters_in_parts(monkeypatch):
+    """From the second step on the parameters are annotated with axes of a mesh, and the batch is not planned with them any more."""
+    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
+    xr.use_spmd(auto=True)
+    try:
+        torch.manual_seed(0)
+        plain = nn.Sequential(nn.Linear(9, 96), nn.Tanh(), nn.Linear(96, 131))
+        split = copy.deepcopy(plain).to("xla")
+        optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in (plain, split)]
+        for _ in range(3):
+            batch, losses = torch.randn(16, 9), []
+            for model, optimizer in zip((plain, split), optimizers):
+                optimizer.zero_grad()
+                loss = model(batch.to(next(model.parameters()).device)).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                torch_xla.sync()
+                losses.append(loss.item())
+            assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+        assert any("devices" in spec(parameter) for parameter in split.parameters())
+    finally:
+        xr.use_spmd()
+
+
 def test_dropout_is_the_same_as_on_one_device():
     x = torch.ones(64, 8)
     made = []
