@@ -5,10 +5,11 @@
 // Leaves alone annotated values, and modules whose mesh has one device.
 #include "passes/autosharding/AutoSharding.h"
 #include "passes/autosharding/Passes.h"
-#include "passes/autosharding/ProgramProblem.h"
-#include "passes/autosharding/StoredPlans.h"
+#include "passes/autosharding/Plan.h"
+#include "passes/autosharding/Simulation.h"
 #include "passes/autosharding/solver/ProblemReader.h"
-#include "passes/autosharding/solver/Solve.h"
+#include "passes/calls/Passes.h"
+#include "passes/sharding/Passes.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/sharding/mesh/CommonMesh.h"
 #include "passes/sharding/mesh/MeshText.h"
@@ -26,19 +27,6 @@ namespace millrace::autosharding {
 #include "passes/autosharding/Passes.h.inc"
 
 namespace {
-
-constexpr llvm::StringLiteral kOwnMesh = "auto";
-
-/// Returns the mesh over which values are sharded: the requested one, or the mesh with the most devices.
-sdy::MeshOp meshOf(ModuleOp module) {
-  if (auto own = module.lookupSymbol<sdy::MeshOp>(kOwnMesh))
-    return own;
-  sdy::MeshOp largest;
-  for (auto op : module.getOps<sdy::MeshOp>())
-    if (!op.getMesh().isMaximal() && (!largest || op.getMesh().getTotalSize() > largest.getMesh().getTotalSize()))
-      largest = op;
-  return largest;
-}
 
 /// Inserts the mesh before the module's own meshes, and expresses annotations over these in its axes.
 LogicalResult addMesh(ModuleOp module, StringRef text) {
@@ -120,18 +108,6 @@ LogicalResult importStrings(ModuleOp module, sdy::MeshOp mesh) {
   return success();
 }
 
-/// Reports annotations over other meshes, which cannot be kept.
-LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAttr mesh) {
-  for (size_t tensor = 0; tensor < graph.graph.tensors.size(); ++tensor) {
-    const std::optional<sharding::TensorSharding> &sharding = graph.graph.tensors[tensor].sharding;
-    sdy::TensorShardingAttr attr = sharding && !sharding->isEmpty() ? graph.attrOf(int(tensor)) : sdy::TensorShardingAttr();
-    if (attr && attr.getMesh(graph.getModule()) != mesh)
-      return emitError(graph.getModule().getLoc(), "UNIMPLEMENTED: automatic sharding over ")
-             << mesh << " of a program with values that are annotated over another mesh: " << attr;
-  }
-  return success();
-}
-
 bool isWritten(const std::string &path, StringRef text) {
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
@@ -163,53 +139,55 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     return emitError(module.getLoc(), "automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
   if (failed(importStrings(module, mesh)))
     return failure();
-  sharding::ModuleGraph graph(module);
-  if (failed(graph.build(/*conservative=*/false)))
+  auto plan = std::make_unique<Plan>(module, options.machine, mesh);
+  if (failed(plan->build(mesh)))
     return failure();
-  if (failed(checkMeshes(graph, mesh.getMesh())))
-    return failure();
-  CostModel costs(options.machine, mesh.getMesh());
-  ProgramProblem program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh());
-  if (!program.build(options.memoryPerDevice > 0 ? options.memoryPerDevice : kNoLimit))
-    return emitError(module.getLoc(), "UNIMPLEMENTED: automatic sharding over ")
-           << mesh.getMesh() << ": the program has too many choices; expects a mesh of fewer axes";
-  if (!options.problemFile.empty() && !isWritten(options.problemFile, writeProblem(program.problem)))
+  // A plan for any memory is the best one if it fits.
+  plan->solve(options, "");
+  OwningOpRef<ModuleOp> copy;
+  const bool isLimited = options.memoryPerDevice > 0;
+  if (isLimited && plan->solution.found && plan->program.peak(plan->solution.choices) > limitOf(options)) {
+    plan = planWithinMemory(std::move(plan), options, copy);
+    if (!plan)
+      return failure();
+  } else if (isLimited && !options.problemFile.empty()) {
+    plan->program.limitMemory(limitOf(options));
+  }
+  if (!options.problemFile.empty() && !isWritten(options.problemFile, writeProblem(plan->program.problem)))
     return emitError(module.getLoc(), "automatic sharding cannot write ") << options.problemFile;
-  Options solving;
-  solving.iterations = options.iterations;
-  solving.threads = options.threads;
-  if (options.progress)
-    solving.progress = [&](const Progress &now) {
-      std::string best = now.found && now.bound > 0 ? llvm::formatv(", {0:f3} ms, at most {1:f1} % above the best", now.cost / kTicksPerSecond * 1e3,
-                                                                    100 * std::max(0.0, now.cost / now.bound - 1))
-                                                          .str()
-                                                    : std::string();
-      options.progress(llvm::formatv("choosing shardings of {0} values, iteration {1}{2}", program.problem.nodes.size(), now.iteration + 1, best).str());
-    };
-  bool isStored = false;
-  Solution solution = solveStored(program.problem, solving, options.plans, &isStored);
+  const Solution &solution = plan->solution;
   if (!solution.found) {
     StringRef message = solution.message;
     std::string subject;
     // The solver knows nodes by their numbers.
     if (solution.impossibleNode >= 0 && message.consume_front("node " + std::to_string(solution.impossibleNode)))
-      subject = program.describe(size_t(solution.impossibleNode));
-    return emitError(module.getLoc(), "automatic sharding finds no plan: ") << subject << message;
+      subject = plan->program.describe(size_t(solution.impossibleNode));
+    return emitError(module.getLoc(), "automatic sharding finds no plan: ")
+           << subject << message
+           << (options.reserved > 0 ? llvm::formatv(" (of {0} bytes per device, {1} are for copies of resharded values)", options.memoryPerDevice, options.reserved).str()
+                                    : std::string());
   }
   if (report && options.explains)
-    report->tensors = program.explain(solution.choices);
-  program.apply(solution.choices);
+    report->tensors = plan->program.explain(solution.choices);
+  plan->program.apply(solution.choices);
   if (report) {
-    ProgramProblem::Estimate estimate = program.estimate(solution.choices);
+    ProgramProblem::Estimate estimate = plan->program.estimate(solution.choices);
     report->computing = estimate.computing;
     report->communicating = estimate.communicating;
     report->bytes = estimate.bytes;
-    report->peak = program.peak(solution.choices);
+    report->peak = plan->program.peak(solution.choices);
     report->bound = double(solution.bound) / kTicksPerSecond;
     report->gap = gapOf(estimate.computing + estimate.communicating, report->bound, solution);
-    report->isStored = isStored;
-    report->variables = program.problem.nodes.size();
-    report->edges = program.problem.edges.size();
+    report->isStored = plan->isStored;
+    report->variables = plan->program.problem.nodes.size();
+    report->edges = plan->program.problem.edges.size();
+    report->recomputedValues = plan->rematerialization.values;
+    report->recomputedOperations = plan->rematerialization.operations;
+    report->recomputing = plan->rematerialization.seconds;
+  }
+  if (plan->graph.getModule() != module) {
+    plan.reset(); // knows operations of the copy, which become the module's
+    module.getBodyRegion().takeBody(copy->getBodyRegion());
   }
   return success();
 }
@@ -232,17 +210,59 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
       return signalPassFailure();
     if (report)
       emitRemark(getOperation().getLoc(), llvm::formatv("sharded for {0}: {1:f3} ms, of which {2:f3} ms communication ({3:f0} bytes); {4} bytes of values; no "
-                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges",
+                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges{8}",
                                               options.machine.name, (found.computing + found.communicating) * 1e3, found.communicating * 1e3,
-                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges)
+                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges, recomputationText(found))
                                     .str());
   }
 };
 
 } // namespace
 
+std::string recomputationText(const AutoShardingReport &report) {
+  if (report.recomputedValues == 0)
+    return {};
+  return llvm::formatv("; {0} values are computed again instead of kept ({1} operations, {2:f3} ms)", report.recomputedValues,
+                       report.recomputedOperations, report.recomputing * 1e3);
+}
+
+/// Bytes that values of the partitioned program take on a device at the worst time; 0 if it cannot be partitioned here.
+static int64_t peakOfParts(ModuleOp module, const Machine &machine) {
+  OwningOpRef<ModuleOp> parts = module.clone();
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); }); // whoever partitions it later reports what is wrong
+  calls::prepareCollectives(*parts);
+  return succeeded(spmd::partition(*parts)) ? simulate(*parts, machine).peakBytes : 0;
+}
+
 LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
-  return spmd::propagate(module, nullptr, [&](ModuleOp imported) { return choose(imported, options, report); });
+  auto planned = [&](ModuleOp program, const AutoShardingOptions &asked, AutoShardingReport *found) {
+    return spmd::propagate(program, nullptr, [&](ModuleOp imported) { return choose(imported, asked, found); });
+  };
+  if (options.memoryPerDevice <= 0)
+    return planned(module, options, report);
+  // How often less memory is tried. Unit: plans. Source: judgement: what copies take changes little from one plan to the next.
+  constexpr int kMostPlans = 4;
+  AutoShardingOptions asked = options;
+  for (int turn = 1;; ++turn) {
+    OwningOpRef<ModuleOp> trial = module.clone();
+    AutoShardingReport found;
+    if (failed(planned(*trial, asked, &found)))
+      return failure();
+    found.partitionedPeak = peakOfParts(*trial, options.machine);
+    if (const int64_t excess = found.partitionedPeak - options.memoryPerDevice; excess > 0) {
+      if (turn == kMostPlans)
+        return emitError(module.getLoc(), "automatic sharding finds no plan: the partitioned program takes ")
+               << found.partitionedPeak << " bytes on a device, " << excess << " more than the limit, although the plan left " << asked.reserved
+               << " bytes for copies of resharded values";
+      asked.reserved += excess;
+      continue;
+    }
+    module.getBodyRegion().takeBody(trial->getBodyRegion());
+    module->setAttrs((*trial)->getAttrDictionary());
+    if (report)
+      *report = std::move(found);
+    return success();
+  }
 }
 
 } // namespace millrace::autosharding

@@ -2,6 +2,7 @@
 //===- Passes.h - Passes that choose shardings -----------------------------===//
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

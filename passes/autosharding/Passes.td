@@ -20,4 +20,17 @@ def AutoShardingPass : Pass<"xla-auto-sharding", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false", "remark what the plan is expected to take">];
 }
 
+def RematerializePass : Pass<"xla-rematerialize", "::mlir::func::FuncOp"> {
+  let summary = "Compute values again in front of late readers instead of keeping them";
+  let description = [{
+    Copies operations until the values of the function take at most `memory` bytes at any time, those first that free a byte in the fewest seconds
+    on the machine. Automatic sharding does the same with the bytes that values take on a device, where its best plan does not fit.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+  let options = [
+    Option<"memory", "memory", "int64_t", "0", "bytes that values may take">,
+    Option<"machine", "machine", "std::string", "\"virtual\"", "name or file of a description of a device">,
+    Option<"report", "report", "bool", "false", "remark what was done">];
+}
+
 #endif

@@ -351,7 +351,7 @@ void ProgramProblem::findReaders() {
     lastContractions += !feedsContraction[node] && flopsOf(module.operation(int(node))) > 0;
 }
 
-bool ProgramProblem::build(int64_t limit) {
+bool ProgramProblem::build() {
   natural.resize(graph.tensors.size());
   made.resize(graph.tensors.size());
   kept.resize(graph.tensors.size());
@@ -374,11 +374,8 @@ bool ProgramProblem::build(int64_t limit) {
     for (size_t i = 1; i < group.size(); ++i)
       alike.push_back({kept[group[i - 1]], kept[group[i]]});
   addMemory();
-  problem.usageLimit = limit;
-  if (isTooLarge || !collect())
-    return false;
-  collectMemory();
-  return true;
+  problem.usageLimit = kNoLimit;
+  return !isTooLarge && collect();
 }
 
 //===-- The solver's view -------------------------------------------------===//
@@ -446,9 +443,8 @@ int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) c
 }
 
 /// A node of the problem is live for one range of time. Further values of a variable get nodes of their own, whose choice is the variable's.
-void ProgramProblem::collectMemory() {
-  if (problem.usageLimit == kNoLimit)
-    return;
+void ProgramProblem::limitMemory(int64_t limit) {
+  problem.usageLimit = limit;
   for (size_t number = 0; number < variables.size(); ++number) {
     size_t choices = variables[number].costs.size();
     std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> lives;
@@ -474,6 +470,19 @@ void ProgramProblem::collectMemory() {
       isFirst = false;
     }
   }
+}
+
+llvm::DenseMap<mlir::Value, int64_t> ProgramProblem::bytesOfValues(ArrayRef<uint32_t> choices) const {
+  llvm::DenseMap<mlir::Value, int64_t> bytes;
+  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    mlir::Value value = module.place(int(tensor)).value;
+    Operation *op = value ? value.getDefiningOp() : nullptr;
+    if (!value || kept[tensor].variable < 0 || (op && movesNothing(op)))
+      continue;
+    const TensorSharding &sharding = known[kept[tensor].shardings[choices[kept[tensor].variable]]];
+    bytes[value] = elementsOf(cast<RankedTensorType>(value.getType()).getShape(), sharding) * elementBytes(value.getType());
+  }
+  return bytes;
 }
 
 int64_t ProgramProblem::peak(ArrayRef<uint32_t> choices) const {
@@ -512,12 +521,19 @@ ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) co
 void ProgramProblem::apply(ArrayRef<uint32_t> choices) {
   auto chosen = [&](const Table &table) { return table.shardings[choices[table.variable]]; };
   auto attrOf = [&](int sharding) { return toAttr(known[sharding], meshRef, mesh); };
+  llvm::DenseSet<std::pair<int, int>> brought; // tensors and shardings that a reader has had
   // Readers are handled first, while values have the names that the graph knows.
   auto bring = [&](OpOperand &operand, int tensor, const Table &wants) {
     if (tensor < 0 || wants.variable < 0 || kept[tensor].variable < 0 || chosen(kept[tensor]) == chosen(wants))
       return;
     OpBuilder builder(operand.getOwner());
-    operand.set(sdy::ReshardOp::create(builder, operand.get().getLoc(), operand.get(), attrOf(chosen(wants))));
+    mlir::Value value = operand.get();
+    const Location loc = value.getLoc();
+    if (problem.usageLimit != kNoLimit && !brought.insert({tensor, chosen(wants)}).second) {
+      auto fenced = OptimizationBarrierOp::create(builder, loc, value.getType(), value);
+      value = sdy::DataFlowEdgeOp::create(builder, loc, value.getType(), fenced.getResult()[0], attrOf(chosen(kept[tensor])));
+    }
+    operand.set(sdy::ReshardOp::create(builder, loc, value, attrOf(chosen(wants))));
   };
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     Operation *op = module.operation(int(node));

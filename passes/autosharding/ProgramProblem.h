@@ -19,12 +19,15 @@ class ProgramProblem {
 public:
   ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
-  /// `limit`: bytes that values may take on a device, kNoLimit for any number. False if there would be too many choices, or pairs of them.
-  bool build(int64_t limit);
+  /// Values may take any number of bytes on a device. False if there would be too many choices, or pairs of them.
+  bool build();
+  /// Values may take at most `limit` bytes on a device. Once, after build().
+  void limitMemory(int64_t limit);
 
   Problem problem; ///< costs in picoseconds; the first nodes are the variables, the others values that are live at other times than those
 
-  /// Sets the closed shardings of every value, and inserts reshards for readers that need another one.
+  /// Writes the shardings of every value, closed, and reshards where a reader wants another one. After limitMemory() each reader's copy is its own,
+  /// as the plan counts: copies that simplification merges would live from the first reader to the last one.
   void apply(llvm::ArrayRef<uint32_t> choices);
 
   /// The predicted cost of a plan per device.
@@ -33,6 +36,8 @@ public:
     double bytes = 0;                        ///< bytes that the device receives
   };
   Estimate estimate(llvm::ArrayRef<uint32_t> choices) const;
+  /// The bytes that each value takes on a device. Values without an entry take none.
+  llvm::DenseMap<mlir::Value, int64_t> bytesOfValues(llvm::ArrayRef<uint32_t> choices) const;
   /// Returns the peak bytes of values on a device.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
 
@@ -82,7 +87,6 @@ private:
   int64_t bytesOf(const Variable::Member &member, size_t choice) const;
   bool isFew(size_t places);
   bool collect();
-  void collectMemory();
 
   sharding::ModuleGraph &module;
   sharding::Graph &graph;

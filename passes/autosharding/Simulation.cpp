@@ -201,9 +201,9 @@ void print(const Simulation &simulation, const AutoShardingReport *planned, cons
   os << llvm::formatv("{0,14:f1} % of the machine's arithmetic\n",
                       simulation.seconds() > 0 ? 100 * simulation.flops / machine.flopsPerSecond / simulation.seconds() : 0.0);
   if (planned)
-    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind{4}\n",
+    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind{4}{5}\n",
                         (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, planned->gap * 100,
-                        planned->isStored ? ", and was in the cache" : "");
+                        planned->isStored ? ", and was in the cache" : "", recomputationText(*planned));
 }
 
 void printJson(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os) {
@@ -222,8 +222,12 @@ void printJson(const Simulation &simulation, const AutoShardingReport *planned, 
         json.attribute("computing", planned->computing);
         json.attribute("bytes", planned->bytes);
         json.attribute("peak_bytes", planned->peak);
+        json.attribute("partitioned_peak_bytes", planned->partitionedPeak);
         json.attribute("gap", planned->gap);
         json.attribute("cached", planned->isStored);
+        json.attribute("recomputed_values", planned->recomputedValues);
+        json.attribute("recomputed_operations", planned->recomputedOperations);
+        json.attribute("recomputing", planned->recomputing);
       });
     json.attributeObject("collectives", [&] {
       for (const SimulatedCollective &kind : simulation.collectives)

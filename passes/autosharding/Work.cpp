@@ -38,7 +38,7 @@ double flopsOf(Operation *op) {
 }
 
 bool movesNothing(Operation *op) {
-  return isa<ReshapeOp, BroadcastInDimOp, BroadcastOp, stablehlo::ConstantOp, IotaOp, sdy::ConstantOp, sdy::DataFlowEdgeOp,
+  return isa<ReshapeOp, BroadcastInDimOp, BroadcastOp, stablehlo::ConstantOp, IotaOp, OptimizationBarrierOp, sdy::ConstantOp, sdy::DataFlowEdgeOp,
              sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op);
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Rematerialize.h - Computes values again instead of keeping them ----===//
+// Automatic sharding compares the program as it is, split so that it fits into a device's memory, with the program that computes some values again.
+#pragma once
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace millrace::autosharding {
+
+/// What rematerialization is told of a program: both functions are asked about the operations and values that the function has had from the start.
+struct RematerializationCosts {
+  llvm::function_ref<int64_t(mlir::Value)> bytesOf;        ///< that a value takes on a device; 0 of a value that is no buffer
+  llvm::function_ref<double(mlir::Operation *)> secondsOf; ///< of the operation on a device
+};
+
+struct Rematerialization {
+  int64_t values = 0;     ///< that are computed again
+  int64_t operations = 0; ///< that were copied for them
+  double seconds = 0;     ///< that the copies take
+  int64_t before = 0, after = 0; ///< bytes of values at the worst time
+};
+
+/// Copies operations of the function's body in front of late readers of their results, until values take at most `limit` bytes at any time or no
+/// value is left whose copy would free memory at the worst time. The value with the fewest seconds per byte goes first. A copy reads values that are
+/// alive where it stands, through an optimization_barrier, so that no simplification merges it with the original.
+/// Values inside regions, of operations with effects, and of operations with several results are kept.
+Rematerialization rematerialize(mlir::func::FuncOp function, int64_t limit, const RematerializationCosts &costs);
+
+} // namespace millrace::autosharding
