@@ -58,6 +58,8 @@ inline constexpr llvm::StringLiteral kRowIndicesAttr = "millrace.row_indices";
 
 /// Unit: shardings have been propagated.
 inline constexpr llvm::StringLiteral kShardingsPropagatedAttr = "millrace.shardings_propagated";
+/// Integer: limit of the bytes of values on a device, for which automatic sharding has planned.
+inline constexpr llvm::StringLiteral kMemoryPerDeviceAttr = "millrace.memory_per_device";
 
 //===-- Of operations -------------------------------------------------------===//
 

@@ -90,6 +90,7 @@ constexpr Rule kRules[] = {
     {kRowIndicesAttr, Place::ArgumentOrResult, isCount, "an i64 of at least 0"},
     {kWholeShapeAttr, Place::ArgumentOrResult, isA<DenseI64ArrayAttr>, "a dense i64 array"},
     {kShardingsPropagatedAttr, Place::Module, isA<UnitAttr>, "a unit attribute"},
+    {kMemoryPerDeviceAttr, Place::Module, isA<IntegerAttr>, "an integer"},
     {kTripCountAttr, Place::Operation, isCount, "an i64 of at least 0"},
     {kBordersAttr, Place::Operation, isA<DenseIntElementsAttr>, "dense integers"},
     {kMayFuseAttr, Place::Operation, isA<UnitAttr>, "a unit attribute"},

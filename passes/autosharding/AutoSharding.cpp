@@ -19,6 +19,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace mlir;
 
@@ -243,11 +244,21 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
   // How often less memory is tried. Unit: plans. Source: judgement: what copies take changes little from one plan to the next.
   constexpr int kMostPlans = 4;
   AutoShardingOptions asked = options;
+  // Without a cache, solutions are kept for the turns: the problem without a limit is the same in each.
+  std::map<PlanStore::Key, std::string> solutions;
+  const bool hasCache = options.plans.find || options.plans.store;
+  if (!hasCache)
+    asked.plans = {[&](const PlanStore::Key &key) {
+                     auto found = solutions.find(key);
+                     return found == solutions.end() ? std::nullopt : std::optional(found->second);
+                   },
+                   [&](const PlanStore::Key &key, std::string_view text) { solutions[key] = text; }};
   for (int turn = 1;; ++turn) {
     OwningOpRef<ModuleOp> trial = module.clone();
     AutoShardingReport found;
     if (failed(planned(*trial, asked, &found)))
       return failure();
+    (*trial)->setAttr(kMemoryPerDeviceAttr, OpBuilder(*trial).getI64IntegerAttr(options.memoryPerDevice));
     found.partitionedPeak = peakOfParts(*trial, options.machine);
     if (const int64_t excess = found.partitionedPeak - options.memoryPerDevice; excess > 0) {
       if (turn == kMostPlans)
@@ -259,6 +270,7 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
     }
     module.getBodyRegion().takeBody(trial->getBodyRegion());
     module->setAttrs((*trial)->getAttrDictionary());
+    found.isStored &= hasCache;
     if (report)
       *report = std::move(found);
     return success();

@@ -435,6 +435,18 @@ static int64_t highestChannel(ModuleOp module) {
   return highest;
 }
 
+/// Limits of combined messages. Members of a message are live until the last one is, so a program that was planned for little memory gets smaller
+/// messages.
+static CombineCollectivesPassOptions combining(ModuleOp module) {
+  // Share of a device's memory that one message may have. Unit: 1 / share. Source: judgement: one or two messages of a training step are under way.
+  constexpr int64_t kMessagesPerMemory = 64;
+  CombineCollectivesPassOptions options;
+  if (auto memory = dyn_cast_or_null<IntegerAttr>(module->removeAttr(kMemoryPerDeviceAttr)))
+    for (int64_t *most : {&options.maxBytes, &options.maxGatherBytes, &options.maxScatterBytes})
+      *most = std::min(*most, memory.getInt() / kMessagesPerMemory);
+  return options;
+}
+
 LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
   if (!hasShardings(module))
     return success();
@@ -446,7 +458,7 @@ LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
   if (failed(rebuild(module, options)))
     return failure();
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
-  pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
+  pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass(combining(module)));
   pm.addNestedPass<func::FuncOp>(createWindowProductsPass());
   pm.addPass(createVerifyPartitionPass(verifying));
   if (failed(pm.run(module)))
