@@ -363,9 +363,12 @@ bool ProgramProblem::build() {
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     const GraphNode &each = graph.nodes[node];
     Operation *op = module.operation(int(node));
-    for (auto [view, wants] : llvm::zip_equal(each.operands, wanted[node]))
+    // What enters a loop is resharded once, what its body returns in every turn.
+    auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op);
+    SmallVector<OpOperand *> sources = edge ? edgeSources(edge.getInput()) : SmallVector<OpOperand *>();
+    for (auto [i, view, wants] : llvm::enumerate(each.operands, wanted[node]))
       if (view.tensor >= 0)
-        addReader(kept[view.tensor], wants, typeOf(view.tensor), timesOf(op));
+        addReader(kept[view.tensor], wants, typeOf(view.tensor), timesOf(edge ? sources[i]->getOwner() : op));
   }
   for (auto &[operand, wants] : whole)
     addReader(kept[module.tensorOf(operand->get())], wants, operand->get().getType(), timesOf(operand->getOwner()));

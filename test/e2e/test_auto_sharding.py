@@ -62,6 +62,41 @@ def test_the_plan_counts_the_bytes_of_the_program(programs, name):
     assert found["planned"]["gap"] < 0.01
 
 
+LOOP = """
+func.func private @layer(%v: tensor<512x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
+  %h = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<512x4096xf32>, tensor<4096x4096xf32>) -> tensor<512x4096xf32>
+  %t = stablehlo.tanh %h : tensor<512x4096xf32>
+  return %t : tensor<512x4096xf32>
+}
+func.func @main(%x: tensor<512x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %y = func.call @layer(%x, %w) : (tensor<512x4096xf32>, tensor<4096x4096xf32>) -> tensor<512x4096xf32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %y) : tensor<i32>, tensor<512x4096xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %t = func.call @layer(%v, %w) : (tensor<512x4096xf32>, tensor<4096x4096xf32>) -> tensor<512x4096xf32>
+      %k = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %k, %t : tensor<i32>, tensor<512x4096xf32>
+    }
+  return %r#1 : tensor<512x4096xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["h100", "tpu-v4", "virtual"])
+def test_what_a_loop_reshards_counts_in_every_turn(tmp_path, machine):
+    path = tmp_path / "loop.mlir"
+    path.write_text(LOOP)
+    found = planned(path, f"--machine={machine}")
+    moved = sum(kind["bytes"] for kind in found["collectives"].values())
+    assert moved == pytest.approx(found["planned"]["bytes"], rel=0.02)
+    assert found["seconds"] == pytest.approx(found["planned"]["seconds"], rel=0.02)
+
+
 def test_less_memory_costs_time_and_too_little_is_an_error(programs):
     path = programs / "gpt2-auto.mlir"
     free = planned(path, "--machine=h100")
