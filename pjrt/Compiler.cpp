@@ -147,8 +147,17 @@ void applyOpenness(func::FuncOp function, const CompileOptionsProto &proto) {
 /// Chooses the shardings of a module for several devices, if that is asked for.
 rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Session &session) {
   auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
-  if (!asked.isOn || !partitions || partitions.getInt() < 2)
+  if (!asked.isOn)
     return {};
+  if (!partitions || partitions.getInt() < 2) {
+    llvm::Expected<sdy::MeshAttr> mesh = sharding::parseMesh(module.getContext(), asked.mesh.empty() ? "x=1" : asked.mesh, "millrace_auto_sharding");
+    if (!mesh)
+      return rt::invalidArgument(llvm::toString(mesh.takeError()));
+    if (mesh->getTotalSize() > 1)
+      return rt::invalidArgument("millrace_auto_sharding expects a program of the " + std::to_string(mesh->getTotalSize()) + " devices of '" +
+                                 asked.mesh + "', but got one of a single device: jax.set_mesh(mesh) around its compilation says which");
+    return {};
+  }
   llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_");
   if (!options)
     return rt::invalidArgument(llvm::toString(options.takeError()));

@@ -78,6 +78,14 @@ def test_the_machine_decides(mesh):
     assert len(texts) == 2  # messages between hosts cost more than the little work that there is
 
 
+def test_a_program_of_one_device_is_an_error():
+    """It would run as if nobody had asked."""
+    function = jax.jit(lambda x: x @ x, compiler_options=OPTIONS)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="expects a program of the 8 devices of 'data=2,model=4', but got one of a single device"):
+        function(np.ones((64, 64), np.float32))
+    assert jax.jit(lambda x: x @ x, compiler_options={"millrace_auto_sharding": True})(np.ones((4, 4), np.float32))[0, 0] == 4
+
+
 @pytest.mark.parametrize("options, message", [
     ({"millrace_auto_sharding": "data=2,model=2"}, "expects a mesh of the program's 8 devices, but got 'data=2,model=2'"),
     ({"millrace_auto_sharding": True}, "automatic sharding expects a mesh"),
