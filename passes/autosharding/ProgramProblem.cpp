@@ -266,7 +266,7 @@ void ProgramProblem::addNode(int node) {
   Table table{int(variables.size()), {}};
   Variable &variable = variables.emplace_back();
   for (const Strategy &strategy : strategies) {
-    Transfer reduction = costs.reductionOf(op, strategy, !feedsContraction[node] && lastContractions > 1);
+    Transfer reduction = costs.reductionOf(op, strategy, !feedsContraction[node] && lastContractions.lookup(op->getBlock()) > 1);
     variable.costs.push_back({times * costs.secondsOf(op, strategy), times * reduction.seconds, times * reduction.bytes});
   }
   for (size_t i = 0; i < each.operands.size(); ++i) {
@@ -339,16 +339,21 @@ void ProgramProblem::addMemory() {
 /// layer's operands.
 void ProgramProblem::findReaders() {
   feedsContraction.resize(graph.nodes.size());
-  for (int node = int(graph.nodes.size()) - 1; node >= 0; --node)
-    for (const View &result : graph.nodes[node].results) {
-      if (result.tensor < 0)
-        continue;
-      for (int reader : graph.tensors[result.tensor].touched)
-        if (reader != node)
-          feedsContraction[node] = feedsContraction[node] || feedsContraction[reader] || flopsOf(module.operation(reader)) > 0;
-    }
+  // Again after a change: what a loop's body returns is read in the next turn, by nodes in front of it.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int node = int(graph.nodes.size()) - 1; node >= 0; --node)
+      for (const View &result : graph.nodes[node].results) {
+        if (result.tensor < 0 || feedsContraction[node])
+          continue;
+        for (int reader : graph.tensors[result.tensor].touched)
+          if (reader != node && (feedsContraction[reader] || flopsOf(module.operation(reader)) > 0))
+            feedsContraction[node] = changed = true;
+      }
+  }
   for (size_t node = 0; node < graph.nodes.size(); ++node)
-    lastContractions += !feedsContraction[node] && flopsOf(module.operation(int(node))) > 0;
+    if (Operation *op = module.operation(int(node)); !feedsContraction[node] && flopsOf(op) > 0)
+      ++lastContractions[op->getBlock()];
 }
 
 bool ProgramProblem::build() {

@@ -105,7 +105,8 @@ private:
   std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations without a rule, which are replicated
   std::vector<Reader> readers;
   std::vector<bool> feedsContraction; ///< by node, whether a contraction depends on a result of it
-  int lastContractions = 0;           ///< number of contractions that no other one depends on: if there are several, their sums share messages
+  /// Number of contractions of a block that no other one depends on: if there are several, their sums share messages. Iterations of a loop share none.
+  llvm::DenseMap<mlir::Block *, int> lastContractions;
   std::vector<std::pair<Table, Table>> alike; ///< tables that must have equal shardings: members of groups, results that alias arguments
 };
 
