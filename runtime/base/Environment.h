@@ -46,6 +46,7 @@ inline constexpr Variable variables[] = {
     {"MILLRACE_NUM_THREADS", Type::Text},
     {"MILLRACE_OPENBLAS", Type::Text},
     {"MILLRACE_PERF_MAP", Type::Switch},
+    {"MILLRACE_PREPARED_BYTES", Type::Count},
     {"MILLRACE_PROFILE", Type::Text},
     {"MILLRACE_PROFILER_ADDRESS", Type::Text},
     {"MILLRACE_PROGRAM_CACHE_BYTES", Type::Count},

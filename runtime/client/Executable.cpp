@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Executable.cpp - Loading and launching programs ---------------------===//
+#include "runtime/base/Environment.h"
 #include "runtime/base/Hash.h"
 #include "runtime/client/Buffer.h"
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
+#include "runtime/client/PreparedBytes.h"
 #include "runtime/collective/Processes.h"
 #include "runtime/profile/Recorder.h"
 #include "runtime/program/Cost.h"
@@ -19,6 +21,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <unistd.h>
+#include <utility>
 
 namespace millrace::runtime {
 namespace {
@@ -476,10 +480,44 @@ std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Cli
   return buffers;
 }
 
+static std::atomic<uint64_t> preparationsSoFar{0}, preparedBytes{0};
+uint64_t preparationsOfProcess() { return preparationsSoFar.load(); }
+uint64_t preparedBytesOfProcess() { return preparedBytes.load(); }
+static thread_local uint64_t notKept = 0;
+uint64_t preparationsNotKept() { return notKept; }
+
+namespace {
+
+/// Counts bytes as kept while it lives.
+class KeptBytes {
+public:
+  /// Returns false, and counts nothing, if they would exceed the limit.
+  bool count(uint64_t bytes) {
+    const uint64_t limit = environment::count("MILLRACE_PREPARED_BYTES")
+                               .value_or(uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4);
+    uint64_t known = preparedBytes.load();
+    do
+      if (bytes > limit || known > limit - bytes)
+        return false;
+    while (!preparedBytes.compare_exchange_weak(known, known + bytes));
+    counted = bytes;
+    return true;
+  }
+  KeptBytes() = default;
+  KeptBytes(KeptBytes &&other) noexcept : counted(std::exchange(other.counted, 0)) {}
+  ~KeptBytes() { preparedBytes -= counted; }
+
+private:
+  uint64_t counted = 0;
+};
+
+} // namespace
+
 /// What the preparation of a program made, per device.
 struct Executable::Prepared {
   /// Of the same arguments. Several layers of a model may take turns with one program.
   struct Set {
+    KeptBytes bytes;
     std::vector<std::weak_ptr<Buffer::Value>> from; ///< a buffer that is alive still has the same value
     std::vector<BufferPtr> results;
     bool isOf(const std::vector<std::shared_ptr<Buffer::Value>> &values) const {
@@ -496,10 +534,41 @@ struct Executable::Prepared {
   mutable std::mutex mutex;
   std::map<uint32_t, std::list<Set>> sets; ///< by device, the last used ones first; guarded by mutex
   Preparations counts;                     ///< likewise
-};
 
-static std::atomic<uint64_t> preparationsSoFar{0};
-uint64_t preparationsOfProcess() { return preparationsSoFar.load(); }
+  Prepared() {
+    std::lock_guard lock(allMutex);
+    all.insert(this);
+  }
+  ~Prepared() {
+    std::lock_guard lock(allMutex);
+    all.erase(this);
+  }
+  Prepared(const Prepared &) = delete;
+  Prepared &operator=(const Prepared &) = delete;
+
+  /// Bytes of one set.
+  uint64_t bytes() const {
+    uint64_t total = 0;
+    for (const Result &result : program->program().results)
+      if (StatusOr<uint64_t> size = denseBytes(result.dtype, result.dims))
+        total += *size;
+    return total;
+  }
+
+  /// Drops, of all other programs that nobody executes now, the sets whose arguments are gone.
+  void dropGoneOfOthers() const {
+    std::lock_guard lock(allMutex);
+    for (Prepared *other : all)
+      if (other != this)
+        if (std::unique_lock own(other->mutex, std::try_to_lock); own)
+          for (auto &[device, list] : other->sets)
+            list.remove_if([](const Set &set) { return set.isGone(); });
+  }
+
+private:
+  static inline std::mutex allMutex;
+  static inline std::set<Prepared *> all; ///< guarded by allMutex
+};
 
 Executable::Preparations Executable::preparations() const {
   if (!prepared)
@@ -525,6 +594,16 @@ StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> Executable::prepare(Device
   // Sets of one program and device at a time: their buffers live as long as those they were made of. Unit: sets. Source: judgement, not measured
   // alone: more than the layers of large models.
   constexpr size_t kMaxSets = 256;
+  auto valuesOf = [](const std::vector<BufferPtr> &results) -> StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> {
+    std::vector<std::shared_ptr<Buffer::Value>> made;
+    for (const BufferPtr &buffer : results) {
+      StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
+      if (!value)
+        return value.status();
+      made.push_back(std::move(*value));
+    }
+    return made;
+  };
   std::lock_guard lock(prepared->mutex);
   std::list<Prepared::Set> &sets = prepared->sets[device.id()];
   const size_t before = sets.size();
@@ -542,21 +621,22 @@ StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> Executable::prepare(Device
     StatusOr<ExecuteResult> made = prepared->program->launch({&device}, {buffers}, {});
     if (!made)
       return made.status().withContext("constants cannot be prepared");
-    Prepared::Set &set = sets.emplace_front();
-    set.from.assign(values.begin(), values.end());
-    set.results = std::move(made->results.front());
     ++prepared->counts.all;
     prepared->counts.changesInARow += isChange;
     ++preparationsSoFar;
+    KeptBytes kept;
+    bool isKept = kept.count(prepared->bytes());
+    if (!isKept) {
+      prepared->dropGoneOfOthers();
+      isKept = kept.count(prepared->bytes());
+    }
+    if (!isKept) {
+      ++notKept;
+      return valuesOf(made->results.front());
+    }
+    sets.push_front({std::move(kept), std::vector<std::weak_ptr<Buffer::Value>>(values.begin(), values.end()), std::move(made->results.front())});
   }
-  std::vector<std::shared_ptr<Buffer::Value>> result;
-  for (const BufferPtr &buffer : sets.front().results) {
-    StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
-    if (!value)
-      return value.status();
-    result.push_back(std::move(*value));
-  }
-  return result;
+  return valuesOf(sets.front().results);
 }
 
 Executable::~Executable() = default;

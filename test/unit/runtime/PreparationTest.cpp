@@ -3,6 +3,11 @@
 #include "TestPrograms.h"
 #include "runtime/profile/ProgramGraph.h"
 #include "runtime/profile/ProgramHlo.h"
+#include "runtime/client/PreparedBytes.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
 
 using namespace millrace::runtime;
 using namespace millrace::runtime::test;
@@ -115,6 +120,74 @@ TEST_F(PreparationTest, MemoryOfOthersIsReadEveryTime) {
   values[0] = 5;
   EXPECT_EQ(run(*w), (std::vector<float>{11, 4, 5}));
   EXPECT_EQ(executable->preparations().all, 2u);
+}
+
+/// MILLRACE_PREPARED_BYTES while it lives: `more` bytes than the process keeps now.
+struct PreparedLimit {
+  explicit PreparedLimit(uint64_t more) { setenv("MILLRACE_PREPARED_BYTES", std::to_string(preparedBytesOfProcess() + more).c_str(), 1); }
+  ~PreparedLimit() { unsetenv("MILLRACE_PREPARED_BYTES"); }
+};
+
+TEST_F(PreparationTest, KeepsNoMoreBytesThanItMay) {
+  const uint64_t base = preparedBytesOfProcess(), before = preparationsNotKept();
+  PreparedLimit limit(12);
+  BufferPtr w = buffer({10, 20, 30}), v = buffer({1, 1, 1});
+  EXPECT_EQ(run(w), (std::vector<float>{21, 42, 63}));
+  EXPECT_EQ(preparedBytesOfProcess() - base, 12u);
+  for (uint64_t times : {1, 2}) {
+    EXPECT_EQ(run(v), (std::vector<float>{3, 4, 5}));
+    EXPECT_EQ(preparationsNotKept() - before, times);
+  }
+  EXPECT_EQ(run(w), (std::vector<float>{21, 42, 63}));
+  EXPECT_EQ(executable->preparations().all, 3u);
+  // There is room again when what was kept is gone, of this program or of another one.
+  w.reset();
+  run(v);
+  EXPECT_EQ(preparationsNotKept() - before, 2u);
+  EXPECT_EQ(preparedBytesOfProcess() - base, 12u);
+  std::shared_ptr<Executable> other = *client->load(sumOfPrepared());
+  v.reset();
+  std::swap(executable, other);
+  v = buffer({2, 2, 2});
+  EXPECT_EQ(run(v), (std::vector<float>{5, 6, 7}));
+  EXPECT_EQ(preparationsNotKept() - before, 2u);
+  executable.reset();
+  other.reset();
+  EXPECT_EQ(preparedBytesOfProcess(), base);
+}
+
+TEST_F(PreparationTest, DropsTheLastUsedOfManySets) {
+  const uint64_t base = preparedBytesOfProcess();
+  std::vector<BufferPtr> many;
+  for (int i = 0; i < 257; ++i) {
+    many.push_back(buffer({float(i), 0, 0}));
+    EXPECT_EQ(run(many.back()), (std::vector<float>{float(1 + 2 * i), 2, 3}));
+  }
+  EXPECT_EQ(preparedBytesOfProcess() - base, 256u * 12u);
+  EXPECT_EQ(run(many.back())[0], 513.0f);
+  EXPECT_EQ(executable->preparations().all, 257u);
+  EXPECT_EQ(run(many.front())[0], 1.0f);
+  EXPECT_EQ(executable->preparations().all, 258u);
+}
+
+TEST_F(PreparationTest, ThreadsTakeTurns) {
+  PreparedLimit limit(24); // of four sets two are kept
+  std::vector<BufferPtr> many;
+  for (int i = 0; i < 4; ++i)
+    many.push_back(buffer({float(i), 0, 0}));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  std::atomic<uint64_t> notKept{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i)
+        wrong += run(many[size_t(t + i) % 4])[0] != float(1 + 2 * ((t + i) % 4));
+      notKept += preparationsNotKept();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(notKept, 0u);
 }
 
 TEST_F(PreparationTest, SurvivesItsFile) {
