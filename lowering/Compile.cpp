@@ -149,8 +149,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     return std::move(error);
 
   auto entryFunction = module.lookupSymbol<func::FuncOp>(entry);
-  if (entryFunction && failed(lowering::markRows(entryFunction)))
-    return llvm::createStringError("compilation stopped at 'fused'");
+  if (entryFunction)
+    lowering::addKernelsForFewRows(entryFunction);
 
   lowering::KernelOptions kernelOptions;
   kernelOptions.target = options.target;
@@ -182,7 +182,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   watch.lap("kernels");
   if (llvm::all_of(program.locationSources, [](uint32_t source) { return source == runtime::kNone; }))
     program.locationSources.clear(); // a program that no cache gives out
-  lowering::openRows(entryFunction, program);
+  lowering::openRows(entryFunction, kernels.byName(), program);
   if (runtime::Status status = runtime::validate(program); !status.ok())
     return llvm::createStringError("the compiler made an invalid program: " + status.toString());
   if (options.onStop)

@@ -5,6 +5,7 @@
 #include "lowering/cpu/KernelChecks.h"
 #include "lowering/cpu/PanelWidth.h"
 #include "lowering/cpu/emitters/Emitter.h"
+#include "lowering/program/OpenRows.h"
 #include "lowering/program/OrderSteps.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
@@ -128,6 +129,8 @@ void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
   if (!options.genericOnly)
     pm.addPass(fusion::createPackLoopWeightsPass(panelWidth(options.target)));
+  // Before constants are prepared: the panels of a contraction for a run-time number of rows are its own.
+  pm.addPass(createMarkRowsPass());
   // After what makes kernels, and before it is marked in whose memory they work: kernels of constants work in none.
   pm.addPass(fusion::createPrepareConstantsPass(options.genericOnly ? fusion::PanelsOf() : panelsOf(options.target)));
   pm.addPass(fusion::createMarkInPlacePass());

@@ -120,6 +120,7 @@ llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
     summary.picosPerIteration = kernel.picosPerIteration;
     summary.rows = kernel.rows;
     summary.takesRows = kernel.takesRows;
+    summary.isForFewRows = function->hasAttr(kFewRowsAttr);
     auto pairs = fusion::inPlacePairs(function);
     summary.inPlace.assign(pairs.begin(), pairs.end());
     // These emitters read everything that belongs to a vector of elements before they store it, and store it once.

@@ -13,6 +13,7 @@
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
+#include "lowering/program/OpenRows.h"
 #include "lowering/program/OrderSteps.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/autosharding/Passes.h"
@@ -68,6 +69,7 @@ void millrace::registerAllPasses() {
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
+  lowering::registerMarkRowsPass();
   lowering::registerOrderStepsPass();
   lowering::registerOutlineReducersPass();
   autosharding::registerAutoshardingPasses();

@@ -22,6 +22,7 @@ struct KernelSummary {
   double picosPerIteration = 0;
   runtime::RowRange rows;
   bool takesRows = false;
+  bool isForFewRows = false; ///< of two kernels for few and for many rows (OpenRows.h)
   /// {operand, result}: the kernel updates the operand's buffer and stores the result there.
   std::vector<std::pair<unsigned, unsigned>> inPlace;
   /// {operand, result}: the kernel may use one buffer for both (PointwisePairs.h).

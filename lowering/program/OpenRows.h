@@ -10,13 +10,18 @@
 #include "runtime/program/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace millrace::lowering {
+
+struct KernelSummary;
 
 /// Fact: the number of the run-time dim that is the number of rows.
 inline constexpr uint32_t kRowsDim = 0;
@@ -46,10 +51,18 @@ private:
   llvm::DenseSet<mlir::Operation *> visited; ///< functions
 };
 
-/// After fusion: gives kernels the attribute `millrace.rows` if `entry` has it. Fails with a diagnostic if rows are mixed.
-mlir::LogicalResult markRows(mlir::func::FuncOp entry);
+/// Gives kernels the attribute `millrace.rows` if the function that calls them has it. Fails with a diagnostic if rows are mixed.
+std::unique_ptr<mlir::Pass> createMarkRowsPass();
+void registerMarkRowsPass();
 
-/// Lets `program`, which was built for the largest number of rows, take and return as many as there are.
-void openRows(mlir::func::FuncOp entry, runtime::Program &program);
+/// After all passes: gives the calls of contractions in `entry`, whose kernels are marked, another kernel for few rows.
+void addKernelsForFewRows(mlir::func::FuncOp entry);
+
+/// 1 where there are few rows (`few`) or more, else 0.
+runtime::DimExpr oneIfFewRows(bool few = true);
+
+/// Lets `program`, which was built for the largest number of rows, take and return as many as there are. Kernels that touch no row behind the last
+/// one read the caller's memory and write results where they stay; others have buffers for all rows, from and to which the rows that there are are copied.
+void openRows(mlir::func::FuncOp entry, const llvm::StringMap<KernelSummary> &kernels, runtime::Program &program);
 
 } // namespace millrace::lowering

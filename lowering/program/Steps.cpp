@@ -198,12 +198,7 @@ void setKernel(KernelStep &step, const KernelSummary &summary) {
 }
 
 /// Makes the range empty where there are more than few rows, or no more.
-static void runOnlyFor(KernelStep &step, bool few) {
-  DimExpr rows = DimExpr::dim(kRowsDim), most = DimExpr::constant(kFewRows);
-  DimExpr above = few ? DimExpr::binary(DimExpr::Op::Sub, DimExpr::constant(kFewRows + 1), rows) : DimExpr::binary(DimExpr::Op::Sub, rows, most);
-  DimExpr zeroOrOne = DimExpr::binary(DimExpr::Op::Min, DimExpr::binary(DimExpr::Op::Max, above, DimExpr::constant(0)), DimExpr::constant(1));
-  step.end = DimExpr::binary(DimExpr::Op::Mul, step.end, zeroOrOne);
-}
+static void runOnlyFor(KernelStep &step, bool few) { step.end = DimExpr::binary(DimExpr::Op::Mul, step.end, oneIfFewRows(few)); }
 
 LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
   auto kernel = context.kernels.find(call.getCallee());

@@ -492,9 +492,9 @@ Status Executor::runStep(Frame &frame, const CopyStep &s) {
   uint64_t from, to;
   MILLRACE_TRY(bytesOf(frame, s.source, from));
   MILLRACE_TRY(bytesOf(frame, s.destination, to));
-  // Between a buffer for all rows that there may be and one for those that there are: these.
+  // Between a buffer for more rows than there are, for few rows or for none, and one for those that there are: what both have.
   const Function &f = *frame.function;
-  if (f.slots[s.source].isStatic() != f.slots[s.destination].isStatic())
+  if (!f.slots[s.source].isStatic() || !f.slots[s.destination].isStatic())
     from = to = std::min(from, to);
   if (from != to)
     return internalError("a copy of " + std::to_string(from) + " bytes into a value of " + std::to_string(to));

@@ -17,7 +17,7 @@ std::string serializeKernel(const KernelEntry &entry) {
   auto object = builder.CreateVector(reinterpret_cast<const uint8_t *>(entry.object.data()), entry.object.size());
   fb::FinishKernelEntryBuffer(builder, fb::CreateKernelEntry(builder, symbol, emitter, entry.rangeEnd, entry.granularity,
                                                              entry.scratchBytes, entry.picosPerIteration, object, entry.rows.indices,
-                                                             entry.rows.indicesPerUnit, entry.rows.units, entry.takesRows));
+                                                             entry.rows.indicesPerUnit, entry.rows.units, entry.takesRows, entry.rows.isExact));
   return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
 }
 
@@ -40,7 +40,7 @@ StatusOr<KernelEntry> parseKernel(std::string_view bytes) {
   entry.granularity = stored->granularity();
   entry.scratchBytes = stored->scratch_bytes();
   entry.picosPerIteration = stored->picos_per_iteration();
-  entry.rows = {stored->row_indices(), stored->row_indices_per_unit(), stored->row_units()};
+  entry.rows = {stored->row_indices(), stored->row_indices_per_unit(), stored->row_units(), stored->rows_exact()};
   entry.takesRows = stored->takes_rows();
   constexpr int64_t limit = std::numeric_limits<int64_t>::max() / 4;
   bool possible = !entry.symbol.empty() && entry.object.starts_with("\177ELF") && entry.rangeEnd >= 0 && entry.rangeEnd < limit &&

@@ -14,6 +14,7 @@ struct RowRange {
   int64_t indices = 0;         ///< indices of the outermost loop per row; 0 if all of the range is executed for any number of rows
   int64_t indicesPerUnit = 1;
   int64_t units = 1;           ///< iterations of the inner loops for each unit of the outermost one
+  bool isExact = false;        ///< nothing of a row is read or written that does not exist: buffers may end with the last one
   bool operator==(const RowRange &) const = default;
 };
 

@@ -211,8 +211,8 @@ struct CallStep {
   bool operator==(const CallStep &) const = default;
 };
 
-/// memmove of the value; of the shorter one where one side alone has run-time dims (rows that exist), else sizes must be equal. Such dims are set
-/// before the step.
+/// memmove of the value; of the shorter one where a side has run-time dims (rows that exist), else sizes must be equal. Such dims are set before the
+/// step.
 struct CopyStep {
   SlotId source = 0, destination = 0;
   bool operator==(const CopyStep &) const = default;

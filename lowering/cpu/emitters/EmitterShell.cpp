@@ -126,7 +126,7 @@ FailureOr<EmittedKernel> conclude(func::FuncOp kernel, func::FuncOp shell, Strin
 runtime::RowRange rowRange(const KernelModel &model, ArrayRef<int> order, int64_t rangeEnd, int64_t perUnit) {
   if (order.empty() || order.front() != model.rowAtom)
     return {};
-  return {model.rowIndices, perUnit, rangeEnd / int64_t(llvm::divideCeil(model.atomSizes[model.rowAtom], perUnit))};
+  return {model.rowIndices, perUnit, rangeEnd / int64_t(llvm::divideCeil(model.atomSizes[model.rowAtom], perUnit)), model.rowIndices % perUnit == 0};
 }
 
 Value rowsToCome(func::FuncOp shell) {

@@ -15,7 +15,7 @@ KernelEntry example() {
   entry.object = "\177ELF" + std::string(200, 'x');
   entry.emitter = "row";
   entry.rangeEnd = 40, entry.granularity = 8, entry.scratchBytes = 4096, entry.picosPerIteration = 12.5;
-  entry.rows = {16, 4, 3}, entry.takesRows = true;
+  entry.rows = {16, 4, 3, true}, entry.takesRows = true;
   return entry;
 }
 
@@ -30,7 +30,7 @@ TEST(KernelEntry, ComesBackAsItWas) {
   EXPECT_EQ(read->granularity, 8);
   EXPECT_EQ(read->scratchBytes, 4096);
   EXPECT_EQ(read->picosPerIteration, 12.5);
-  EXPECT_EQ(read->rows, (RowRange{16, 4, 3}));
+  EXPECT_EQ(read->rows, (RowRange{16, 4, 3, true}));
   EXPECT_TRUE(read->takesRows);
 }
 

@@ -503,16 +503,33 @@ void ContractionEmitter::emitTiles(PointEvaluator &at, const PanelTiles &of, Val
     finishLast(at, begin, end, of.isLast);
 }
 
+/// Emits the tiles of as many rows as are needed in a panel: whole ones, then smaller ones, and single rows where no other row may be touched.
+void ContractionEmitter::emitNeededTiles(PointEvaluator &at, const PanelTiles &of) {
+  // Chunks begin at whole tiles, so that what is left divides the rows of the contraction for each row of the program.
+  SmallVector<int64_t> sizes{tile.mr};
+  if (tailRows() < tile.mr && productRows() % tile.mr != 0)
+    sizes.push_back(tailRows());
+  if (hasExactRows() && productRows() % sizes.back() != 0)
+    sizes.push_back(1);
+  Value begin = chunkBegin;
+  for (auto [number, size] : llvm::enumerate(sizes)) {
+    Value end = of.chunkEnd;
+    if (number + 1 < sizes.size()) {
+      OpBuilder builder = at.builder();
+      Value count = arith::SubIOp::create(builder, at.loc(), end, begin);
+      Value whole = arith::DivUIOp::create(builder, at.loc(), count, at.constant(size));
+      end = at.add(begin, at.mulConstant(whole, size));
+    }
+    emitTiles(at, of, begin, end, size);
+    begin = end;
+  }
+}
+
 /// Emits all tiles of the chunk's rows in a panel.
 void ContractionEmitter::emitPanelTiles(PointEvaluator &at, const PanelTiles &of) {
   auto emitAllTiles = [&] {
-    if (neededRows && tailRows() < tile.mr) {
-      OpBuilder builder = at.builder();
-      Value count = arith::SubIOp::create(builder, at.loc(), of.chunkEnd, chunkBegin);
-      Value whole = arith::DivUIOp::create(builder, at.loc(), count, at.constant(tile.mr));
-      Value wholeEnd = at.add(chunkBegin, at.mulConstant(whole, tile.mr));
-      emitTiles(at, of, chunkBegin, wholeEnd, tile.mr);
-      emitTiles(at, of, wholeEnd, of.chunkEnd, tailRows());
+    if (neededRows) {
+      emitNeededTiles(at, of);
       return;
     }
     if (tile.shortTiles == 0) {
@@ -569,9 +586,11 @@ Value ContractionEmitter::countNeededRows(PointEvaluator &at) {
     return {};
   Value openRows = rowsToCome(shell);
   OpBuilder builder = at.builder();
-  Value count = at.mulConstant(openRows, productRows());
-  Value tails = arith::CeilDivUIOp::create(builder, at.loc(), count, at.constant(tailRows()));
-  neededRows = at.mulConstant(tails, tailRows());
+  neededRows = at.mulConstant(openRows, productRows());
+  if (!hasExactRows()) {
+    Value tails = arith::CeilDivUIOp::create(builder, at.loc(), neededRows, at.constant(tailRows()));
+    neededRows = at.mulConstant(tails, tailRows());
+  }
   builder = at.builder();
   neededRows = arith::MinUIOp::create(builder, at.loc(), neededRows, at.constant(rows()));
   return openRows;
@@ -748,6 +767,7 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
     out->rows = rowRange(model, batchOrder, out->rangeEnd);
   else if (rowsAreRange())
     out->rows = {productRows(), tile.blockRows, 1};
+  out->rows.isExact = out->takesRows ? hasExactRows() : out->rows.isExact;
   out->scratchBytesPerTask = scratchBytes;
   double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
   // Large operands of short sums come from the last-level cache at best.

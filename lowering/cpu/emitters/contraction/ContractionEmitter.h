@@ -28,6 +28,7 @@ private:
   mlir::Value countNeededRows(PointEvaluator &at);
   mlir::Value endOfNeededRows(PointEvaluator &at, mlir::Value rowEnd);
   void emitPanelTiles(PointEvaluator &at, const PanelTiles &of);
+  void emitNeededTiles(PointEvaluator &at, const PanelTiles &of);
   void emitTiles(PointEvaluator &at, const PanelTiles &of, mlir::Value begin, mlir::Value end, int64_t mr, int64_t tilesBefore = 0);
   // Packing.
   void packRows(PointEvaluator &block, mlir::Value begin, mlir::Value end);
@@ -102,7 +103,7 @@ private:
   } ahead;
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom
-  mlir::Value neededRows; ///< where the number of rows is known at run time: so many, in whole tiles of the last rows; else null
+  mlir::Value neededRows; ///< where the number of rows is known at run time: so many, if not hasExactRows() in whole tiles of the last rows; else null
   mlir::Value partBegin, partEnd; ///< of the current part of the block, among the packed k; may be past the last one
 };
 

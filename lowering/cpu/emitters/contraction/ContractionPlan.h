@@ -61,6 +61,8 @@ struct ContractionPlan {
   int64_t productRows() const { return rows() / model.atomSizes[model.rowAtom] * model.rowIndices; }
   /// Returns the rows of the register tiles after the last whole one: a divisor of the rows of a register tile.
   int64_t tailRows() const;
+  /// Returns true if no row is computed behind the last one that exists. Rows that are packed, or multiplied by AMX, come in whole tiles.
+  bool hasExactRows() const { return hasOpenRows() && !a.packed && !matrixUnit; }
   /// Returns true if the parallel range is blocks of rows only.
   bool rowsAreRange() const { return model.product(outerAtoms()) * tile.groups == 1; }
   /// Returns the atoms of which a unit has one index, besides blocks of rows and groups of panels.

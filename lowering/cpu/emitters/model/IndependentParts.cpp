@@ -188,7 +188,7 @@ EmittedKernel PartsEmitter::join() {
     int64_t rows = model.atomSizes[model.rowAtom] / model.rowIndices;
     rowsPerUnit = std::clamp<int64_t>(int64_t(std::ceil(kMinUnitNanoseconds * double(rows) / std::max(total, 1e-3))), 1, rows);
     units = llvm::divideCeil(rows, rowsPerUnit);
-    out.rows = {1, rowsPerUnit, 1};
+    out.rows = {1, rowsPerUnit, 1, rowsPerUnit == 1 && llvm::all_of(parts, [](const Part &part) { return part.kernel.rows.isExact; })};
   }
   for (Part &part : parts) {
     func::FuncOp own = part.kernel.fn;
