@@ -25,6 +25,10 @@ ShapeRecipe ShapeRecipe::binary(Op op, ShapeRecipe lhs, const ShapeRecipe &rhs) 
     case Op::Mul: return constant(*a * *b);
     case Op::Max: return constant(std::max(*a, *b));
     case Op::Min: return constant(std::min(*a, *b));
+    case Op::FloorDiv:
+      if (*a >= 0 && *b > 0)
+        return constant(*a / *b);
+      break;
     default: break;
     }
   }
@@ -89,6 +93,12 @@ Recipe elementOf(Value value, int64_t index) {
                                               : Op::Min;
         return combine(kind, elementOf(op->getOperand(0), index), elementOf(op->getOperand(1), index));
       })
+      // Sizes are not negative: divisions round down.
+      .Case([&](shlo::DivOp) { return combine(Op::FloorDiv, elementOf(op->getOperand(0), index), elementOf(op->getOperand(1), index)); })
+      .Case([&](shlo::RemOp) {
+        Recipe number = elementOf(op->getOperand(0), index), divisor = elementOf(op->getOperand(1), index);
+        return combine(Op::Sub, number, combine(Op::Mul, combine(Op::FloorDiv, number, divisor), divisor));
+      })
       .Default([](Operation *) -> Recipe { return std::nullopt; });
 }
 
@@ -103,6 +113,28 @@ Recipe windowedSize(const Recipe &size, int64_t window, int64_t dilation, int64_
   int64_t span = window == 0 ? 0 : (window - 1) * dilation + 1;
   Recipe places = combine(Op::FloorDiv, combine(Op::Sub, size, constant(span)), constant(stride));
   return combine(Op::Max, combine(Op::Add, places, constant(1)), constant(0));
+}
+
+/// Size of dimension `dim` of a convolution's result.
+Recipe convolvedSize(shlo::ConvolutionOp op, int64_t dim) {
+  shlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  if (dim == numbers.getOutputBatchDimension())
+    return op.getBatchGroupCount() == 1 ? sizeOf(op.getLhs(), numbers.getInputBatchDimension()) : Recipe();
+  if (dim == numbers.getOutputFeatureDimension())
+    return sizeOf(op.getRhs(), numbers.getKernelOutputFeatureDimension());
+  auto d = static_cast<int64_t>(llvm::find(numbers.getOutputSpatialDimensions(), dim) - numbers.getOutputSpatialDimensions().begin());
+  auto at = [&](std::optional<ArrayRef<int64_t>> values) { return values && !values->empty() ? (*values)[d] : 1; };
+  int64_t low = 0, high = 0;
+  if (auto padding = op.getPadding()) {
+    auto values = padding->getValues<int64_t>();
+    low = values[{uint64_t(d), 0}];
+    high = values[{uint64_t(d), 1}];
+  }
+  int64_t window = cast<RankedTensorType>(op.getRhs().getType()).getDimSize(numbers.getKernelSpatialDimensions()[d]);
+  if (window < 0)
+    return std::nullopt;
+  Recipe padded = paddedSize(sizeOf(op.getLhs(), numbers.getInputSpatialDimensions()[d]), constant(low), constant(high), constant(at(op.getLhsDilation()) - 1));
+  return windowedSize(padded, window, at(op.getRhsDilation()), at(op.getWindowStrides()));
 }
 
 Recipe resultSize(Operation *op, unsigned resultNumber, int64_t dim) {
@@ -195,6 +227,7 @@ Recipe resultSize(Operation *op, unsigned resultNumber, int64_t dim) {
         return windowedSize(padded, window.getWindowDimensions()[dim], at(window.getWindowDilations(), 1),
                             at(window.getWindowStrides(), 1));
       })
+      .Case([&](shlo::ConvolutionOp convolution) { return convolvedSize(convolution, dim); })
       .Case([&](shlo::SelectOp) { return sizeOf(op->getOperand(1), dim); })
       .Case([&](shlo::ClampOp) { return sizeOf(op->getOperand(1), dim); })
       .Default([&](Operation *) -> Recipe {
