@@ -2,12 +2,10 @@
 //===- CompiledGraph.cpp - A graph that is called instead of traced again --===//
 #include "tracing/CompiledGraph.h"
 
-#include "dialects/millrace/Attributes.h"
 #include "tracing/Analysis.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Exchanges.h"
-#include "tracing/Metrics.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
 
@@ -41,12 +39,11 @@ runtime::StatusOr<std::shared_ptr<CompiledGraph>> CompiledGraph::compile(const I
     return made;
   made->saved = savedForm(roots);
   MILLRACE_TRY(made->emit(inputs, roots, overwritten));
-  made->key = Digest::of(made->program);
   if (debugLevel()) {
     SyncCause cause("dynamo is compiling a FX graph to HLO");
-    reportCompilation({made->key, made->graphInputs, roots.size(), currentStack()}, "");
+    reportCompilation({made->program->key(), made->graphInputs, roots.size(), currentStack()}, "");
   }
-  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = Session::get().keptProgram(made->key, made->program);
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = made->program->executable();
   if (!executable)
     return executable.status();
   return made;
@@ -81,8 +78,7 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
       vals[leaf.index] = e.parameter(leaf.shape(), target);
       vals[leaf.index].isWeak = leaf.node->isWeak;
     } else {
-      bool isConstant = target < 0 && (source.kind == Source::Tensor || (source.index < inputs.constant.size() && inputs.constant[source.index]));
-      hasConstants |= isConstant;
+      const bool isConstant = target < 0 && (source.kind == Source::Tensor || (source.index < inputs.constant.size() && inputs.constant[source.index]));
       vals[leaf.index] = storedParameter(e, leaf, target, isConstant);
     }
     parameters.push_back(source);
@@ -96,21 +92,16 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
   runtime::StatusOr<std::string> text = e.finish(returned);
   if (!text)
     return text.status();
-  program = std::move(*text);
+  program.emplace(std::move(*text));
   return {};
 }
 
 runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(std::vector<runtime::BufferPtr> arguments,
                                                                       const std::vector<uint64_t> &keyBits,
                                                                       const std::vector<bool> &kept) const {
-  if (program.empty())
+  if (!program)
     return std::vector<runtime::BufferPtr>();
   Session &session = Session::get();
-  const bool isPlain = constantsChange.load(std::memory_order_relaxed);
-  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable =
-      isPlain ? session.keptProgram(withoutConstants().first, withoutConstants().second) : session.keptProgram(key, program);
-  if (!executable)
-    return executable.status();
   std::vector<runtime::BufferPtr> given;
   given.reserve(parameters.size());
   runtime::ExecuteOptions options;
@@ -131,41 +122,14 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(std::vecto
   appendSaved(saved);
   if (debugLevel() > 1) {
     SyncCause cause("dynamo is executing a compiled program");
-    reportExecution({key, graphInputs, rootShapes.size(), currentStack()});
+    reportExecution({program->key(), graphInputs, rootShapes.size(), currentStack()});
   }
-  const bool counts = hasConstants && !isPlain;
-  const uint64_t before = counts ? (*executable)->preparations().changesInARow : 0;
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> results = session.launch(**executable, given, options);
-  if (counts)
-    countPreparations(**executable, before);
-  return results;
+  return program->launch(given, options);
 }
 
-const std::pair<Digest, std::string> &CompiledGraph::withoutConstants() const {
-  std::call_once(plainIsMade, [&] {
-    const std::string mark = " {" + kConstantAttr.str() + "}";
-    std::string text = program;
-    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-      text.erase(at, mark.size());
-    plain = {Digest::of(text), std::move(text)};
-  });
-  return plain;
-}
-
-void CompiledGraph::countPreparations(const runtime::Executable &executable, uint64_t before) const {
-  // After so many consecutive calls that changed the constant arguments, the arguments are no longer treated as constant. Unit: calls. Source:
-  // judgement, not measured alone: a preparation costs about as much as packing in that call, and the program without constants is compiled once.
-  constexpr uint64_t kMaxChangesInARow = 4;
-  static std::atomic<uint64_t> counted{0};
-  const uint64_t all = runtime::preparationsOfProcess(), known = counted.exchange(all);
-  if (all > known)
-    Metrics::get().count("PreparedConstants", int64_t(all - known));
-  const uint64_t now = executable.preparations().changesInARow;
-  if (now == 0)
-    changes = 0;
-  if (now <= before || ++changes < kMaxChangesInARow || constantsChange.exchange(true))
-    return;
-  Metrics::get().count("ConstantsChanged");
+const std::string &CompiledGraph::text() const {
+  static const std::string nothing;
+  return program ? program->text() : nothing;
 }
 
 } // namespace millrace::tracing

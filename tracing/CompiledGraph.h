@@ -3,10 +3,10 @@
 // The result of torch.compile for a function: the function was recorded once on leaves that stand for its arguments and compiled at once. A call only
 // passes buffers: it neither records nor hashes operations.
 #pragma once
+#include "tracing/ConstantProgram.h"
 #include "tracing/Graph.h"
 
-#include <atomic>
-#include <mutex>
+#include <optional>
 
 namespace millrace::tracing {
 
@@ -33,7 +33,7 @@ public:
   const std::vector<Shape> &shapes() const { return rootShapes; }
   size_t numKeys() const { return keys; }
   /// Returns the program as StableHLO text; an empty string if there is nothing to compute.
-  const std::string &text() const { return program; }
+  const std::string &text() const;
 
 private:
   struct Source {
@@ -42,24 +42,13 @@ private:
   };
   runtime::Status emit(const Inputs &inputs, const std::vector<Value> &roots, const std::vector<int64_t> &overwritten);
 
-  /// Returns the key and text of the program that does not expect constant arguments.
-  const std::pair<Digest, std::string> &withoutConstants() const;
-  /// Updates the metrics after a call. `before` is the executable's number of consecutive changes of constant arguments before the call.
-  void countPreparations(const runtime::Executable &executable, uint64_t before) const;
-
-  Digest key; ///< of `program`; the session looks the executable up by it, or compiles the text again
   std::vector<Source> parameters;
   std::vector<bool> donated; ///< per parameter
   std::vector<Value> tensors; ///< kept as values, so that their reference counts prevent donation by other graphs
   std::vector<Shape> rootShapes;
   size_t keys = 0;
-  bool hasConstants = false;
-  mutable std::atomic<bool> constantsChange{false}; ///< the constant arguments change too often for preparation to pay
-  mutable std::atomic<uint64_t> changes{0}; ///< consecutive calls of this graph that changed constant arguments
-  mutable std::once_flag plainIsMade;
-  mutable std::pair<Digest, std::string> plain; ///< withoutConstants()
   size_t graphInputs = 0; ///< number of tensors and numbers that the recording reads
-  std::string program;
+  std::optional<ConstantProgram> program; ///< nothing if there is nothing to compute
   std::string saved; ///< what every run appends to XLA_SAVE_TENSORS_FILE
 };
 

@@ -15,6 +15,7 @@
 #include "mlir/Parser/Parser.h"
 
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 
@@ -84,10 +85,14 @@ private:
   }
 
   std::optional<SizeExpr> fit(const std::vector<int64_t> &values, StringRef what) {
+    auto [at, isNew] = fitted.try_emplace(values);
+    std::optional<SizeExpr> &known = at->second;
+    if (!isNew && known)
+      return known;
     std::optional<SizeExpr> made = fitSize(samples, values);
     if (!made)
       fail(what.str() + " depends on sizes in another way than as a polynomial");
-    return made;
+    return known = made;
   }
 
   //===-- Values that the program computes ----------------------------------===//
@@ -105,6 +110,11 @@ private:
     return make("stablehlo.constant", {}, scalar(), builder.getNamedAttr("value", attribute));
   }
   Value sizeOf(const SizeSymbol &symbol, Block &entry) {
+    if (symbol.kind == SizeSymbol::Kind::Quotient && symbol.divisor.isConstant() && symbol.divisor.evaluate({}) == 1)
+      return compute(symbol.dividend);
+    if (symbol.kind != SizeSymbol::Kind::Size)
+      return make(symbol.kind == SizeSymbol::Kind::Quotient ? "stablehlo.divide" : "stablehlo.remainder",
+                  {compute(symbol.dividend), compute(symbol.divisor)}, scalar());
     Value size = make("stablehlo.get_dimension_size", entry.getArgument(unsigned(symbol.parameter)), scalar(),
                       builder.getNamedAttr("dimension", builder.getI64IntegerAttr(symbol.dim)));
     if (symbol.offset)
@@ -227,7 +237,7 @@ private:
       visit(blocks);
     }
     std::vector<SmallVector<int64_t>> results;
-    if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType())) {
+    if (op->getNumResults() >= 1 && isa<RankedTensorType>(op->getResult(0).getType())) {
       std::vector<Value> values;
       for (Operation *other : ops)
         values.push_back(other->getResult(0));
@@ -289,6 +299,8 @@ private:
                      {"dimension_numbers", "indices_are_sorted"});
     if (std::optional<int64_t> dim = name == "stablehlo.reduce_window" && !isSame ? runningDimension(ops, results) : std::nullopt)
       return rewriteRunning(op, *dim);
+    if (name == "stablehlo.reduce_window" && !isSame && rewritePadding(ops, results))
+      return;
     if (!isSame)
       return fail("an attribute of " + name.str() + " depends on sizes");
     if (name == "stablehlo.custom_call" || name == "stablehlo.rng_bit_generator" || name == "stablehlo.rng" ||
@@ -319,6 +331,57 @@ private:
         return std::nullopt;
     }
     return found;
+  }
+
+  /// Pools are recorded with the padding that their last window reaches, which depends on the size where strides leave a rest. The only padding with
+  /// which windows have as many places as in all samples is that for every size. False if there is none, or more than one.
+  static bool rewritePadding(const std::vector<Operation *> &ops, const std::vector<SmallVector<int64_t>> &results) {
+    Operation *op = ops[0];
+    auto pads = [](Operation *each) { return each->getAttrOfType<DenseIntElementsAttr>("padding"); };
+    auto numbers = [&](StringRef key, size_t d) {
+      auto list = op->getAttrOfType<DenseI64ArrayAttr>(key);
+      return list ? list[d] : 1;
+    };
+    for (Operation *each : ops) {
+      NamedAttrList own(each->getAttrDictionary()), first(op->getAttrDictionary());
+      if (!pads(each) || each->hasAttr("base_dilations"))
+        return false;
+      own.erase("padding");
+      first.erase("padding");
+      if (own.getDictionary(op->getContext()) != first.getDictionary(op->getContext()))
+        return false;
+    }
+    SmallVector<int64_t> chosen(pads(op).getValues<int64_t>());
+    for (size_t d = 0; d < results[0].size(); ++d) {
+      SmallVector<int64_t> highs;
+      for (Operation *each : ops) {
+        if (pads(each).getValues<int64_t>()[2 * d] != chosen[2 * d])
+          return false;
+        highs.push_back(pads(each).getValues<int64_t>()[2 * d + 1]);
+      }
+      if (llvm::all_equal(highs))
+        continue;
+      const int64_t span = (numbers("window_dimensions", d) - 1) * numbers("window_dilations", d) + 1, stride = numbers("window_strides", d);
+      // The first sample's types are those of all sizes already.
+      auto isRight = [&](int64_t high) {
+        for (size_t k = 1; k < ops.size(); ++k) {
+          int64_t size = cast<RankedTensorType>(ops[k]->getOperand(0).getType()).getDimSize(d) + chosen[2 * d] + high;
+          if (size < span || (size - span) / stride + 1 != results[k][d])
+            return false;
+        }
+        return true;
+      };
+      int64_t greatest = *llvm::max_element(highs), found = 0;
+      for (int64_t high = greatest; high < greatest + stride; ++high)
+        if (isRight(high)) {
+          ++found;
+          chosen[2 * d + 1] = high;
+        }
+      if (found != 1)
+        return false;
+    }
+    op->setAttr("padding", DenseIntElementsAttr::get(cast<RankedTensorType>(pads(op).getType()), chosen));
+    return true;
   }
 
   /// Combines every element with those 1, 2, 4, ... positions before it, in a loop whose number of iterations is the number of bits of the size.
@@ -437,6 +500,7 @@ private:
   OpBuilder builder;
   func::FuncOp function;
   SmallVector<Value> symbolValues;
+  std::map<std::vector<int64_t>, std::optional<SizeExpr>> fitted; ///< by the values in the samples
   std::string error;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DynamicShapes.h - One program for all sizes -------------------------===//
-// Operators are emitted for static sizes. The program for all sizes is derived from several programs of different static sizes: every type, slice
-// limit and constant in which the samples differ has to be a polynomial of the dynamic sizes. The polynomial is fitted to the first samples and
-// checked with the last one; the program then computes it. A difference that is no such polynomial is an error.
+// Operators are emitted for known sizes. A program for all sizes comes from several of one known size each: whatever
+// differs between them (types, limits of slices, constants) has to be a polynomial of the sizes that vary, and of quotients and
+// remainders of these that the front end names, found from the first samples and confirmed by the others; it is then computed by the program. What
+// is no such polynomial is an error.
 #pragma once
 #include "tracing/Graph.h"
 
@@ -25,10 +26,13 @@ struct SizeExpr {
 /// polynomial of a simple form yields all of them.
 std::optional<SizeExpr> fitSize(const std::vector<std::vector<int64_t>> &samples, const std::vector<int64_t> &values);
 
-/// Size number `dim` of parameter `parameter` is factor * symbol + offset.
+/// Size number `dim` of parameter `parameter` is factor * symbol + offset; or the symbol is the quotient, rounded down, or the remainder of two
+/// expressions of symbols before it, which are not negative.
 struct SizeSymbol {
+  enum class Kind : uint8_t { Size, Quotient, Remainder } kind = Kind::Size;
   size_t parameter = 0;
   int64_t dim = 0, factor = 1, offset = 0;
+  SizeExpr dividend = {}, divisor = {};
 };
 
 /// How many samples generalize() wants for that many symbols.
@@ -42,7 +46,9 @@ runtime::StatusOr<std::string> generalize(const std::vector<std::string> &texts,
 
 /// The last of `texts`, which is that for the most rows, as a program for any smaller number of them, too (lowering/program/OpenRows.h): text k is
 /// recorded for `samples[k]` rows. Unimplemented, with the reason, unless nothing differs but
-/// the length of dimensions that are a number of indices for each row, and no row depends on another one.
-runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts, const std::vector<int64_t> &samples);
+/// the length of dimensions that are a number of indices for each row, and no row depends on another one. `constants[i]`: calls are expected to pass
+/// the same parameter i again and again, so that what depends on such parameters alone is prepared once.
+runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts, const std::vector<int64_t> &samples,
+                                          const std::vector<bool> &constants = {});
 
 } // namespace millrace::tracing

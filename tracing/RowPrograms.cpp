@@ -6,6 +6,7 @@
 // computed from a size. That rows do not depend on each other is followed from operation to operation, for every value whose length differs.
 #include "tracing/DynamicShapes.h"
 
+#include "dialects/millrace/PreparationAttributes.h"
 #include "dialects/millrace/Attributes.h"
 #include "lowering/Compile.h"
 #include "lowering/program/OpenRows.h"
@@ -155,7 +156,8 @@ private:
 
 } // namespace
 
-runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts, const std::vector<int64_t> &samples) {
+runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts, const std::vector<int64_t> &samples,
+                                          const std::vector<bool> &constants) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -182,8 +184,11 @@ runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts,
     unsigned number = argument.getArgNumber();
     function.removeArgAttr(number, "tf.aliasing_output"); // memory of another size cannot be donated
     std::optional<int64_t> dim = rows.dimOf(argument);
-    if (!dim)
+    if (!dim) {
+      if (number < constants.size() && constants[number])
+        function.setArgAttr(number, kConstantAttr, builder.getUnitAttr());
       continue;
+    }
     if (*dim != 0)
       return runtime::unimplemented("the size of rows: it is not the first of an argument");
     function.setArgAttr(number, kRowIndicesAttr, indices(argument));

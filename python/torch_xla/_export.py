@@ -14,12 +14,11 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.utils import _pytree as pytree
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from . import _composites, _load, _quantized
+from . import _composites, _load, _open_sizes, _quantized
 from .experimental import mark_pattern_utils as _marks  # noqa: F401  (registers the operator of the marks)
 from .experimental import xla_mlir_debuginfo as _notes  # noqa: F401  (registers its operator)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_PRIMES = [7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113]
 _CHECKS = ("_assert", "sym_constrain_range")
 
 
@@ -170,25 +169,6 @@ def _open_symbols(program, placeholders):
     return found
 
 
-def _samples(program, symbols, count):
-    """`count` choices of values for the symbols, within their ranges, all different."""
-    import sympy
-    columns = []
-    for number, symbol in enumerate(symbols):
-        bounds = program.range_constraints.get(symbol)
-        lower, upper = (bounds.lower, bounds.upper) if bounds is not None else (None, None)  # PyTorch's int_oo: no bound
-        low = max(2, int(lower)) if isinstance(lower, sympy.Integer) else 2
-        high = min(10 ** 6, int(upper)) if isinstance(upper, sympy.Integer) else 10 ** 6
-        primes = [p for p in _PRIMES if low <= p <= high][number::max(1, len(symbols))]
-        values = primes[:count] if len(primes) >= count else list(range(low, min(high + 1, low + 10 ** 3)))[:count]
-        if not primes:
-            values = [low + number + i for i in range(count) if low + number + i <= high]
-        if len(values) < count:
-            raise NotImplementedError(f"the size {symbol} has fewer than {count} possible values: export each of them")
-        columns.append(values)
-    return [list(row) for row in zip(*columns)] if columns else [[]]
-
-
 def _record(program, placeholders, symbols, options):
     """One recording: (text, constants, results, which tensor each parameter of the text is)."""
     arguments = []
@@ -255,8 +235,11 @@ def trace(program, options):
         sources.append(Source("weight", -1, spec.target, tensor, []))
     tensors = [index for index, (_, value) in enumerate(placeholders) if isinstance(value, torch.Tensor)]
     symbols = _open_symbols(program, placeholders)
-    samples = _samples(program, symbols, 5 if len(symbols) > 1 else 4)
-    made = [_record(program, placeholders, dict(zip(symbols, map(_integer, sample))), options) for sample in samples]
+    divisions = _open_sizes.Divisions(_open_sizes.expressions(program.graph) if symbols else [], symbols)
+    samples = _open_sizes.samples(list(symbols), divisions, _open_sizes.guards_of(value for _, value in placeholders if isinstance(value, torch.Tensor)),
+                                  program.range_constraints) if symbols else [[]]
+    values = [dict(zip(symbols, map(_open_sizes.integer, sample))) for sample in samples]
+    made = [_record(program, placeholders, each, options) for each in values]
     text, constants, results, order = made[0]
     dynamic = [[] for _ in results]
     if symbols:
@@ -266,14 +249,10 @@ def trace(program, options):
             if len(others) != len(constants) or any(a.shape != b.shape or not torch.equal(a.cpu(), b.cpu())
                                                     for a, b in zip(constants, others)):
                 raise NotImplementedError("a table of constants depends on the sizes")
-        text = _XLAC._generalize([m[0] for m in made], samples,
-                                 [(order.index(tensors.index(p)), dim, factor, offset) for p, dim, factor, offset in symbols.values()])
+        text = _XLAC._generalize([m[0] for m in made], [sample + divisions.values(each) for sample, each in zip(samples, values)],
+                                 [(order.index(tensors.index(p)), dim, factor, offset) for p, dim, factor, offset in symbols.values()] +
+                                 divisions.described)
         dynamic = [[d for d in range(result.dim()) if len({m[2][i].shape[d] for m in made}) > 1]
                    for i, result in enumerate(results)]
     return Traced(text, [sources[position] for position in order], constants, list(zip(results, dynamic)), _dumped(program.call_spec.in_spec),
                   _dumped(program.call_spec.out_spec))
-
-
-def _integer(value):
-    import sympy
-    return sympy.Integer(value)

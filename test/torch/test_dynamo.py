@@ -224,6 +224,33 @@ def test_rows_are_one_program_up_to_a_bound():
     assert met.counter_value("DynamoStaticShapes") is None and met.counter_value("DynamoOftenUsedShapes") is None
 
 
+def test_images_of_open_sizes_are_one_program():
+    """Sizes behind strides are quotients of the image's."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 5, stride=2, padding=2), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(3, 2, 1),
+                                torch.nn.Conv2d(8, 8, 3, stride=2), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 4)).eval()
+    moved = copy.deepcopy(model).to("xla")
+    compiled = torch.compile(moved, backend="openxla", dynamic=True)
+    with torch.no_grad():
+        for n, height, width in ((2, 32, 40), (3, 41, 33), (2, 64, 50), (5, 35, 47), (4, 38, 39)):
+            x = torch.randn(n, 3, height, width)
+            torch.testing.assert_close(compiled(x.to("xla")).cpu(), model(x), rtol=1e-3, atol=1e-4)
+    assert samples("CompileTime") <= 2, "one program for rows of the first images, one of run-time shapes"
+    assert met.counter_value("DynamoStaticShapes") is None
+
+
+def test_a_dimension_in_parts_is_one_program():
+    def f(x):
+        parts = x.reshape(x.shape[0] // 4, 4, -1)
+        return parts.amax(1), parts - parts.mean((0, 1))
+    compiled = torch.compile(f, backend="openxla", dynamic=True)
+    for n, m in ((12, 5), (20, 7), (32, 6), (44, 3)):
+        x = torch.randn(n, m)
+        for got, want in zip(compiled(x.to("xla")), f(x)):
+            torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+    assert samples("CompileTime") == 1 and met.counter_value("DynamoStaticShapes") is None
+
+
 def test_a_length_beside_rows_is_that_of_the_first_call():
     layer = torch.nn.Linear(6, 5)
     moved = copy.deepcopy(layer).to("xla")

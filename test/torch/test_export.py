@@ -152,6 +152,48 @@ def test_running_sums_over_dimensions_of_any_size():
     assert _XLAC._compilations() == before + 1, "one program for all sizes"
 
 
+class Strided(torch.nn.Module):
+    """Convolutions and pools behind strides, whose sizes are quotients, and a dimension that is cut into parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Conv2d(3, 4, 3, stride=2, padding=1), torch.nn.Conv2d(4, 4, 3, stride=3)
+        self.pool, self.last = torch.nn.MaxPool2d(3, stride=2, padding=1), torch.nn.Linear(4, 5)
+
+    def forward(self, x):
+        y = self.pool(self.first(x)).relu()
+        z = self.second(y)
+        return z, self.last(z.mean((2, 3))), z.flatten(1), torch.nn.functional.avg_pool2d(y, 2).sum((1, 2))
+
+
+def test_sizes_behind_strides_are_one_program():
+    torch.manual_seed(0)
+    model, sizes = Strided().eval(), {0: Dim("batch"), 2: Dim("height", min=22, max=400), 3: Dim("width", min=22, max=400)}
+    module = stablehlo.exported_program_to_stablehlo(export(model, (torch.randn(2, 3, 45, 61),), dynamic_shapes=(sizes,)))
+    assert "stablehlo.divide" in module.get_stablehlo_text() and "tensor<?x3x?x?xf32>" in module.get_stablehlo_text()
+    before = _XLAC._compilations()
+    for shape in ((2, 45, 61), (1, 22, 23), (3, 33, 34), (2, 47, 40), (1, 70, 22), (2, 35, 36), (1, 38, 37)):
+        other = torch.randn(shape[0], 3, *shape[1:])
+        for got, want in zip(module(other), model(other), strict=True):
+            torch.testing.assert_close(got.cpu(), want.detach(), rtol=1e-3, atol=1e-4)
+    assert _XLAC._compilations() == before + 1, "one program for all sizes"
+
+
+def test_a_dimension_that_is_cut_into_parts_is_one_program():
+    class Parts(torch.nn.Module):
+        def forward(self, x):
+            parts = x.reshape(x.shape[0] // 4, 4, x.shape[1])
+            return parts.sum(1), parts.transpose(1, 2) * (x.shape[0] // 4)
+    size = 4 * Dim("parts", min=2, max=100)
+    module = stablehlo.exported_program_to_stablehlo(export(Parts(), (torch.randn(12, 3),), dynamic_shapes=({0: size},)))
+    before = _XLAC._compilations()
+    for rows in (12, 8, 100, 44):
+        other = torch.randn(rows, 3)
+        for got, want in zip(module(other), Parts()(other), strict=True):
+            torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+    assert _XLAC._compilations() == before + 1, "one program for all sizes"
+
+
 def test_operators_that_become_custom_calls():
     library = torch.library.Library("millrace_test_export", "DEF")
     library.define("pair(Tensor x, Tensor y) -> (Tensor, Tensor)")

@@ -133,3 +133,34 @@ def test_training_prepares_nothing():
         compiled(on_device).square().mean().backward()
         torch_xla.sync()
     assert prepared() == 0
+
+
+def test_beyond_the_limit_the_plain_program_runs(monkeypatch):
+    monkeypatch.setenv("MILLRACE_PREPARED_BYTES", "1000")
+    model, compiled, host, x, on_device = network()
+    for _ in range(3):
+        check(compiled, host, x, on_device)
+    assert met.counter_value("ConstantsBeyondLimit") == 1 and prepared() == 1
+    write(model, host)
+    check(compiled, host, x, on_device)
+    assert prepared() == 1
+
+
+def test_a_program_for_a_number_of_rows_has_constants():
+    """Batches of every size share one program and what was prepared for it."""
+    host = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.GELU(), torch.nn.Linear(96, 40)).eval()
+    model = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.GELU(), torch.nn.Linear(96, 40)).eval()
+    model.load_state_dict(host.state_dict())
+    model.to("xla").requires_grad_(False)
+    compiled = torch.compile(model, backend="openxla", dynamic=True)
+    before = torch_xla._XLAC._compilations()
+    for rows in (3, 20, 7, 100):
+        x = torch.randn(rows, 64)
+        check(compiled, host, x, x.to("xla"))
+    assert torch_xla._XLAC._compilations() - before == 1 and prepared() == 1
+    for each in (model, host):
+        with torch.no_grad():
+            each[0].weight.mul_(0.5)
+    x = torch.randn(50, 64)
+    check(compiled, host, x, x.to("xla"))
+    assert prepared() == 2

@@ -3,11 +3,14 @@
 
 The graph is recorded for several sizes, and the recordings become one program (tracing/DynamicShapes.h). Where that is not
 possible, every size has a program of its own; the counter DynamoStaticShapes says how many."""
+import itertools
+
 import torch
 from torch.utils import _pytree as pytree
 
-from .. import _load, _world
-from .._export import _PRIMES, _integer, _size, _symbol_of
+from .. import _load, _open_sizes, _world
+from .._export import _size, _symbol_of
+from .._open_sizes import integer as _integer
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
@@ -42,9 +45,10 @@ def _result_values(graph):
 
 
 class DynamicProgram:
-    """One program for all sizes of a graph, or for sizes of a class; `run` runs the graph on stand-ins. `args`: those of the first call."""
+    """One program for all sizes of a graph, or for sizes of a class; `run` runs the graph on stand-ins. `args`: those of the first call;
+    `constants`: per argument, whether calls are expected to pass the same buffer."""
 
-    def __init__(self, graph, values, held, run, args):
+    def __init__(self, graph, values, held, run, args, constants):
         if held:
             raise NotDynamic("the graph holds tensors")
         self.values, self.results = values, _result_values(graph)
@@ -62,12 +66,18 @@ class DynamicProgram:
         if wanted - set(found):
             raise NotDynamic("a size is not that of an argument")
         self.symbols = found
+        environment = next((size.node.shape_env for value in values for size in (value.shape if isinstance(value, torch.Tensor) else (value,))
+                            if isinstance(size, torch.SymInt)), None)
+        self.guards, self.ranges = _open_sizes.guards_of(values), environment.var_to_range if environment is not None else {}
+        self.divisions = _open_sizes.Divisions(_open_sizes.expressions(graph.graph), found)
         tensors = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor)]
         # With dynamic=True Dynamo makes a tensor without dims, on the CPU, of each float that the code reads (an eps, a scale): they are taken
         # to the device, where any value of them is a parameter.
         if any(values[i].device.type != "xla" and values[i].dim() for i in tensors):
             raise NotDynamic("an argument is on the CPU")
-        self.run, self.tensors = run, tensors
+        self.has_numbers_of_cpu = any(values[i].device.type != "xla" for i in tensors)
+        self.returns_tensors = all(isinstance(value, torch.Tensor) for value in self.results)
+        self.run, self.tensors, self.constants = run, tensors, constants
         self.why_no_rows, self.is_refused = None, False
         self.by_rows = {}  # the largest number of rows -> the program for up to so many; None: there is none
         self.order = self.program = self.text = None
@@ -75,29 +85,33 @@ class DynamicProgram:
         self.row_symbol = next((symbol for symbol, (_, dim, *_) in found.items() if dim == 0), None)
         self.other_sizes = self._sizes(args)
         self.other_sizes.pop(self.row_symbol, None)
+        self.row_place = found.get(self.row_symbol)
+        self.other_places = [(*found[symbol], size) for symbol, size in self.other_sizes.items()]
         if self.program_for_rows(args) is None:
             self._make_for_all()
 
     def _make_for_all(self):
         """The program of run-time shapes, whatever differs in them."""
         found = self.symbols
-        count = 5 if len(found) > 1 else 4
-        samples = [[_PRIMES[(k * len(found) + s) % len(_PRIMES)] for s in range(len(found))] for k in range(count)]
-        records = [self._record(self.run, dict(zip(found, map(_integer, sample)))) for sample in samples]
+        samples = _open_sizes.samples(list(found), self.divisions, self.guards, self.ranges)
+        symbols = [dict(zip(found, map(_integer, sample))) for sample in samples]
+        records = [self._record(self.run, each) for each in symbols]
         order = records[0][1]  # which tensor each parameter of the program is
         if any(other != order for _, other in records):
             raise NotDynamic("which operators are recorded depends on the sizes")
-        self.text = _XLAC._generalize([text for text, _ in records], samples,
-                                      [(order.index(self.tensors.index(i)), *rest) for i, *rest in found.values()])
+        self.text = _XLAC._generalize([text for text, _ in records], [sample + self.divisions.values(each) for sample, each in zip(samples, symbols)],
+                                      [(order.index(self.tensors.index(i)), *rest) for i, *rest in found.values()] + self.divisions.described)
         self.order, self.program = order, _XLAC._program(self.text)
 
     def program_for_rows(self, args):
         """The program for up to as many rows as these and more (tracing/RowPrograms.cpp), with the order of its parameters; None if there is
         none: rows are mixed, sizes are no multiples of one number, or there are too many; or other sizes than the rows' differ."""
-        sizes = self._sizes(args)
-        rows = sizes.pop(self.row_symbol, None)
-        bound = next((bound for bound in _ROW_BOUNDS if rows is not None and rows <= bound), None)
-        if bound is None or sizes != self.other_sizes:
+        if self.row_place is None:
+            return None
+        index, dim, factor, offset = self.row_place
+        rows = (args[index].shape[dim] - offset) // factor
+        bound = next((bound for bound in _ROW_BOUNDS if rows <= bound), None)
+        if bound is None or any((args[i].shape[d] - o) // f != size for i, d, f, o, size in self.other_places):
             return None
         if bound not in self.by_rows:
             try:
@@ -110,12 +124,18 @@ class DynamicProgram:
 
     def _make_for_rows(self, bound):
         others = {symbol: _integer(size) for symbol, size in self.other_sizes.items()}
-        samples = [*_PRIMES[:2], bound]
+
+        def allowed(rows):
+            return _open_sizes.are_allowed(self.guards, {**others, self.row_symbol: _integer(rows)})
+
+        samples = [*itertools.islice(filter(allowed, itertools.chain(_open_sizes.PRIMES, range(2, bound))), 2), bound]
+        if len(samples) < 3 or not allowed(bound):
+            raise NotDynamic("too few sizes fulfil the graph's conditions")
         records = [self._record(self.run, {**others, self.row_symbol: _integer(sample)}) for sample in samples]
         text, order = records[-1]
         if any(other != order for _, other in records):
             raise NotDynamic("which operators are recorded depends on the sizes")
-        text = _XLAC._row_program([text for text, _ in records], samples)
+        text = _XLAC._row_program([text for text, _ in records], samples, [self.constants[self.tensors[position]] for position in order])
         self.text = self.text or text
         return _XLAC._program(text), order
 
@@ -144,29 +164,35 @@ class DynamicProgram:
         """The values of the symbols in these arguments."""
         return {symbol: (args[index].shape[dim] - offset) // factor for symbol, (index, dim, factor, offset) in self.symbols.items()}
 
-    def knows_rows(self, args):
-        """Whether the program for these arguments is one for a number of rows, which is about as fast as one for their sizes alone."""
-        return self.program_for_rows(args) is not None
-
-    def has_program(self, args):
-        """Whether there is a program for these arguments. That of run-time shapes is made when no program for a number of rows takes them."""
-        if self.program_for_rows(args) is None and self.program is None and not self.is_refused:
+    def find(self, args):
+        """(program, order of its parameters, whether it is one for a number of rows) for these arguments, or None. A program for a number of rows is
+        about as fast as one for their sizes alone; that of run-time shapes is made when no program for a number of rows takes them."""
+        found = self.program_for_rows(args)
+        if found is not None:
+            return *found, True
+        if self.program is None and not self.is_refused:
             try:
                 self._make_for_all()
             except REFUSALS as error:
                 if not is_refusal(error):
                     raise
                 self.is_refused = True
-        return self.program_for_rows(args) is not None or self.program is not None
+        return None if self.program is None else (self.program, self.order, False)
 
     def sizes_of(self, args):
         """The open sizes of these arguments."""
         return tuple(args[i].shape[dim] for i, dim, *_ in self.symbols.values())
 
-    def __call__(self, *args):
-        tensors = [arg if arg.device.type == "xla" else arg.to("xla") for arg in args if isinstance(arg, torch.Tensor)]
-        program, order = self.program_for_rows(args) or (self.program, self.order)
-        computed = iter(_XLAC._run_program(program, [tensors[position] for position in order]))
+    def call(self, found, args):
+        """The results of the program that find() has returned for `args`."""
+        program, order, _ = found
+        given = [args[self.tensors[position]] for position in order]
+        if self.has_numbers_of_cpu:
+            given = [arg if arg.device.type == "xla" else arg.to("xla") for arg in given]
+        computed = _XLAC._run_program(program, given)
+        if self.returns_tensors:
+            return computed
+        computed = iter(computed)
         symbols = None
         made = []
         for value in self.results:

@@ -138,10 +138,13 @@ class _Graph:
         """The program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
         if self.sizes is not None:
             self.make_dynamic(args)
-        is_alone = isinstance(self.parts, DynamicProgram) and not self.parts.has_program(args)
-        if self.parts is not None and not is_alone and not (isinstance(self.parts, DynamicProgram) and self.comes_often(args)):
+        is_dynamic = isinstance(self.parts, DynamicProgram)
+        if self.parts is not None and not is_dynamic:
             return (self.parts(*args),)
-        if self.is_static or is_alone:
+        found = self.parts.find(args) if is_dynamic else None
+        if found is not None and (found[2] or not self.comes_often(args)):
+            return (self.parts.call(found, args),)
+        if self.is_static or (is_dynamic and found is None):
             _XLAC._count("DynamoStaticShapes")
         _XLAC._set_sync_cause("mark_step when dynamo processing input graphs")
         _XLAC._sync(False)  # what is pending is not part of the graph
@@ -176,7 +179,7 @@ class _Graph:
 
     def comes_often(self, args):
         """Whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
-        if self.own_programs == _MOST_OWN_PROGRAMS or self.parts.knows_rows(args):
+        if self.own_programs == _MOST_OWN_PROGRAMS:
             return False
         sizes = self.parts.sizes_of(args)
         if sizes not in self.calls and len(self.calls) == _MOST_COUNTED:
@@ -191,7 +194,7 @@ class _Graph:
     def make_dynamic(self, args):
         """One program for all sizes, if there is one; else every size has its own, and a counter for it."""
         try:
-            program = DynamicProgram(self.graph, self.sizes, self.held, self.record, args)
+            program = DynamicProgram(self.graph, self.sizes, self.held, self.record, args, self.constants(args))
         except REFUSALS as error:
             if not is_refusal(error):
                 raise

@@ -2,6 +2,7 @@
 //===- Export.cpp - Graphs as text, artifacts and programs, from Python ----===//
 #include "python/torch_xla/csrc/Functions.h"
 #include "tracing/Compile.h"
+#include "tracing/ConstantProgram.h"
 #include "tracing/CustomCall.h"
 #include "tracing/DynamicShapes.h"
 #include "tracing/EmbeddedProgram.h"
@@ -13,10 +14,7 @@ namespace millrace::torch_shim {
 namespace {
 
 constexpr const char *kProgram = "torch_xla.Program";
-struct Program {
-  std::string text;
-  tracing::Digest key; ///< of the text
-};
+using Program = tracing::ConstantProgram;
 
 PyObject *bytes(const std::string &value) { return PyBytes_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
 
@@ -55,7 +53,24 @@ PyObject *artifactText(PyObject *, PyObject *object) {
   });
 }
 
-/// _generalize(texts, samples, symbols) -> text. samples: values of the symbols in each; symbols: (parameter, dim, factor, offset)
+/// A sum of products of symbols: a list of (factor, [symbol, ...]).
+tracing::SizeExpr sizeExprOf(PyObject *list) {
+  TORCH_CHECK(PyList_Check(list), "expects a list of terms");
+  tracing::SizeExpr made;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    long long factor;
+    PyObject *symbols;
+    TORCH_CHECK(PyArg_ParseTuple(PyList_GET_ITEM(list, i), "LO!", &factor, &PyList_Type, &symbols), "expects (factor, symbols)");
+    tracing::SizeExpr::Term &term = made.terms.emplace_back();
+    term.factor = factor;
+    for (Py_ssize_t s = 0; s < PyList_GET_SIZE(symbols); ++s)
+      term.symbols.push_back(uint32_t(PyLong_AsUnsignedLong(PyList_GET_ITEM(symbols, s))));
+  }
+  return made;
+}
+
+/// _generalize(texts, samples, symbols) -> text. samples: values of the symbols in each; symbols: (parameter, dim, factor, offset), or
+/// ("quotient" or "remainder", dividend, divisor), each of these a sum of products of symbols before it
 PyObject *generalize(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
     PyObject *texts, *samples, *symbols;
@@ -78,9 +93,20 @@ PyObject *generalize(PyObject *, PyObject *args) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); ++i)
       values.push_back(integers(PyList_GET_ITEM(samples, i)));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(symbols); ++i) {
-      std::vector<int64_t> parts = integers(PyList_GET_ITEM(symbols, i));
+      PyObject *symbol = PyList_GET_ITEM(symbols, i), *dividend, *divisor;
+      const char *kind;
+      if (PyTuple_Check(symbol) && PyTuple_GET_SIZE(symbol) == 3) {
+        if (!PyArg_ParseTuple(symbol, "sOO", &kind, &dividend, &divisor))
+          return nullptr;
+        tracing::SizeSymbol &made = sizes.emplace_back();
+        made.kind = std::string_view(kind) == "quotient" ? tracing::SizeSymbol::Kind::Quotient : tracing::SizeSymbol::Kind::Remainder;
+        made.dividend = sizeExprOf(dividend);
+        made.divisor = sizeExprOf(divisor);
+        continue;
+      }
+      std::vector<int64_t> parts = integers(symbol);
       TORCH_CHECK(parts.size() == 4, "a symbol has four numbers");
-      sizes.push_back({size_t(parts[0]), parts[1], parts[2], parts[3]});
+      sizes.push_back({tracing::SizeSymbol::Kind::Size, size_t(parts[0]), parts[1], parts[2], parts[3]});
     }
     std::string made;
     {
@@ -91,11 +117,12 @@ PyObject *generalize(PyObject *, PyObject *args) {
   });
 }
 
-/// _row_program(texts, samples) -> text. samples: the number of rows in each, the largest last
+/// _row_program(texts, samples, constants) -> text. samples: the number of rows in each, the largest last; `constants[i]`: calls are expected to pass
+/// the same parameter i again and again.
 PyObject *rowProgram(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
-    PyObject *texts, *samples;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &texts, &PyList_Type, &samples))
+    PyObject *texts, *samples, *constants;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &texts, &PyList_Type, &samples, &PyList_Type, &constants))
       return nullptr;
     TORCH_CHECK(PyList_GET_SIZE(texts) == PyList_GET_SIZE(samples) && PyList_GET_SIZE(texts) > 1, "expects as many samples as texts");
     std::vector<std::string> programs;
@@ -106,10 +133,13 @@ PyObject *rowProgram(PyObject *, PyObject *args) {
       programs.emplace_back(program);
       rows.push_back(PyLong_AsLongLong(PyList_GET_ITEM(samples, i)));
     }
+    std::vector<bool> areConstant;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(constants); ++i)
+      areConstant.push_back(PyList_GET_ITEM(constants, i) == Py_True);
     std::string made;
     {
       WithoutGil released;
-      made = valueOrRaise(tracing::rowProgram(programs, rows));
+      made = valueOrRaise(tracing::rowProgram(programs, rows, areConstant));
     }
     return text(made);
   });
@@ -198,11 +228,10 @@ PyObject *loadProgram(PyObject *, PyObject *object) {
     const char *program = PyUnicode_AsUTF8AndSize(object, &size);
     if (!program)
       return nullptr;
-    auto made = std::make_unique<Program>(Program{std::string(program, size_t(size)), {}});
+    auto made = std::make_unique<Program>(std::string(program, size_t(size)));
     {
       WithoutGil released;
-      made->key = tracing::Digest::of(made->text);
-      valueOrRaise(tracing::Session::get().keptProgram(made->key, made->text));
+      valueOrRaise(made->executable());
     }
     return PyCapsule_New(made.release(), kProgram, [](PyObject *self) {
       delete static_cast<Program *>(PyCapsule_GetPointer(self, kProgram));
@@ -231,8 +260,7 @@ PyObject *runProgram(PyObject *, PyObject *args) {
       runtime::ExecuteOptions options;
       for (size_t i = 0; i < buffers.size(); ++i)
         options.nonDonatable.push_back(uint32_t(i));
-      std::shared_ptr<runtime::Executable> executable = valueOrRaise(session.keptProgram(program->key, program->text));
-      for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(*executable, buffers, options)))
+      for (runtime::BufferPtr &buffer : valueOrRaise(program->launch(buffers, options)))
         results.push_back(valueOrRaise(session.adopt(std::move(buffer))));
     }
     return wrapAllLike(list, std::move(results));
