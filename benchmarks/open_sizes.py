@@ -61,8 +61,9 @@ CASES: dict[str, tuple[Callable[[], torch.nn.Module], Callable[[int], torch.Tens
     "bert_length": (_bert, lambda n: _ids(2, n), None),
     "llama_batch": (_llama, lambda n: _ids(n, 16), None),
     "llama_length": (_llama, lambda n: _ids(2, n), None),
-    # Of images only the batch is open: sizes behind strides are no polynomials of the image's.
     "resnet18_batch": (_resnet, lambda n: torch.randn(n, 3, 32, 32), 0),
+    # Sizes behind strides, in a program of run-time shapes.
+    "resnet18_image": (_resnet, lambda n: torch.randn(2, 3, 63 + n, 64 + 3 * n), None),
 }
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.compile(backend="openxla"), torch_xla.compile and eager mode. Counters say what was traced, compiled and run."""
 import copy
+import ctypes
+import mmap
 import warnings
 
 import pytest
@@ -12,6 +14,7 @@ import torch_xla.debug.metrics as met
 from torch_xla import _XLAC
 from torch_xla._dynamo import dynamo_bridge
 from torch_xla.experimental import eager_mode, eager_mode_context, is_eager_mode
+from torch_xla.utils import dlpack
 
 
 @pytest.fixture(autouse=True)
@@ -260,6 +263,31 @@ def test_a_length_beside_rows_is_that_of_the_first_call():
             x = torch.randn(n, length, 6)
             torch.testing.assert_close(compiled(x.to("xla")).cpu(), layer(x).sum(1), rtol=1e-4, atol=1e-5)
     assert samples("CompileTime") == 2, "one program for rows of length 4, one of run-time shapes for the others"
+
+
+def guarded(values, held):
+    """The values in memory that ends where a page begins that nobody may touch. `held` keeps it."""
+    size = values.numel() * values.element_size()
+    pages = -(-size // mmap.PAGESIZE)
+    memory = mmap.mmap(-1, (pages + 1) * mmap.PAGESIZE)
+    end = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + pages * mmap.PAGESIZE
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(end), mmap.PAGESIZE, 0) == 0
+    held.append(memory)
+    made = torch.frombuffer(memory, dtype=values.dtype, count=values.numel(), offset=pages * mmap.PAGESIZE - size).view(values.shape)
+    return made.copy_(values)
+
+
+def test_rows_are_read_where_they_are_and_not_behind_the_last_one():
+    layers = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.GELU(), torch.nn.LayerNorm(96), torch.nn.Linear(96, 10))
+    moved = copy.deepcopy(layers).to("xla")
+    compiled = torch.compile(moved, backend="openxla", dynamic=True)
+    held = []
+    with torch.no_grad():
+        for n in (5, 3, 12, 13, 20, 61, 100, 119, 120):
+            x = torch.randn(n, 64)
+            got = compiled(dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(guarded(x, held))))
+            torch.testing.assert_close(got.cpu(), layers(x), rtol=1e-3, atol=1e-4)
+    assert samples("CompileTime") == 1
 
 
 def test_what_lies_behind_the_last_row_is_not_read():
