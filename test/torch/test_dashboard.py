@@ -43,7 +43,8 @@ def test_a_recompilation_per_step(tmp_path):
     assert found["recompile"]["source"] == line
     assert found["recompile"]["title"].startswith("5 graphs are compiled")
     assert found["recompile"]["ns"] > 0 and "now:" in found["recompile"]["evidence"]
-    assert next(iter(found)) == "recompile", "it is what costs most"
+    # What the program's own code takes is as long as the machine is busy, and longer than compiling where the cache has the programs.
+    assert next(kind for kind in found if kind != "host") == "recompile", "of what has a line, it is what costs most"
 
 
 def test_a_read_of_the_host_per_step(tmp_path):
