@@ -143,7 +143,8 @@ function drawRoofs() {
 function drawMemory() {
   const W = 860, H = 220, left = 70, bottom = 190; let all = "";
   found.memory.forEach((m, k) => {
-    const most = Math.max(1, ...m.points.map(p => p.slice(1).reduce((a, b) => a + b, 0))), last = Math.max(1, summary.wall_ns);
+    const most = Math.max(1, ...m.points.map(p => p.slice(1).reduce((a, b) => a + b, 0)));
+    const last = Math.max(1, summary.wall_ns, ...m.points.map(p => p[0])); // memory is given back after the last event, too
     const x = ns => left + ns / last * (W - left - 10), y = b => bottom - b / most * (bottom - 20); let out = "";
     for (let q = 0; q <= 4; ++q)
       out += axisLine(left, y(most * q / 4), W - 10, y(most * q / 4)) + axisText(left - 6, y(most * q / 4) + 4, "end", bytes(most * q / 4));
