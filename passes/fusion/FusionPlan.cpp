@@ -128,11 +128,10 @@ private:
       std::optional<Domain> behind;
       if (inner)
         behind = cluster.summary.behind(cast<stablehlo::ReshapeOp>(user), inner->domain);
-      // The rows of a tiny kernel do not matter: its loops are all alike.
-      if (!behind && !(inner && cluster.summary.tiny))
+      if (!behind)
         return std::nullopt;
       reading.isFromMemory |= inner->isFromMemory;
-      domains.push_back(behind.value_or(cluster.summary.rootDomain()));
+      domains.push_back(*behind);
       if (!llvm::is_contained(views, user))
         views.push_back(user);
     }
