@@ -2,7 +2,7 @@
 //===- ConstantProgram.cpp - A program that expects the same arguments again -//
 #include "tracing/ConstantProgram.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "runtime/client/PreparedBytes.h"
 #include "tracing/Metrics.h"
 #include "tracing/Session.h"

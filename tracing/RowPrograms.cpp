@@ -6,7 +6,7 @@
 // computed from a size. That rows do not depend on each other is followed from operation to operation, for every value whose length differs.
 #include "tracing/DynamicShapes.h"
 
-#include "dialects/millrace/PreparationAttributes.h"
+#include "dialects/millrace/Attributes.h"
 #include "dialects/millrace/Attributes.h"
 #include "lowering/Compile.h"
 #include "lowering/program/OpenRows.h"
