@@ -7,7 +7,6 @@
 #include "tracing/DynamicShapes.h"
 
 #include "dialects/millrace/Attributes.h"
-#include "dialects/millrace/Attributes.h"
 #include "lowering/Compile.h"
 #include "lowering/program/OpenRows.h"
 
