@@ -48,6 +48,7 @@ struct Registry {
   std::vector<uint64_t> limits; ///< of open sessions
   uint64_t numChunks = 0, generation = 1;
   std::atomic<uint64_t> lost{0};
+  std::atomic<bool> isScarce{false}; ///< whether details are lost, so that executions fit until the end
 
   /// Never destroyed: threads record while the process ends.
   static Registry &get() {
@@ -59,9 +60,14 @@ struct Registry {
     return *registry;
   }
 
-  bool hasRoom() const {
-    uint64_t limit = limits.empty() ? 0 : *std::max_element(limits.begin(), limits.end());
-    return (numChunks + 1) * sizeof(Chunk) <= limit;
+  uint64_t limit() const { return limits.empty() ? 0 : *std::max_element(limits.begin(), limits.end()); }
+  bool hasRoom() const { return (numChunks + 1) * sizeof(Chunk) <= limit(); }
+  /// Called when the limit or the number of chunks has changed.
+  void measure() {
+    // The share of the memory that details may take. Unit: share. Source: a program of one kernel has four details and two other records per
+    // execution, so that what is left has room for as many executions again (benchmarks.recording_cost).
+    constexpr double kShareOfDetails = 0.75;
+    isScarce.store(double(numChunks * sizeof(Chunk)) > kShareOfDetails * double(limit()), std::memory_order_relaxed);
   }
   void dropAll() {
     for (const std::shared_ptr<Log> &log : logs)
@@ -69,6 +75,7 @@ struct Registry {
     std::erase_if(logs, [](const std::shared_ptr<Log> &log) { return log->isOver; });
     numChunks = 0;
     lost.store(0, std::memory_order_relaxed);
+    isScarce.store(false, std::memory_order_relaxed);
   }
   void inChild();
 };
@@ -181,6 +188,7 @@ Chunk *moreRoom(uint64_t epoch) {
   ownLog->current = std::move(made);
   ownLog->chunks.push_back(ownLog->current);
   ++registry.numChunks;
+  registry.measure();
   return ownLog->current.get();
 }
 
@@ -192,16 +200,40 @@ const Name *intern(std::string_view text) {
   return &*registry.names.emplace(text).first;
 }
 
+/// Returns true for records of what happens inside of an execution or of a step of the front end, of which a program may have thousands.
+static bool isDetail(Kind kind) {
+  switch (kind) {
+  case Kind::Region:
+  case Kind::Compile:
+  case Kind::Cache:
+  case Kind::Launch:
+  case Kind::Execution:
+  case Kind::Transfer: return false;
+  case Kind::Tracing:
+  case Kind::Kernel:
+  case Kind::Step:
+  case Kind::Memory:
+  case Kind::Piece:
+  case Kind::Wait: return true;
+  }
+  return true;
+}
+
 void append(const Record &record) {
   const uint64_t now = state.load(std::memory_order_relaxed);
   if (!(now & 1))
     return;
+  static Registry &registry = Registry::get();
+  if (registry.isScarce.load(std::memory_order_relaxed) && isDetail(record.kind)) [[unlikely]] {
+    registry.lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   Chunk *chunk = ownLog ? ownLog->current.get() : nullptr;
   if (!chunk || chunk->epoch != now || chunk->used.load(std::memory_order_relaxed) == Chunk::kRecords) [[unlikely]] {
     chunk = moreRoom(now);
     if (!chunk) {
       if (state.load(std::memory_order_relaxed) == now)
-        Registry::get().lost.fetch_add(1, std::memory_order_relaxed);
+        registry.lost.fetch_add(1, std::memory_order_relaxed);
       return;
     }
   }
@@ -305,6 +337,7 @@ Session::Session(uint64_t maxBytes) : begin(Anchor::now()) {
   std::lock_guard lock(registry.mutex);
   generation = registry.generation;
   registry.limits.push_back(maxBytes);
+  registry.measure();
   if (registry.limits.size() == 1) {
     registry.lost.store(0, std::memory_order_relaxed); // some may have come late to the session before
     state.store((state.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_release);
@@ -354,6 +387,8 @@ Recording Session::stop() {
   if (registry.limits.empty()) {
     state.store(state.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); // the next time has another number
     registry.dropAll();
+  } else {
+    registry.measure();
   }
   return recording;
 }

@@ -78,7 +78,7 @@ inline uint64_t ticks() {
 extern std::atomic<uint64_t> state;
 inline bool isOn() { return state.load(std::memory_order_relaxed) & 1; }
 
-/// Keeps `record` if somebody records; counts it as lost where there is no room.
+/// Keeps `record` if somebody records; counts it as lost where there is no room. Details of executions have three quarters of the room.
 void append(const Record &record);
 
 /// Records the time from construction to destruction. `fill` sets what else there is to say; it is called only where somebody records, and the

@@ -296,7 +296,7 @@ XSpace toXSpace(const Recording &recording, bool isWhole, bool hasPrograms) {
     space.hostnames.push_back(name);
   }
   if (recording.lost)
-    space.warnings.push_back(std::to_string(recording.lost) + " events were lost: the recorder's memory was full. What comes late is missing.");
+    space.warnings.push_back(std::to_string(recording.lost) + " events were lost: the recorder's memory was full. Kernels, memory and waits of late executions are missing.");
   if (!recording.numRecords())
     space.warnings.push_back("nothing was recorded: no program of Millrace was compiled or run in this process meanwhile");
   return space;

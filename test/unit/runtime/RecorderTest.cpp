@@ -109,6 +109,27 @@ TEST(Recorder, WhatHasNoRoomIsCounted) {
   EXPECT_EQ(numbers.back(), numbers.size() - 1); // the first ones stay
 }
 
+TEST(Recorder, ExecutionsFitWhereDetailsDoNot) {
+  constexpr uint64_t kBytes = 16 * 1025 * sizeof(Record), kExecutions = 3000, kKernels = 20;
+  Session session(kBytes);
+  for (uint64_t i = 0; i < kExecutions; ++i) {
+    for (uint64_t kernel = 0; kernel < kKernels; ++kernel) {
+      Record record = recordOf(i);
+      record.kind = Kind::Wait;
+      append(record);
+    }
+    append(recordOf(i));
+  }
+  const Recording recording = session.stop();
+  uint64_t executions = 0, details = 0;
+  for (const Recording::Thread &thread : recording.threads)
+    for (const Record &record : thread.records)
+      ++(record.kind == Kind::Wait ? details : executions);
+  EXPECT_EQ(executions, kExecutions);
+  EXPECT_GT(details, 10'000u);
+  EXPECT_EQ(details + recording.lost, kExecutions * kKernels);
+}
+
 TEST(Recorder, EachSessionHasItsOwnTime) {
   Session outer;
   append(recordOf(1));
