@@ -78,6 +78,29 @@ def test_the_machine_decides(mesh):
     assert len(texts) == 2  # messages between hosts cost more than the little work that there is
 
 
+def test_the_environment_asks_for_all_programs(mesh, monkeypatch):
+    arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((8192, 64), (64, 256), (256, 64))]
+    wanted = compiled(perceptron, arguments, mesh).input_shardings
+
+    def found(**environment):
+        for name in ("XLA_AUTO_SPMD", "XLA_AUTO_SPMD_MESH"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with jax.set_mesh(mesh):
+            return jax.jit(lambda *values: perceptron(*values)).lower(*arguments).compile().input_shardings
+    plain = found()
+    assert str(plain) != str(wanted)
+    assert str(found(XLA_AUTO_SPMD="1")) == str(wanted)  # over the program's own mesh
+    assert not found(XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,4")[0][0].is_fully_replicated
+    assert str(found(XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,2")) == str(plain)  # a mesh of other devices
+    assert str(found(XLA_AUTO_SPMD="0", XLA_AUTO_SPMD_MESH="2,4")) == str(plain)
+    with pytest.raises(ValueError, match='XLA_AUTO_SPMD_MESH expects the sizes of a mesh, as "2,4", but is \'two\''):
+        found(XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="two")
+    monkeypatch.setenv("XLA_AUTO_SPMD", "1")
+    assert jax.jit(lambda x: x + 1)(np.float32(1)) == 2  # one device
+
+
 def test_a_program_of_one_device_is_an_error():
     """It would run as if nobody had asked."""
     function = jax.jit(lambda x: x @ x, compiler_options=OPTIONS)

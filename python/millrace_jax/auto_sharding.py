@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""XLA_AUTO_SPMD=1: every program of several devices is sharded automatically, as if each jax.jit had compiler_options={"millrace_auto_sharding": ...}."""
+import functools
+import math
+import os
+from typing import Any
+
+
+def _option(num_partitions: int) -> str | None:
+    """Returns the value of millrace_auto_sharding for a program of so many devices, by XLA_AUTO_SPMD and XLA_AUTO_SPMD_MESH; None to leave it away.
+
+    Raises:
+        ValueError: XLA_AUTO_SPMD_MESH is no list of sizes.
+    """
+    if num_partitions < 2 or os.environ.get("XLA_AUTO_SPMD", "0").lower() in ("", "0", "false"):
+        return None
+    text = os.environ.get("XLA_AUTO_SPMD_MESH", "")
+    if not text:
+        return "true"  # over the program's own mesh
+    try:
+        sizes = [int(size) for size in text.split(",")]
+    except ValueError:
+        sizes = [0]
+    if min(sizes) < 1:
+        raise ValueError(f'XLA_AUTO_SPMD_MESH expects the sizes of a mesh, as "2,4", but is {text!r}')
+    # Programs of other devices, of a part of them, say, are left as they are.
+    return ",".join(f"auto{i}={size}" for i, size in enumerate(sizes)) if math.prod(sizes) == num_partitions else None
+
+
+def install() -> None:
+    """Adds the option to what JAX hands to the compiler. What a program's compiler_options say goes first."""
+    from jax._src import compiler
+
+    before = compiler.get_compile_options
+
+    @functools.wraps(before)
+    def with_option(num_replicas: int, num_partitions: int, *arguments: Any, **options: Any) -> Any:
+        if value := _option(num_partitions):
+            given = options.get("env_options_overrides") or {}
+            options["env_options_overrides"] = {"millrace_auto_sharding": value} | given
+        return before(num_replicas, num_partitions, *arguments, **options)
+
+    compiler.get_compile_options = with_option
