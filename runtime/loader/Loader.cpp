@@ -17,6 +17,10 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -160,6 +164,11 @@ const std::vector<std::string> &hostFeatures() {
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
       if (feature.second && (!feature.first().starts_with("amx-") || requestMatrixRegisters()))
         list.push_back(feature.first().str());
+#if defined(__aarch64__) && defined(__linux__)
+    // LLVM reads /proc/cpuinfo, which describes another machine under qemu: the kernel's word is the processor's.
+    if ((::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) && std::find(list.begin(), list.end(), "dotprod") == list.end())
+      list.push_back("dotprod");
+#endif
     std::sort(list.begin(), list.end());
     return list;
   }();
