@@ -20,7 +20,7 @@ def AutoShardingPass : Pass<"xla-auto-sharding", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false", "remark what the plan is expected to take">];
 }
 
-def RematerializePass : Pass<"xla-rematerialize", "::mlir::func::FuncOp"> {
+def RematerializePass : Pass<"xla-rematerialize-values", "::mlir::func::FuncOp"> {
   let summary = "Compute values again in front of late readers instead of keeping them";
   let description = [{
     Copies operations until the values of the function take at most `memory` bytes at any time, those first that free a byte in the fewest seconds

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: xla-opt %s -xla-rematerialize="memory=18000 report" 2>&1 | FileCheck %s
-// RUN: xla-opt %s -xla-rematerialize="memory=100000 report" 2>&1 | FileCheck %s --check-prefix=FITS
-// RUN: not xla-opt %s -xla-rematerialize="machine=toaster" 2>&1 | FileCheck %s --check-prefix=MACHINE
+// RUN: xla-opt %s -xla-rematerialize-values="memory=18000 report" 2>&1 | FileCheck %s
+// RUN: xla-opt %s -xla-rematerialize-values="memory=100000 report" 2>&1 | FileCheck %s --check-prefix=FITS
+// RUN: not xla-opt %s -xla-rematerialize-values="machine=toaster" 2>&1 | FileCheck %s --check-prefix=MACHINE
 // FITS: remark: 0 values are computed again by 0 operations
 // FITS-NOT: optimization_barrier
 // MACHINE: error: {{.*}}toaster
