@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: xla-opt %s -xla-rematerialize-values="memory=18000 report" 2>&1 | FileCheck %s
+// RUN: xla-opt %s -xla-rematerialize-values="memory=17411 report" 2>/dev/null | FileCheck %s
+// RUN: xla-opt %s -xla-rematerialize-values="memory=17411 report" 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: xla-opt %s -xla-rematerialize-values="memory=100000 report" 2>&1 | FileCheck %s --check-prefix=FITS
 // RUN: not xla-opt %s -xla-rematerialize-values="machine=toaster" 2>&1 | FileCheck %s --check-prefix=MACHINE
 // FITS: remark: 0 values are computed again by 0 operations
@@ -7,7 +8,7 @@
 // MACHINE: error: {{.*}}toaster
 
 // %x, %h, %wide and %rolled are live at once, 2 x 1 KB and 2 x 8 KB; %x makes %h again.
-// CHECK: remark: 1 values are computed again by 1 operations: 17408 bytes at the worst time, 18432 before
+// REMARK: remark: 1 values are computed again by 1 operations: 17408 bytes at the worst time, 18432 before
 // CHECK-LABEL: func @does(
 // CHECK-SAME: [[X:%[a-z0-9]+]]: tensor<256xf32>
 // CHECK: stablehlo.concatenate
@@ -26,7 +27,7 @@ func.func @does(%x: tensor<256xf32>) -> tensor<256xf32> {
 }
 
 // Random numbers are kept, although nothing reads them while %wide lives: another draw would give others.
-// CHECK: remark: 0 values are computed again by 0 operations
+// REMARK: remark: 0 values are computed again by 0 operations: 17412 bytes at the worst time, 17412 before
 // CHECK-LABEL: func @does_not(
 // CHECK-NOT: optimization_barrier
 // CHECK: return
