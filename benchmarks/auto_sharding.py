@@ -32,6 +32,8 @@ import tempfile
 import time
 from typing import Any
 
+from benchmarks import progress
+
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 COLUMNS = ("data", "fsdp", "tensor", "2-d")
 # Sizes at which a step takes some milliseconds on two cores.
@@ -206,7 +208,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name in options.models or planned_models.MODELS:
             for shape in meshes:
-                print(f"{name} {shape} ...", end="\r", file=sys.stderr)
+                progress.show(f"{name} {shape} ...")
                 each = row(name, shape, [f"--machine={options.machine}"] if options.machine else [], folder, options if options.measure else None)
                 rows.append(each)
                 if options.measure:

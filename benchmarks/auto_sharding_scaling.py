@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks import progress
 from benchmarks.auto_sharding import COLUMNS, lowered, simulated
 
 KINDS: dict[str, dict[str, Any]] = {"gpt3": dict(width=12288, heads=96, whole=96),
@@ -67,7 +67,7 @@ def table(kind: str, devices: list[int], machine: str, rate: float, memory: floa
         row: dict[str, Any] = {"model": kind, "devices": number, "plans": {}}
         cells = ""
         for plan in (*COLUMNS, "auto"):
-            print(f"{kind} {number} {plan} ...", end="\r", file=sys.stderr)
+            progress.show(f"{kind} {number} {plan} ...")
             found = step(model, plan, (number // NEAR, NEAR), machine, folder)
             if found is None:
                 cells += f"{'-':>18}"

@@ -22,13 +22,12 @@ import platform
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 from typing import Any
 
 import numpy as np
 
-from benchmarks import tools
+from benchmarks import progress, tools
 
 KINDS = ("all_reduce", "all_to_all", "collective_permute", "all_gather, reduce_scatter")
 WIDTH = 256  # columns of what collectives move
@@ -177,7 +176,7 @@ def measure(found: list[Probe], rounds: int, clock: str, seconds: float) -> None
             repeats.append(min(200, max(3, int(seconds / max(run(paths[-1], 2, "wall", folder), 1e-5)))))
         for turn in range(rounds):
             for number, path in enumerate(paths):
-                print(f"round {turn + 1} of {rounds}: {found[number].name} ...{'':<30}", end="\r", file=sys.stderr)
+                progress.show(f"round {turn + 1} of {rounds}: {found[number].name} ...")
                 times[number].append(run(path, repeats[number], clock, folder))
     for probe, each in zip(found, times):
         probe.seconds = statistics.median(each) / probe.count
