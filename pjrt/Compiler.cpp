@@ -66,6 +66,7 @@ private:
 /// What is asked for with millrace_auto_sharding.
 struct AutoSharding : autosharding::Request {
   std::string mesh; ///< "data=2,model=4"; empty: the module's own
+  bool hasDefault = false; ///< of a module without a mesh: one axis of all devices
 };
 
 /// compiler_options of jax.jit. XLA's own (xla_*) are accepted, most without effect: programs set them for other back ends.
@@ -90,9 +91,10 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
         return rt::invalidArgument("millrace_target_threads expects a number, but got '" + value + "'");
     } else if (name == "millrace_auto_sharding") {
       const bool isMesh = StringRef(value).contains('=');
-      if (!isTrue && !isMesh && value != "false" && value != "False" && value != "0")
-        return rt::invalidArgument("millrace_auto_sharding expects a mesh like data=4,model=2, True or False, but got '" + value + "'");
-      autoSharding.isOn = isTrue || isMesh;
+      if (!isTrue && !isMesh && value != "auto" && value != "false" && value != "False" && value != "0")
+        return rt::invalidArgument("millrace_auto_sharding expects a mesh like data=4,model=2, auto, True or False, but got '" + value + "'");
+      autoSharding.isOn = isTrue || isMesh || value == "auto";
+      autoSharding.hasDefault = value == "auto";
       autoSharding.mesh = isMesh ? value : "";
     } else if (name == "millrace_machine")
       autoSharding.machine = value;
@@ -168,8 +170,10 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
     rt::ByteStore store = rt::planStore(**cache);
     options->plans = {store.find, store.store};
   }
-  if (!asked.mesh.empty()) {
-    if (llvm::Error error = sharding::applyMesh(module, asked.mesh, "millrace_auto_sharding"))
+  const bool needsDefault = asked.hasDefault && module.getOps<sdy::MeshOp>().empty();
+  const std::string text = needsDefault ? "devices=" + std::to_string(partitions.getInt()) : asked.mesh;
+  if (!text.empty()) {
+    if (llvm::Error error = sharding::applyMesh(module, text, "millrace_auto_sharding"))
       return rt::invalidArgument(llvm::toString(std::move(error)));
     if (auto now = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions"); now.getInt() != partitions.getInt())
       return rt::invalidArgument("millrace_auto_sharding expects a mesh of the program's " + std::to_string(partitions.getInt()) +

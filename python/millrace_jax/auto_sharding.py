@@ -16,7 +16,7 @@ def _option(num_partitions: int) -> str | None:
         return None
     text = os.environ.get("XLA_AUTO_SPMD_MESH", "")
     if not text:
-        return "true"  # over the program's own mesh
+        return "auto"  # over the program's own mesh, or all devices in a row
     try:
         sizes = [int(size) for size in text.split(",")]
     except ValueError:

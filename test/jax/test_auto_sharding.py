@@ -79,24 +79,28 @@ def test_the_machine_decides(mesh):
 
 
 def test_the_environment_asks_for_all_programs(mesh, monkeypatch):
-    arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((8192, 64), (64, 256), (256, 64))]
-    wanted = compiled(perceptron, arguments, mesh).input_shardings
+    shapes = (8192, 64), (64, 256), (256, 64)
+    arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
+    own = [jax.ShapeDtypeStruct(shapes[0], np.float32, sharding=NamedSharding(mesh, PartitionSpec(None, "model"))), *arguments[1:]]
 
-    def found(**environment):
+    def found(values, **environment):
         for name in ("XLA_AUTO_SPMD", "XLA_AUTO_SPMD_MESH"):
             monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         with jax.set_mesh(mesh):
-            return jax.jit(lambda *values: perceptron(*values)).lower(*arguments).compile().input_shardings
-    plain = found()
-    assert str(plain) != str(wanted)
-    assert str(found(XLA_AUTO_SPMD="1")) == str(wanted)  # over the program's own mesh
-    assert not found(XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,4")[0][0].is_fully_replicated
-    assert str(found(XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,2")) == str(plain)  # a mesh of other devices
-    assert str(found(XLA_AUTO_SPMD="0", XLA_AUTO_SPMD_MESH="2,4")) == str(plain)
+            return jax.jit(lambda *given: perceptron(*given)).lower(*values).compile().input_shardings[0]
+
+    def split(shardings):
+        return [sharding.shard_shape(shape) != shape for sharding, shape in zip(shardings, shapes)]
+    assert split(found(arguments)) == [False, False, False]
+    assert split(found(arguments, XLA_AUTO_SPMD="1"))[0]  # all devices in a row
+    assert split(found(arguments, XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,4"))[0]
+    assert split(found(arguments, XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,2")) == [False, False, False]  # a mesh of other devices
+    assert split(found(arguments, XLA_AUTO_SPMD="0", XLA_AUTO_SPMD_MESH="2,4")) == [False, False, False]
+    assert found(own, XLA_AUTO_SPMD="1")[0].is_equivalent_to(own[0].sharding, 2)  # over its own mesh, as annotated
     with pytest.raises(ValueError, match='XLA_AUTO_SPMD_MESH expects the sizes of a mesh, as "2,4", but is \'two\''):
-        found(XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="two")
+        found(arguments, XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="two")
     monkeypatch.setenv("XLA_AUTO_SPMD", "1")
     assert jax.jit(lambda x: x + 1)(np.float32(1)) == 2  # one device
 
@@ -115,8 +119,8 @@ def test_a_program_of_one_device_is_an_error():
     (dict(OPTIONS, millrace_machine="abacus"), "expects a file or one of ethernet, h100, server, tpu-v4, virtual, but got 'abacus'"),
     (dict(OPTIONS, millrace_memory_per_device="1K"), "automatic sharding finds no plan"),
     (dict(OPTIONS, millrace_memory_per_device="much"), "expects a number of bytes"),
-    ({"millrace_auto_sharding": "auto:8"}, "expects a mesh like data=4,model=2, True or False, but got 'auto:8'"),
-    ({"millrace_auto_sharding": "data:2,model:4"}, "expects a mesh like data=4,model=2, True or False, but got 'data:2,model:4'"),
+    ({"millrace_auto_sharding": "auto:8"}, "expects a mesh like data=4,model=2, auto, True or False, but got 'auto:8'"),
+    ({"millrace_auto_sharding": "data:2,model:4"}, "expects a mesh like data=4,model=2, auto, True or False, but got 'data:2,model:4'"),
     ({"millrace_memory_per_device": "1K"}, "millrace_memory_per_device expects millrace_auto_sharding beside it"),
     ({"millrace_auto_sharding": False, "millrace_machine": "h100"}, "millrace_machine expects millrace_auto_sharding beside it"),
 ])
