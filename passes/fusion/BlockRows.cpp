@@ -295,11 +295,15 @@ void moveConversion(ConvertOp convert, int64_t minBytes) {
   // A reshape of a reshape is one, or none.
   for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
     if (auto next = dyn_cast<ReshapeOp>(user)) {
-      if (next.getType() == converted.getType())
+      if (next.getType() == converted.getType()) {
         next.getResult().replaceAllUsesWith(converted);
-      else
+        next.erase();
+      } else {
         next.setOperand(converted);
+      }
     }
+  if (result.use_empty())
+    result.getDefiningOp()->erase(); // an unused reshape would be a reader of the whole value
 }
 
 struct BlockRows : impl::BlockRowsPassBase<BlockRows> {
@@ -310,9 +314,8 @@ struct BlockRows : impl::BlockRowsPassBase<BlockRows> {
       return;
     refused.clear();
     forEachProgramBlock(getOperation(), [&](Block &block) {
-      for (Operation &op : llvm::make_early_inc_range(block))
-        if (auto convert = dyn_cast<ConvertOp>(op))
-          moveConversion(convert, minBytes);
+      for (ConvertOp convert : llvm::to_vector(block.getOps<ConvertOp>())) // reshapes between them are erased
+        moveConversion(convert, minBytes);
       // One after the other: a region's operations are gone when it is a loop.
       while (blockOne(block))
         ;

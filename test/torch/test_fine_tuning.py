@@ -103,11 +103,12 @@ def test_models_are_quantized_but_for_what_is_skipped():
         quantize_linear(torch.nn.Linear(2, 2), bits=3)
 
 
-# The caches of a small processor let values of 4 MiB count as large: logits of 512 x 4096.
+# Logits of 160 MiB, in bf16, too: values of at least 128 MiB are computed in blocks of rows.
 LOSS = """
 import sys, torch, torch.nn.functional as F, torch_xla, torch_xla.core.xla_model as xm, torch_xla.debug.metrics as met
 torch.manual_seed(0)
-tokens, features, words, kind = 512, 64, 4096, sys.argv[1]
+kind = sys.argv[1]
+tokens, features, words = 2048 if kind == "upcast" else 1024, 64, 40960
 h, w, bias, y = torch.randn(tokens, features), torch.randn(words, features) * 0.1, torch.randn(words) * 0.1, torch.randint(0, words, (tokens,))
 y[::7] = -100
 
@@ -138,23 +139,19 @@ def run(device):
 
 want, _ = run("cpu")
 got, peak = run("xla")
-bound = 2e-2 if kind == "upcast" else 1e-5
+bound = 2e-2 if kind == "upcast" else 4e-5  # gradients of h are sums of 40960 terms, one after the other
 print([bool((a - b).abs().max() <= bound * b.abs().max()) for a, b in zip(got, want)], peak / (tokens * words * 4))
 """
 
 
 @pytest.mark.parametrize("kind", ["plain", "chunked", "upcast", "smoothed"])
 def test_logits_are_never_whole(kind):
-    results = {}
-    for caches in ("32K/8,64K/16", "32K/8,64M/16"):
-        ran = subprocess.run([sys.executable, "-c", LOSS, kind], capture_output=True, text=True, timeout=300,
-                             env=dict(os.environ, MILLRACE_TARGET_CACHES=caches))
-        assert ran.returncode == 0, ran.stderr
-        agrees, peak = ran.stdout.strip().rsplit(" ", 1)
-        assert agrees == "[True, True, True, True]", ran.stdout
-        results[caches] = float(peak)
-    # Of the whole, at least one copy of the logits is there at the peak; in blocks of 256 of 512 rows about a half, and the gradient of the weights twice.
-    assert results["32K/8,64K/16"] < 0.75 * results["32K/8,64M/16"], results
+    ran = subprocess.run([sys.executable, "-c", LOSS, kind], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    agrees, peak = ran.stdout.strip().rsplit(" ", 1)
+    assert agrees == "[True, True, True, True]", ran.stdout
+    # Whole, at least one copy of the logits is there at the peak, and most losses have two.
+    assert float(peak) < 0.75
 
 
 def test_the_example(tmp_path):

@@ -109,7 +109,7 @@ Tensor maskedSelect(const Tensor &self, const Tensor &mask) {
   TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
   Tensor source = onDevice(self), marks = onDevice(mask);
   auto [values, flags] = at::expand_outplace(source, marks);
-  return rowsOfMask(values->reshape(-1), flags->contiguous());
+  return rowsOfMask(values->reshape(-1), flags->reshape(-1));
 }
 
 //===-- Equal elements and rows ---------------------------------------------===//
