@@ -10,7 +10,8 @@
 * language: tokens per second and model FLOP/s utilization of GPT-2 and of a Llama of 135 million numbers; of the peak that benchmarks/probe.cpp
   measures on this machine now.
 
-Writes seeds.json and seeds.html, one page with plots. --quick: small sizes, few models, one round, some minutes: it shows that all works, and its
+Writes seeds.json and seeds.html, one page with plots; parts that are not measured stay as the files there have them, each with its own date and load.
+`python -m benchmarks.tables` writes the tables of docs/benchmarks.md from it. --quick: small sizes, few models, one round, some minutes: it shows that all works, and its
 figures mean nothing. MILLRACE_BUILD names the build folder; build-release is the fair one. The machine should have nothing else to do."""
 from __future__ import annotations
 
@@ -187,15 +188,32 @@ def language_part(found: dict[str, Any]) -> str:
             bars([(name, {way: row.get("tokens_per_second") for way, row in of["ways"].items()}) for name, of in found.items()], "tokens/s"))
 
 
+def about_line(about: dict[str, Any]) -> str:
+    """What a part was measured on and with, without markup."""
+    return (f"{about['date']}, {about['processor']}, {about['threads']} threads, torch {about['torch']}, build {about['build']}, median of "
+            f"{about['rounds']} turns, load at the end {about['load']:.1f}.")
+
+
 def page(results: dict[str, Any]) -> str:
-    about = results["about"]
-    parts = {"dynamo": dynamo_part, "data_parallel": data_parallel_part, "language": language_part}
-    warning = "<p class=\"warning\">--quick: small sizes, one round. These figures show that it works, and nothing else.</p>" if about["quick"] else ""
+    """The page of the parts that `results` has; results["about"] has an entry per part."""
+    makers = {"dynamo": dynamo_part, "data_parallel": data_parallel_part, "language": language_part}
+    quick = any(about["quick"] for about in results["about"].values())
+    warning = "<p class=\"warning\">--quick: small sizes, one round. These figures show that it works, and nothing else.</p>" if quick else ""
+    parts = [make(results[name]) + f'<p class="faint">{html.escape(about_line(results["about"][name]))}</p>' for name, make in makers.items() if name in results]
     return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>The seeds' tables</title><style>{page_style()}</style></head><body><h1>The seeds' tables, measured here</h1>{warning}"
-            f"<p class=\"faint\">{html.escape(about['processor'])}, {about['threads']} threads, torch {about['torch']}, {about['date']}, build {html.escape(about['build'])}, median of "
-            f"{about['rounds']} turns, load at the end {about['load']:.1f}. <code>python -m benchmarks.seeds</code> writes this page.</p>" +
-            "".join(make(results[name]) for name, make in parts.items() if name in results) + "</body></html>\n")
+            "<p class=\"faint\"><code>python -m benchmarks.seeds</code> writes this page.</p>" + "".join(parts) + "</body></html>\n")
+
+
+def with_earlier_parts(results: dict[str, Any], path: str) -> dict[str, Any]:
+    """`results` and the parts that only the file at `path` has; sizes of --quick are not mixed with whole ones."""
+    if not os.path.exists(path):
+        return results
+    with open(path, encoding="utf-8") as file:
+        earlier = json.load(file)
+    quick = {about["quick"] for about in results["about"].values()}
+    kept = [part for part, about in earlier["about"].items() if part not in results and {about["quick"]} == quick]
+    return {**{part: earlier[part] for part in kept}, **results, "about": {**{part: earlier["about"][part] for part in kept}, **results["about"]}}
 
 
 def processor() -> str:
@@ -241,11 +259,15 @@ def main() -> int:
     options.ways = options.ways or (["lazy", "openxla", "eager"] if options.quick else list(torch_steps.WAYS))
     measures = {"dynamo": measure_dynamo, "data_parallel": measure_data_parallel, "language": measure_language}
     import torch
-    results: dict[str, Any] = {part: measures[part](options) for part in chosen}
-    results["about"] = {"quick": options.quick, "threads": options.threads, "rounds": options.rounds, "torch": torch.__version__, "processor": processor(),
-                        "date": time.strftime("%Y-%m-%d"), "build": os.environ.get("MILLRACE_BUILD", "build"), "load": os.getloadavg()[0]}
+    results: dict[str, Any] = {"about": {}}
+    for part in chosen:
+        results[part] = measures[part](options)
+        results["about"][part] = {"quick": options.quick, "threads": options.threads, "rounds": options.rounds, "torch": torch.__version__,
+                                  "processor": processor(), "date": time.strftime("%Y-%m-%d"), "build": os.environ.get("MILLRACE_BUILD", "build"),
+                                  "load": os.getloadavg()[0]}
     if options.results:
         os.makedirs(options.results, exist_ok=True)
+        results = with_earlier_parts(results, os.path.join(options.results, "seeds.json"))
         for name, text in (("seeds.json", json.dumps(results, indent=1) + "\n"), ("seeds.html", page(results))):
             with open(os.path.join(options.results, name), "w", encoding="utf-8") as file:
                 file.write(text)

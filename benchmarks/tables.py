@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from benchmarks import report, tools
+from benchmarks import report, seeds, tools
 from benchmarks.arguments import PEERS
 
 FILES = ("README.md", "docs/benchmarks.md")
@@ -90,9 +90,27 @@ def scaling(found):
     return "".join(lines)
 
 
+def seeds_dynamo(found, kind):
+    """One line per model of benchmarks.seeds: inference or training in each way, and the quotient of which PyTorch/XLA's guide prints its own."""
+    guide = {"inference": seeds.SEED_INFERENCE, "training": seeds.SEED_TRAINING}[kind]
+    rows, ways = found["dynamo"][kind], ["lazy", "openxla", "eager", "inductor"]
+    lines = [seeds.about_line(found["about"]["dynamo"]) + "\n\n",
+             columns([f"{kind}, ms per step", *ways, "eager / openxla", "Inductor / openxla", "lazy / openxla", "the same on a TPU"])]
+    quotients = {"eager": [], "inductor": [], "lazy": []}
+    for name, measured in rows.items():
+        ms = {way: measured[way]["ms"] for way in ways}
+        for way, values in quotients.items():
+            values.append(ms[way] / ms["openxla"])
+        cells = [f"{value:.1f}" for value in ms.values()] + [f"{values[-1]:.2f}" for values in quotients.values()] + [f"{guide[name]:.2f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |\n")
+    means = [report.geometric_mean(values) for values in (*quotients.values(), [guide[name] for name in rows])]
+    return "".join(lines) + f"| geometric mean | | | | | {' | '.join(f'{mean:.2f}' for mean in means)} |\n"
+
+
 def tables(folder):
     steps = load(folder, "torch_steps.json")
     made = {"torch_steps": torch_steps(steps), "scaling": scaling(load(folder, "scaling.json"))}
+    made |= {f"seeds_{kind}": seeds_dynamo(load(folder, "seeds.json"), kind) for kind in ("inference", "training")}
     if os.path.exists(os.path.join(folder, "bench.json")):
         bench = load(folder, "bench.json")
         made |= {"summary": summary(bench), "models": programs(bench, "model"), "operations": programs(bench, "op")}
