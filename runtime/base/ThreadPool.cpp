@@ -50,16 +50,12 @@ struct ThreadPool::Job {
   alignas(64) std::atomic<int> wakesLeft{0}; ///< parked workers that should still be woken
 
   /// `memory` has room for `threads` shares; only those that are used are touched.
-  Job(Body body, void *context, int64_t end, int64_t piece, bool isBackward, unsigned threads, void *memory)
+  Job(Body body, void *context, int64_t end, int64_t piece, int64_t granularity, bool isBackward, unsigned threads, void *memory)
       : body(body), context(context), piece(piece), isBackward(isBackward), shares(static_cast<Share *>(memory)) {
-    int64_t pieces = (end - 1) / piece + 1;
-    shareCount = unsigned(std::min<int64_t>(pieces, threads));
-    // The first `longer` shares have one piece more.
-    int64_t each = pieces / shareCount, longer = pieces % shareCount, begin = 0;
+    shareCount = unsigned(std::min<int64_t>((end - 1) / piece + 1, threads));
     for (unsigned i = 0; i < shareCount; ++i) {
-      int64_t last = begin + each + (i < longer);
-      new (&shares[i]) Share{begin * piece, begin * piece, std::min(end, last * piece)};
-      begin = last;
+      const auto [first, last] = shareOfThread(end, granularity, shareCount, i);
+      new (&shares[i]) Share{first, first, last};
     }
   }
 
@@ -311,7 +307,7 @@ void ThreadPool::work(unsigned worker) {
   }
 }
 
-int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bool isBackward) {
+int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bool isBackward, int64_t granularity) {
   if (end <= 0)
     return 0;
   if (piece >= end || size() == 1)
@@ -325,7 +321,7 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bo
   const int64_t others = (end - 1) / piece; // pieces besides the caller's first
   const unsigned shares = unsigned(std::min<int64_t>(others + 1, threadCount));
   const ShareMemory memory(shares);
-  Job job(body, context, end, piece, isBackward, shares, memory.get());
+  Job job(body, context, end, piece, granularity > 0 ? granularity : piece, isBackward, shares, memory.get());
   // Those that spin come by themselves.
   const int64_t wanted = std::min<int64_t>(others, mostHelpers) - spinning.load(std::memory_order_relaxed);
   job.wakesLeft.store(int(std::max<int64_t>(0, wanted)), std::memory_order_relaxed);
@@ -387,6 +383,13 @@ int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granul
     return end;
   piece = (piece + granularity - 1) / granularity * granularity;
   return int64_t(std::min(piece, uint64_t(end)));
+}
+
+std::pair<int64_t, int64_t> shareOfThread(int64_t end, int64_t granularity, unsigned shares, unsigned number) {
+  // The first `longer` shares are longer by `granularity`.
+  const int64_t grains = (end - 1) / granularity + 1, each = grains / shares, longer = grains % shares;
+  auto beginOf = [&](int64_t share) { return std::min(end, (share * each + std::min(share, longer)) * granularity); };
+  return {beginOf(number), beginOf(int64_t(number) + 1)};
 }
 
 void *threadScratch(size_t bytes) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace millrace::runtime {
@@ -39,10 +40,12 @@ public:
 
   unsigned size() const { return disabled.load(std::memory_order_relaxed) ? 1 : threadCount; }
 
-  /// Calls `body` for pieces of `piece` iterations (the last one may be shorter) that cover [0, end). Returns when all have run: 0, or the error of
-  /// one failed piece (pieces that have not begun by then are skipped). Ranges of the same size assign the same pieces to a thread, as long as all
-  /// threads take part and are equally fast. With `isBackward` each thread begins with its last piece. Thread-safe.
-  int32_t run(int64_t end, int64_t piece, Body body, void *context, bool isBackward = false);
+  /// Calls `body` for pieces of `piece` iterations that cover [0, end). Returns when all have run: 0, or the error of one failed piece (pieces that
+  /// have not begun by then are skipped). Ranges of the same size assign the same pieces to a thread, as long as all threads take part and are
+  /// equally fast: each thread begins with a share of equally many iterations, shareOfThread(), whose last piece may be shorter. With `isBackward` each
+  /// thread begins with its last piece. Pieces begin at multiples of `granularity`, of which `piece` is a multiple; 0: at multiples of `piece`.
+  /// Thread-safe.
+  int32_t run(int64_t end, int64_t piece, Body body, void *context, bool isBackward = false, int64_t granularity = 0);
 
   /// Returns the least time of a piece that is worth handing to another thread, for a job that takes `total`, both in picoseconds. It is less while a
   /// worker spins, and if the next job of this size is expected soon (`isRepeated`: the job is in a loop; or a job was queried not long ago); it is
@@ -96,6 +99,9 @@ private:
 /// or less than two pieces of work.
 int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads,
                   uint64_t leastPicoseconds = ThreadPool::leastPieceAsleep);
+
+/// Returns the iterations [first, second) of [0, end) with which the thread `number` of `shares` begins: as many as another's, but for `granularity`.
+std::pair<int64_t, int64_t> shareOfThread(int64_t end, int64_t granularity, unsigned shares, unsigned number);
 
 /// Returns 64-byte aligned memory of this thread, which is valid until the thread's next call; nullptr if there is none.
 void *threadScratch(size_t bytes);

@@ -323,15 +323,21 @@ struct KernelRange {
 /// Runs the pieces that `profile.piecesFor` threads would share, one after the other, and measures each. 0 or the error of a piece.
 static int32_t runPieces(const KernelStep &s, const KernelRange &range, int64_t end, Profile &profile) {
   const int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, profile.piecesFor, ThreadPool::leastPieceAwake);
-  const int64_t count = (end + piece - 1) / piece;
-  Profile::Pieces &times = profile.pieces[s.kernel][size_t(count)];
+  const auto shares = unsigned(std::min<int64_t>((end - 1) / piece + 1, profile.piecesFor));
+  std::vector<std::pair<int64_t, int64_t>> pieces;
+  for (unsigned thread = 0; thread < shares; ++thread) {
+    const auto [first, last] = shareOfThread(end, std::max<int64_t>(1, int64_t(s.granularity)), shares, thread);
+    for (int64_t begin = first; begin < last; begin += piece)
+      pieces.emplace_back(begin, std::min(last, begin + piece));
+  }
+  Profile::Pieces &times = profile.pieces[s.kernel][pieces.size()];
   ++times.launches;
-  times.nanoseconds.resize(size_t(count));
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t place = range.step ? count - 1 - i : i;
+  times.nanoseconds.resize(pieces.size());
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const size_t place = range.step ? pieces.size() - 1 - i : i;
     const auto start = std::chrono::steady_clock::now();
-    const int32_t code = range.run(range.buffers, place * piece, std::min(end, (place + 1) * piece));
-    times.nanoseconds[size_t(place)] += uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+    const int32_t code = range.run(range.buffers, pieces[place].first, pieces[place].second);
+    times.nanoseconds[place] += uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
     if (code != 0)
       return code;
   }
@@ -425,7 +431,7 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
             return kKernelOutOfMemory;
           return range.run(own, begin, end);
         },
-        &range, /*isBackward=*/range.step != 0);
+        &range, /*isBackward=*/range.step != 0, std::max<int64_t>(1, int64_t(s.granularity)));
   }
   return code == 0 ? Status() : kernelError(s, code);
 }

@@ -17,9 +17,12 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <sys/stat.h>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -281,6 +284,45 @@ TEST(ThreadPool, TakesFromTheSharesOfOthers) {
     return 0;
   };
   EXPECT_EQ(pool.run(8, 1, body, &rest), 0);
+}
+
+// 22 iterations by threes are eight pieces, four of each thread: both have 11 iterations, not one 12 and the other one 10.
+TEST(ThreadPool, SharesAreEven) {
+  ThreadPool pool(2);
+  for (bool isBackward : {false, true}) {
+    std::mutex mutex;
+    std::set<std::pair<int64_t, int64_t>> pieces;
+    auto context = std::tie(mutex, pieces);
+    auto body = [](void *context, int64_t begin, int64_t end) -> int32_t {
+      auto &[mutex, pieces] = *static_cast<std::tuple<std::mutex &, std::set<std::pair<int64_t, int64_t>> &> *>(context);
+      std::lock_guard lock(mutex);
+      pieces.emplace(begin, end);
+      return 0;
+    };
+    ASSERT_EQ(pool.run(22, 3, body, &context, isBackward, /*granularity=*/1), 0);
+    EXPECT_EQ(pieces, (std::set<std::pair<int64_t, int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 11}, {11, 14}, {14, 17}, {17, 20}, {20, 22}}));
+  }
+}
+
+TEST(ThreadPool, SharesOfThreads) {
+  using Share = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(shareOfThread(22, 1, 2, 1), Share(11, 22));
+  EXPECT_EQ(shareOfThread(23, 1, 2, 0), Share(0, 12));
+  EXPECT_EQ(shareOfThread(1000, 64, 2, 0), Share(0, 512)); // whole tiles
+  EXPECT_EQ(shareOfThread(1000, 64, 2, 1), Share(512, 1000));
+  for (int64_t end : {1, 5, 64, 1001})
+    for (int64_t granularity : {1, 3, 64})
+      for (unsigned shares = 1; shares <= (end - 1) / granularity + 1; ++shares) {
+        int64_t begin = 0;
+        for (unsigned i = 0; i < shares; ++i) {
+          const auto [first, last] = shareOfThread(end, granularity, shares, i);
+          EXPECT_EQ(first, begin);
+          EXPECT_LT(first, last);
+          EXPECT_EQ(first % granularity, 0);
+          begin = last;
+        }
+        EXPECT_EQ(begin, end);
+      }
 }
 
 TEST(ThreadPool, ManyCallersAtOnce) {

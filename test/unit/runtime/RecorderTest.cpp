@@ -231,6 +231,8 @@ std::map<Kind, std::vector<Record>> byKind(const Recording &recording) {
   for (const Recording::Thread &thread : recording.threads)
     for (const Record &record : thread.records)
       found[record.kind].push_back(record);
+  // Another thread may give memory back than the one that took it.
+  std::ranges::stable_sort(found[Kind::Memory], {}, &Record::start);
   return found;
 }
 
