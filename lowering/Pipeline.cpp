@@ -99,6 +99,8 @@ static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &optio
   pm.addNestedPass<func::FuncOp>(fusion::createBlockRowsPass(blocks));
   // First: the parts of scatters are combined by reductions, and so are contractions of computed operands.
   pm.addNestedPass<func::FuncOp>(fusion::createSplitScattersPass());
+  if (!options.genericOnly)
+    pm.addPass(fusion::createFuseCodedProductsPass());
   pm.addNestedPass<func::FuncOp>(fusion::createReduceComputedOperandsPass());
   pm.addNestedPass<func::FuncOp>(fusion::createSplitReductionsPass());
   pm.addNestedPass<func::FuncOp>(fusion::createSplitStacksPass());

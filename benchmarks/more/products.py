@@ -69,6 +69,15 @@ def torch_of_packed_codes(torch, F, x, pairs, scales):
     return torch_of_codes(torch, F, x, codes, scales)
 
 
+def of_codes_and_rounded_rows(x, row_scales, pairs, scales):
+    """Codes of four bits in pairs, and rows that are 8 bits and a scale."""
+    return of_packed_codes(x.astype(jnp.float32) * row_scales[:, None], pairs, scales)
+
+
+def torch_of_codes_and_rounded_rows(torch, F, x, row_scales, pairs, scales):
+    return torch_of_packed_codes(torch, F, x.to(torch.float32) * row_scales[:, None], pairs, scales)
+
+
 def bytes_of(*shape):
     return lambda draw: draw.random.integers(0, 256, shape).astype(np.uint8)
 
@@ -107,6 +116,9 @@ def programs():
                torch_function=in_torch(torch_of_codes), rtol=1e-3, atol=10) for m in (1, 4)),
         case("quantized_1x4096x4096_u4_groups32", of_packed_codes, (1, 4096), bytes_of(4096, 2048), (4096, 128), source="decode, two codes in a byte", large=True,
              torch_function=in_torch(torch_of_packed_codes), rtol=1e-3, atol=1),
+        *(case(f"quantized_{m}x4096x4096_s8_u4_groups{g}", of_codes_and_rounded_rows, int8(m, 4096), (m,), bytes_of(4096, 2048), (4096, 4096 // g),
+               source="rows of 8 bits, two codes in a byte", large=True, torch_function=in_torch(torch_of_codes_and_rounded_rows), rtol=1e-3, atol=10)
+          for m, g in ((1, 32), (1, 128), (8, 32), (128, 32))),
         case("outer_2048x1024_f32", lambda a, b: a[:, None] * b[None], (2048,), (1024,), source="rank one",
              torch_function=in_torch(lambda torch, F, a, b: torch.outer(a, b))),
         case("einsum_bijc_jkc_64x8x32x16_f32", lambda a, b: jnp.einsum("bijc,jkc->bikc", a, b), (64, 8, 32, 16), (32, 24, 16), source="mixers",

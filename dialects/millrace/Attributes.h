@@ -14,6 +14,8 @@ namespace millrace {
 inline constexpr llvm::StringLiteral kKernelAttr = "millrace.kernel";
 /// Unit, of a kernel: it was fused because the attention emitter supports it.
 inline constexpr llvm::StringLiteral kAttentionAttr = "millrace.attention";
+/// Dictionary, of a kernel: it multiplies rows of bytes with weights in codes, see xla-fuse-coded-products, as the body says.
+inline constexpr llvm::StringLiteral kCodedProductAttr = "millrace.coded_product";
 /// Array of [operand, result] pairs, of a kernel: the result is computed in place, in the operand's buffer.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "millrace.in_place";
 /// Array of elements attributes: the values of the last arguments of a function, see xla-hoist-constants.

@@ -52,6 +52,13 @@ bool isPanels(Attribute value) {
   return panels && panels.size() == 3 && isPlace("operand") && isPlace("panels") && panels.getAs<StringAttr>("layout");
 }
 
+bool isCodedProduct(Attribute value) {
+  auto how = dyn_cast<DictionaryAttr>(value);
+  constexpr StringLiteral kYesOrNo[] = {"by_rows", "packed", "narrow", "signed", "scaled", "zeros"}; // of the weights
+  return how && how.getAs<IntegerAttr>("zero") && how.size() == 1 + std::size(kYesOrNo) &&
+         llvm::all_of(kYesOrNo, [&](StringRef name) { return bool(how.getAs<BoolAttr>(name)); });
+}
+
 bool isPlaces(Attribute value) {
   auto places = dyn_cast<DenseI64ArrayAttr>(value);
   return places && llvm::all_of(places.asArrayRef(), [](int64_t place) { return place >= 0; });
@@ -72,6 +79,7 @@ struct Rule {
 constexpr Rule kRules[] = {
     {kKernelAttr, Place::Function, isA<UnitAttr>, "a unit attribute"},
     {kAttentionAttr, Place::Function, isA<UnitAttr>, "a unit attribute"},
+    {kCodedProductAttr, Place::Function, isCodedProduct, "a dictionary of by_rows, packed, narrow, signed, scaled, zeros and zero"},
     {kInPlaceAttr, Place::Function, isPairs, "an array of [operand, result] pairs"},
     {kHoistedAttr, Place::Function, isListOfElements, "an array of elements"},
     {kOrderBytesAttr, Place::Function, isPairOfBytes, "two numbers of bytes"},

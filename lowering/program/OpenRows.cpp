@@ -197,7 +197,7 @@ void addKernelsForFewRows(func::FuncOp entry) {
   SymbolTable symbols(entry->getParentOfType<ModuleOp>());
   entry.walk([&](func::CallOp call) {
     auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!kernel || !kernel->hasAttr(kKernelAttr) || !kernel->hasAttr(kRowsAttr) || kernel->hasAttr(kAttentionAttr) ||
+    if (!kernel || !kernel->hasAttr(kKernelAttr) || !kernel->hasAttr(kRowsAttr) || kernel->hasAttr(kAttentionAttr) || kernel->hasAttr(kCodedProductAttr) ||
         llvm::none_of(kernel.getBody().front(), [](Operation &op) { return isa<stablehlo::DotGeneralOp>(op); }))
       return;
     builder.setInsertionPointAfter(kernel);

@@ -91,7 +91,7 @@ std::optional<ColumnParts> findColumnParts(func::CallOp product, SymbolTable &sy
   OpOperand &use = *product.getResult(0).use_begin();
   auto reader = dyn_cast<func::CallOp>(use.getOwner());
   auto readers = reader && reader->getBlock() == product->getBlock() ? symbols.lookup<func::FuncOp>(reader.getCallee()) : func::FuncOp();
-  if (!readers || !readers->hasAttr(kKernelAttr) || readers->hasAttr(kAttentionAttr))
+  if (!readers || !readers->hasAttr(kKernelAttr) || readers->hasAttr(kAttentionAttr) || readers->hasAttr(kCodedProductAttr))
     return std::nullopt;
   std::optional<SymbolTable::UseRange> known = SymbolTable::getSymbolUses(readers, readers->getParentOp());
   if (!known || std::distance(known->begin(), known->end()) != 1)

@@ -98,7 +98,7 @@ public:
 private:
   void pack(func::CallOp call) {
     auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!kernel || !kernel->hasAttr(kKernelAttr) || kernel->hasAttr(kAttentionAttr))
+    if (!kernel || !kernel->hasAttr(kKernelAttr) || kernel->hasAttr(kAttentionAttr) || kernel->hasAttr(kCodedProductAttr))
       return;
     std::optional<Product> product = findProduct(kernel);
     if (!product || product->rows == 1)

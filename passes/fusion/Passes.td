@@ -25,6 +25,16 @@ def SplitScattersPass : Pass<"xla-split-scatters", "::mlir::func::FuncOp"> {
   }];
 }
 
+def FuseCodedProductsPass : Pass<"xla-fuse-coded-products", "::mlir::ModuleOp"> {
+  let summary = "Make kernels of products of bytes with weights in codes of four or eight bits";
+  let description = [{
+    A contraction of rows that the program has rounded to 8 bits with weights that it computes from codes (nibbles, bytes; a scale and a zero
+    for each group of neighbours) becomes a kernel with the attribute `millrace.coded_product`, which reads the codes and adds up integers.
+    Scales and zeros of the rows are applied to its result. Before `xla-reduce-computed-operands`, for products with rows of floats.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def ReduceComputedOperandsPass : Pass<"xla-reduce-computed-operands", "::mlir::func::FuncOp"> {
   let summary = "Turn contractions of a few vectors with a computed matrix into reductions";
   let description = [{

@@ -308,7 +308,7 @@ private:
 
   void pack(func::CallOp call, llvm::function_ref<bool(Value)> reads, Preparation &preparation) {
     auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!kernel || !kernel->hasAttr(kKernelAttr) || kernel->hasAttr(kAttentionAttr) || kernel->hasAttr(kPanelsAttr) || callsOf[call.getCallee()] != 1 ||
+    if (!kernel || !kernel->hasAttr(kKernelAttr) || kernel->hasAttr(kAttentionAttr) || kernel->hasAttr(kCodedProductAttr) || kernel->hasAttr(kPanelsAttr) || callsOf[call.getCallee()] != 1 ||
         !panelsOf || !llvm::any_of(call.getOperands(), reads))
       return;
     std::optional<PanelLayout> layout = panelsOf(kernel);

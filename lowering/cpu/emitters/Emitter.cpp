@@ -38,7 +38,7 @@ FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target)
     parts->erase();
     return kernel;
   }
-  for (auto emitter : {emitWindowReduce, emitSpreadWindow, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitIndependentParts, emitRowKernel}) {
+  for (auto emitter : {emitCodedProduct, emitWindowReduce, emitSpreadWindow, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitIndependentParts, emitRowKernel}) {
     FailureOr<EmittedKernel> kernel = emitter(fn, target);
     if (succeeded(kernel))
       return kernel;

@@ -77,12 +77,15 @@ struct EmittedKernel {
   double nanosPerIteration = 0; ///< estimate
   runtime::RowRange rows;       ///< of a kernel for a run-time number of rows
   bool takesRows = false;       ///< `fn` has the number of rows as a last argument, index
-  std::string emitter;          ///< "attention", "contraction", "row", "movement", "window_reduce", "window_scatter"
+  std::string emitter;          ///< "attention", "coded", "contraction", "row", "movement", "window_reduce", "window_scatter"
 };
 
 /// Kernels around one contraction: matrix products of any operand layout with batch dimensions, convolutions.
 /// Elementwise producers are evaluated while packing, elementwise consumers on the accumulators.
 mlir::FailureOr<EmittedKernel> emitContraction(mlir::func::FuncOp fn, const KernelTarget &target);
+
+/// Products of rows of bytes with weights in codes of four or eight bits, with a scale for each group of them (kCodedProductAttr).
+mlir::FailureOr<EmittedKernel> emitCodedProduct(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// Attention, softmax(q k^T) v, and similar kernels: two contractions with row operations in between, of which a tile of rows is computed at a time.
 /// Also its gradients: two such contractions, and up to four that use their results.

@@ -81,13 +81,16 @@ def quantized_matmul_xla(x, w, scaler, zero_point=None, block_size=-1, int4_weig
     given = x
     if quantize_activation:
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127
-        given = torch.round(x / scale)
+        given = torch.round(x / scale).to(torch.int8)  # the compiler sees bytes, and adds up integers
     dtype = torch.float32 if quantize_activation else x.dtype
     weight = torch.ops.xla.cast_int4(w, dtype) if int4_weight else w.to(dtype)
     given = given.to(weight.dtype)
     if block_size == -1:
         product = torch.ops.xla.linear_product(given, weight).to(x.dtype) * scaler
         shift = None if zero_point is None else x.sum(-1, keepdim=True) * zero_point
+    elif quantize_activation:
+        product = (given @ (weight * scaler.to(weight.dtype).unsqueeze(1)).flatten(0, 1)).to(x.dtype)
+        shift = None if zero_point is None else x.unflatten(-1, (-1, block_size)).sum(-1) @ zero_point
     else:
         blocks = torch.einsum("...kb,kbn->...kn", given.unflatten(-1, (-1, block_size)), weight).to(x.dtype)
         product = (blocks * scaler).sum(-2)

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of rows that the program has rounded to bytes with weights in codes: kernels that read the codes, whatever the order of the operations.
+// RUN: xla-opt %s -xla-fuse-coded-products | FileCheck %s
+// RUN: xla-opt %s -xla-fuse-coded-products | FileCheck %s --check-prefix=KERNELS
+// RUN: for name in nibbles zeros halves bitcast shifts bytes_in_groups four_bits whole_rows swapped sums_of_groups bytes by_rows many_by_rows shifted_rows sums_by_rows; do \
+// RUN:   for target in host x86-64 x86-64-v3 x86-64-v4; do \
+// RUN:     xla-run %s --entry=$name --verify --seed=3 --quiet --cache-dir=off --target=$target || exit 1; done; done
+
+// Two codes in a byte, with 8 as zero, and a scale for each group; a scale for each row.
+// CHECK-LABEL: func.func @nibbles(
+// CHECK-NOT:     dot_general
+// CHECK:         %[[X:.*]] = stablehlo.transpose {{.*}} : (tensor<3x128x2x1xi8>) -> tensor<2x3x128x1xi8>
+// CHECK:         %[[R:.*]] = stablehlo.reshape %[[X]] : (tensor<2x3x128x1xi8>) -> tensor<2x3x8x16xi8>
+// CHECK:         %[[P:.*]] = call @[[NIBBLES:coded_product.*]](%{{.*}}, %[[R]], %{{.*}}) : (tensor<96x8x16xui8>, tensor<2x3x8x16xi8>, tensor<96x8xf32>) -> tensor<3x96xf32>
+// CHECK:         stablehlo.multiply %[[P]]
+// KERNELS:       func.func private @coded_product(
+// KERNELS-SAME:  millrace.coded_product = {by_rows = false, narrow = false, packed = true, scaled = true, signed = false, zero = 8 : i64, zeros = false}, millrace.kernel
+func.func @nibbles(%x: tensor<3x256xi8>, %rows: tensor<3xf32>, %bytes: tensor<96x128xui8>, %scales: tensor<96x8xf32>) -> tensor<3x96xf32> {
+  %15 = stablehlo.constant dense<15> : tensor<96x128xui8>
+  %4 = stablehlo.constant dense<4> : tensor<96x128xui8>
+  %8 = stablehlo.constant dense<8> : tensor<96x8x32xi8>
+  %low = stablehlo.and %bytes, %15 : tensor<96x128xui8>
+  %high = stablehlo.shift_right_logical %bytes, %4 : tensor<96x128xui8>
+  %l = stablehlo.reshape %low : (tensor<96x128xui8>) -> tensor<96x128x1xui8>
+  %h = stablehlo.reshape %high : (tensor<96x128xui8>) -> tensor<96x128x1xui8>
+  %both = stablehlo.concatenate %l, %h, dim = 2 : (tensor<96x128x1xui8>, tensor<96x128x1xui8>) -> tensor<96x128x2xui8>
+  %grouped = stablehlo.reshape %both : (tensor<96x128x2xui8>) -> tensor<96x8x32xui8>
+  %signed = stablehlo.convert %grouped : (tensor<96x8x32xui8>) -> tensor<96x8x32xi8>
+  %codes = stablehlo.subtract %signed, %8 : tensor<96x8x32xi8>
+  %numbers = stablehlo.convert %codes : (tensor<96x8x32xi8>) -> tensor<96x8x32xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %scaled = stablehlo.multiply %numbers, %s : tensor<96x8x32xf32>
+  %w = stablehlo.reshape %scaled : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %f = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %r = stablehlo.broadcast_in_dim %rows, dims = [0] : (tensor<3xf32>) -> tensor<3x256xf32>
+  %a = stablehlo.multiply %f, %r : tensor<3x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<3x256xf32>, tensor<96x256xf32>) -> tensor<3x96xf32>
+  return %result : tensor<3x96xf32>
+}
+
+// Zero points of rows and of groups, as torchao has them: bytes that are differences in 32 bits. A row of ones subtracts those of rows.
+// CHECK-LABEL: func.func @zeros(
+// CHECK-NOT:     dot_general
+// CHECK:         stablehlo.concatenate {{.*}} : (tensor<2x256xi8>, tensor<1x256xi8>) -> tensor<3x256xi8>
+// CHECK:         call @coded_product{{.*}} : (tensor<96x4x64xi8>, tensor<1x3x4x64xi8>, tensor<96x4xbf16>, tensor<96x4xi8>) -> tensor<3x96xf32>
+// CHECK:         stablehlo.subtract
+// CHECK:         stablehlo.multiply
+func.func @zeros(%x: tensor<2x256xi8>, %rows: tensor<2x1xf32>, %row_zeros: tensor<2x1xi8>, %bytes: tensor<96x4x64xi8>, %zeros: tensor<96x4x1xi8>, %scales: tensor<96x4x1xbf16>) -> tensor<2x96xf32> {
+  %b = stablehlo.convert %bytes : (tensor<96x4x64xi8>) -> tensor<96x4x64xi32>
+  %z = stablehlo.convert %zeros : (tensor<96x4x1xi8>) -> tensor<96x4x1xi32>
+  %zb = stablehlo.broadcast_in_dim %z, dims = [0, 1, 2] : (tensor<96x4x1xi32>) -> tensor<96x4x64xi32>
+  %d = stablehlo.subtract %b, %zb : tensor<96x4x64xi32>
+  %f = stablehlo.convert %d : (tensor<96x4x64xi32>) -> tensor<96x4x64xf32>
+  %sf = stablehlo.convert %scales : (tensor<96x4x1xbf16>) -> tensor<96x4x1xf32>
+  %s = stablehlo.broadcast_in_dim %sf, dims = [0, 1, 2] : (tensor<96x4x1xf32>) -> tensor<96x4x64xf32>
+  %m = stablehlo.multiply %f, %s : tensor<96x4x64xf32>
+  %w = stablehlo.reshape %m : (tensor<96x4x64xf32>) -> tensor<96x256xf32>
+  %xi = stablehlo.convert %x : (tensor<2x256xi8>) -> tensor<2x256xi32>
+  %xz = stablehlo.convert %row_zeros : (tensor<2x1xi8>) -> tensor<2x1xi32>
+  %xzb = stablehlo.broadcast_in_dim %xz, dims = [0, 1] : (tensor<2x1xi32>) -> tensor<2x256xi32>
+  %xd = stablehlo.subtract %xi, %xzb : tensor<2x256xi32>
+  %xf = stablehlo.convert %xd : (tensor<2x256xi32>) -> tensor<2x256xf32>
+  %r = stablehlo.broadcast_in_dim %rows, dims = [0, 1] : (tensor<2x1xf32>) -> tensor<2x256xf32>
+  %a = stablehlo.multiply %xf, %r : tensor<2x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<2x256xf32>, tensor<96x256xf32>) -> tensor<2x96xf32>
+  return %result : tensor<2x96xf32>
+}
+
+// Low halves are the first 16 of 32 codes, as in GGUF's Q4_0; scales come last.
+// CHECK-LABEL: func.func @halves(
+// CHECK:         stablehlo.transpose {{.*}} : (tensor<17x8x2x16xi8>) -> tensor<2x17x8x16xi8>
+// CHECK:         call @coded_product
+func.func @halves(%x: tensor<17x256xi8>, %bytes: tensor<97x8x16xui8>, %scales: tensor<97x8xf32>) -> tensor<17x97xf32> {
+  %15 = stablehlo.constant dense<15> : tensor<97x8x16xui8>
+  %4 = stablehlo.constant dense<4> : tensor<97x8x16xui8>
+  %8 = stablehlo.constant dense<8.0> : tensor<97x256xf32>
+  %low = stablehlo.and %bytes, %15 : tensor<97x8x16xui8>
+  %high = stablehlo.shift_right_logical %bytes, %4 : tensor<97x8x16xui8>
+  %both = stablehlo.concatenate %low, %high, dim = 2 : (tensor<97x8x16xui8>, tensor<97x8x16xui8>) -> tensor<97x8x32xui8>
+  %flat = stablehlo.reshape %both : (tensor<97x8x32xui8>) -> tensor<97x256xui8>
+  %f = stablehlo.convert %flat : (tensor<97x256xui8>) -> tensor<97x256xf32>
+  %d = stablehlo.subtract %f, %8 : tensor<97x256xf32>
+  %sb = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<97x8xf32>) -> tensor<97x8x32xf32>
+  %s = stablehlo.reshape %sb : (tensor<97x8x32xf32>) -> tensor<97x256xf32>
+  %w = stablehlo.multiply %s, %d : tensor<97x256xf32>
+  %a = stablehlo.convert %x : (tensor<17x256xi8>) -> tensor<17x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<17x256xf32>, tensor<97x256xf32>) -> tensor<17x97xf32>
+  return %result : tensor<17x97xf32>
+}
+
+// StableHLO's own form of two codes in a byte.
+// CHECK-LABEL: func.func @bitcast(
+// CHECK:         call @coded_product{{.*}} : (tensor<96x4x32xi8>, tensor<2x5x4x32xi8>, tensor<96x4xf32>) -> tensor<5x96xf32>
+func.func @bitcast(%x: tensor<5x256xi8>, %bytes: tensor<96x128xi8>, %scales: tensor<96x4xf32>) -> tensor<5x96xf32> {
+  %c = stablehlo.bitcast_convert %bytes : (tensor<96x128xi8>) -> tensor<96x128x2xi4>
+  %g = stablehlo.reshape %c : (tensor<96x128x2xi4>) -> tensor<96x4x64xi4>
+  %f = stablehlo.convert %g : (tensor<96x4x64xi4>) -> tensor<96x4x64xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x4xf32>) -> tensor<96x4x64xf32>
+  %m = stablehlo.multiply %f, %s : tensor<96x4x64xf32>
+  %w = stablehlo.reshape %m : (tensor<96x4x64xf32>) -> tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<5x256xi8>) -> tensor<5x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<5x256xf32>, tensor<96x256xf32>) -> tensor<5x96xf32>
+  return %result : tensor<5x96xf32>
+}
+
+// Every byte twice, shifted by 0 and 4; a zero for each group, itself of integers.
+// CHECK-LABEL: func.func @shifts(
+// CHECK:         call @coded_product{{.*}} : (tensor<96x2x64xui8>, tensor<2x1x2x64xi8>, tensor<96x2xf32>, tensor<96x2xi32>) -> tensor<1x96xf32>
+func.func @shifts(%x: tensor<1x256xi8>, %bytes: tensor<96x128xui8>, %zeros: tensor<96x2xui8>, %scales: tensor<96x2xf32>) -> tensor<1x96xf32> {
+  %amounts = stablehlo.constant dense<[0, 4]> : tensor<2xui8>
+  %15 = stablehlo.constant dense<15> : tensor<96x128x2xui8>
+  %twice = stablehlo.broadcast_in_dim %bytes, dims = [0, 1] : (tensor<96x128xui8>) -> tensor<96x128x2xui8>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<2xui8>) -> tensor<96x128x2xui8>
+  %shifted = stablehlo.shift_right_logical %twice, %by : tensor<96x128x2xui8>
+  %c = stablehlo.and %shifted, %15 : tensor<96x128x2xui8>
+  %g = stablehlo.reshape %c : (tensor<96x128x2xui8>) -> tensor<96x2x128xui8>
+  %f = stablehlo.convert %g : (tensor<96x2x128xui8>) -> tensor<96x2x128xf32>
+  %zf = stablehlo.convert %zeros : (tensor<96x2xui8>) -> tensor<96x2xf32>
+  %z = stablehlo.broadcast_in_dim %zf, dims = [0, 1] : (tensor<96x2xf32>) -> tensor<96x2x128xf32>
+  %d = stablehlo.subtract %f, %z : tensor<96x2x128xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x2xf32>) -> tensor<96x2x128xf32>
+  %m = stablehlo.multiply %d, %s : tensor<96x2x128xf32>
+  %w = stablehlo.reshape %m : (tensor<96x2x128xf32>) -> tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<1x256xi8>) -> tensor<1x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<1x256xf32>, tensor<96x256xf32>) -> tensor<1x96xf32>
+  return %result : tensor<1x96xf32>
+}
+
+// Codes of eight bits, unsigned, in groups.
+// CHECK-LABEL: func.func @bytes_in_groups(
+// CHECK:         call @coded_product{{.*}} : (tensor<96x8x32xui8>, tensor<1x6x8x32xi8>, tensor<96x8xf32>) -> tensor<6x96xf32>
+func.func @bytes_in_groups(%x: tensor<2x3x256xi8>, %bytes: tensor<96x256xui8>, %scales: tensor<96x8xf32>) -> tensor<2x3x96xf32> {
+  %f = stablehlo.convert %bytes : (tensor<96x256xui8>) -> tensor<96x256xf32>
+  %128 = stablehlo.constant dense<-128.0> : tensor<96x256xf32>
+  %d = stablehlo.add %f, %128 : tensor<96x256xf32>
+  %sb = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %s = stablehlo.reshape %sb : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %w = stablehlo.multiply %d, %s : tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<2x3x256xi8>) -> tensor<2x3x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<2x3x256xf32>, tensor<96x256xf32>) -> tensor<2x3x96xf32>
+  return %result : tensor<2x3x96xf32>
+}
+
+// A type of four bits with one scale for all weights, and one for all rows.
+// CHECK-LABEL: func.func @four_bits(
+// CHECK:         call @coded_product{{.*}} : (tensor<96x1x256xi4>, tensor<1x4x1x256xi8>) -> tensor<4x96xi32>
+func.func @four_bits(%x: tensor<4x256xi8>, %codes: tensor<96x256xi4>) -> tensor<4x96xf32> {
+  %f = stablehlo.convert %codes : (tensor<96x256xi4>) -> tensor<96x256xf32>
+  %s = stablehlo.constant dense<0.125> : tensor<96x256xf32>
+  %w = stablehlo.multiply %f, %s : tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<4x256xi8>) -> tensor<4x256xf32>
+  %half = stablehlo.constant dense<0.5> : tensor<4x256xf32>
+  %h = stablehlo.multiply %a, %half : tensor<4x256xf32>
+  %result = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x256xf32>, tensor<96x256xf32>) -> tensor<4x96xf32>
+  return %result : tensor<4x96xf32>
+}
+
+// Integers all the way: the result is exact.
+// CHECK-LABEL: func.func @whole_rows(
+// CHECK:         call @coded_product{{.*}} : (tensor<128x1x96xui8>, tensor<2x9x1x96xi8>) -> tensor<9x128xi32>
+func.func @whole_rows(%x: tensor<9x192xi8>, %bytes: tensor<128x96xui8>) -> tensor<9x128xi32> {
+  %c = stablehlo.bitcast_convert %bytes : (tensor<128x96xui8>) -> tensor<128x96x2xi4>
+  %g = stablehlo.reshape %c : (tensor<128x96x2xi4>) -> tensor<128x192xi4>
+  %i = stablehlo.convert %g : (tensor<128x192xi4>) -> tensor<128x192xi8>
+  %result = stablehlo.dot_general %x, %i, contracting_dims = [1] x [1] : (tensor<9x192xi8>, tensor<128x192xi8>) -> tensor<9x128xi32>
+  return %result : tensor<9x128xi32>
+}
+
+// CHECK-LABEL: func.func @swapped(
+// CHECK:         call @coded_product
+// CHECK:         stablehlo.transpose {{.*}} : (tensor<3x96xf32>) -> tensor<96x3xf32>
+func.func @swapped(%x: tensor<3x256xi8>, %codes: tensor<96x8x32xi8>, %scales: tensor<96x8xf32>) -> tensor<96x3xf32> {
+  %f = stablehlo.convert %codes : (tensor<96x8x32xi8>) -> tensor<96x8x32xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %m = stablehlo.multiply %f, %s : tensor<96x8x32xf32>
+  %w = stablehlo.reshape %m : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %result = stablehlo.dot_general %w, %a, contracting_dims = [1] x [1] : (tensor<96x256xf32>, tensor<3x256xf32>) -> tensor<96x3xf32>
+  return %result : tensor<96x3xf32>
+}
+
+// Rows of floats stay floats. Differences of bytes in eight bits may wrap around.
+// CHECK-LABEL: func.func @left_alone(
+// CHECK-NOT:     call
+// CHECK:         return
+func.func @left_alone(%x: tensor<3x256xf32>, %y: tensor<3x256xi8>, %codes: tensor<96x8x32xi8>, %zeros: tensor<96x8xi8>, %scales: tensor<96x8xf32>) -> (tensor<3x96xf32>, tensor<3x96xf32>) {
+  %z = stablehlo.broadcast_in_dim %zeros, dims = [0, 1] : (tensor<96x8xi8>) -> tensor<96x8x32xi8>
+  %d = stablehlo.subtract %codes, %z : tensor<96x8x32xi8>
+  %f = stablehlo.convert %d : (tensor<96x8x32xi8>) -> tensor<96x8x32xf32>
+  %g = stablehlo.convert %codes : (tensor<96x8x32xi8>) -> tensor<96x8x32xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %m = stablehlo.multiply %f, %s : tensor<96x8x32xf32>
+  %w = stablehlo.reshape %m : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %n = stablehlo.multiply %g, %s : tensor<96x8x32xf32>
+  %v = stablehlo.reshape %n : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %a = stablehlo.convert %y : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<3x256xf32>, tensor<96x256xf32>) -> tensor<3x96xf32>
+  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [1] : (tensor<3x256xf32>, tensor<96x256xf32>) -> tensor<3x96xf32>
+  return %0, %1 : tensor<3x96xf32>, tensor<3x96xf32>
+}
+
+// Integers of each group, and scales afterwards, as JAX programs write it: groups come first in the contraction's result.
+// CHECK-LABEL: func.func @sums_of_groups(
+// CHECK:         stablehlo.transpose {{.*}} : (tensor<4x96xf32>) -> tensor<96x4xf32>
+// CHECK:         call @coded_product{{.*}} : (tensor<96x4x64xi4>, tensor<1x5x4x64xi8>, tensor<96x4xf32>) -> tensor<5x96xf32>
+// CHECK:         stablehlo.multiply
+func.func @sums_of_groups(%x: tensor<5x4x64xi8>, %rows: tensor<5xf32>, %codes: tensor<96x4x64xi4>, %scales: tensor<4x96xf32>) -> tensor<5x96xf32> {
+  %i = stablehlo.convert %codes : (tensor<96x4x64xi4>) -> tensor<96x4x64xi8>
+  %d = stablehlo.dot_general %x, %i, batching_dims = [1] x [1], contracting_dims = [2] x [2] : (tensor<5x4x64xi8>, tensor<96x4x64xi8>) -> tensor<4x5x96xi32>
+  %t = stablehlo.transpose %d, dims = [1, 0, 2] : (tensor<4x5x96xi32>) -> tensor<5x4x96xi32>
+  %f = stablehlo.convert %t : (tensor<5x4x96xi32>) -> tensor<5x4x96xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [1, 2] : (tensor<4x96xf32>) -> tensor<5x4x96xf32>
+  %r = stablehlo.broadcast_in_dim %rows, dims = [0] : (tensor<5xf32>) -> tensor<5x4x96xf32>
+  %fs = stablehlo.multiply %f, %s : tensor<5x4x96xf32>
+  %fr = stablehlo.multiply %fs, %r : tensor<5x4x96xf32>
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%fr init: %0) applies stablehlo.add across dimensions = [1] : (tensor<5x4x96xf32>, tensor<f32>) -> tensor<5x96xf32>
+  return %sum : tensor<5x96xf32>
+}
+
+// Signed bytes with one scale for each column are left to the contractions of integers.
+// CHECK-LABEL: func.func @bytes(
+// CHECK-NOT:     call
+// CHECK:         stablehlo.dot_general {{.*}} : (tensor<5x256xi8>, tensor<96x256xi8>) -> tensor<5x96xi32>
+// CHECK-NOT:     call
+// CHECK:         return
+func.func @bytes(%x: tensor<5x256xi8>, %rows: tensor<5xf32>, %codes: tensor<96x256xi8>, %scales: tensor<96xf32>) -> tensor<5x96xf32> {
+  %f = stablehlo.convert %codes : (tensor<96x256xi8>) -> tensor<96x256xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0] : (tensor<96xf32>) -> tensor<96x256xf32>
+  %w = stablehlo.multiply %f, %s : tensor<96x256xf32>
+  %xf = stablehlo.convert %x : (tensor<5x256xi8>) -> tensor<5x256xf32>
+  %r = stablehlo.broadcast_in_dim %rows, dims = [0] : (tensor<5xf32>) -> tensor<5x256xf32>
+  %a = stablehlo.multiply %xf, %r : tensor<5x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<5x256xf32>, tensor<96x256xf32>) -> tensor<5x96xf32>
+  return %result : tensor<5x96xf32>
+}
+
+// Weights that lie row by row, with two neighbouring k in a byte, and a scale for each column of a group of rows.
+// CHECK-LABEL: func.func @by_rows(
+// CHECK:         stablehlo.transpose {{.*}} : (tensor<3x128x2x1xi8>) -> tensor<2x3x128x1xi8>
+// CHECK:         call @coded_product{{.*}} : (tensor<8x16x128xui8>, tensor<2x3x8x16xi8>, tensor<8x128xf32>) -> tensor<3x128xf32>
+func.func @by_rows(%x: tensor<3x256xi8>, %bytes: tensor<128x128xui8>, %scales: tensor<8x128xf32>) -> tensor<3x128xf32> {
+  %15 = stablehlo.constant dense<15> : tensor<128x128xui8>
+  %4 = stablehlo.constant dense<4> : tensor<128x128xui8>
+  %8 = stablehlo.constant dense<8> : tensor<256x128xi8>
+  %low = stablehlo.and %bytes, %15 : tensor<128x128xui8>
+  %high = stablehlo.shift_right_logical %bytes, %4 : tensor<128x128xui8>
+  %l = stablehlo.reshape %low : (tensor<128x128xui8>) -> tensor<128x1x128xui8>
+  %h = stablehlo.reshape %high : (tensor<128x128xui8>) -> tensor<128x1x128xui8>
+  %both = stablehlo.concatenate %l, %h, dim = 1 : (tensor<128x1x128xui8>, tensor<128x1x128xui8>) -> tensor<128x2x128xui8>
+  %flat = stablehlo.reshape %both : (tensor<128x2x128xui8>) -> tensor<256x128xui8>
+  %signed = stablehlo.convert %flat : (tensor<256x128xui8>) -> tensor<256x128xi8>
+  %codes = stablehlo.subtract %signed, %8 : tensor<256x128xi8>
+  %f = stablehlo.convert %codes : (tensor<256x128xi8>) -> tensor<256x128xf32>
+  %sb = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<8x128xf32>) -> tensor<8x32x128xf32>
+  %s = stablehlo.reshape %sb : (tensor<8x32x128xf32>) -> tensor<256x128xf32>
+  %w = stablehlo.multiply %f, %s : tensor<256x128xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %result : tensor<3x128xf32>
+}
+
+// A type of four bits, row by row, with zeros of groups and many rows.
+// CHECK-LABEL: func.func @many_by_rows(
+// CHECK:         call @coded_product{{.*}} : (tensor<2x64x176xi4>, tensor<1x37x2x64xi8>, tensor<2x176xf32>, tensor<2x176xi8>) -> tensor<37x176xf32>
+func.func @many_by_rows(%x: tensor<37x128xi8>, %codes: tensor<2x64x176xi4>, %zeros: tensor<2x176xi8>, %scales: tensor<2x176xf32>) -> tensor<37x176xf32> {
+  %f = stablehlo.convert %codes : (tensor<2x64x176xi4>) -> tensor<2x64x176xf32>
+  %zf = stablehlo.convert %zeros : (tensor<2x176xi8>) -> tensor<2x176xf32>
+  %z = stablehlo.broadcast_in_dim %zf, dims = [0, 2] : (tensor<2x176xf32>) -> tensor<2x64x176xf32>
+  %d = stablehlo.subtract %f, %z : tensor<2x64x176xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<2x176xf32>) -> tensor<2x64x176xf32>
+  %m = stablehlo.multiply %d, %s : tensor<2x64x176xf32>
+  %w = stablehlo.reshape %m : (tensor<2x64x176xf32>) -> tensor<128x176xf32>
+  %a = stablehlo.convert %x : (tensor<37x128xi8>) -> tensor<37x128xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<37x128xf32>, tensor<128x176xf32>) -> tensor<37x176xf32>
+  return %result : tensor<37x176xf32>
+}
+
+// Every row of bytes twice, shifted by 0 and 4, and integers all the way.
+// CHECK-LABEL: func.func @shifted_rows(
+// CHECK:         call @coded_product{{.*}} : (tensor<1x96x192xui8>, tensor<2x2x1x96xi8>) -> tensor<2x192xi32>
+func.func @shifted_rows(%x: tensor<2x192xi8>, %bytes: tensor<96x192xui8>) -> tensor<2x192xi32> {
+  %amounts = stablehlo.constant dense<[0, 4]> : tensor<2xui8>
+  %15 = stablehlo.constant dense<15> : tensor<96x2x192xui8>
+  %twice = stablehlo.broadcast_in_dim %bytes, dims = [0, 2] : (tensor<96x192xui8>) -> tensor<96x2x192xui8>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [1] : (tensor<2xui8>) -> tensor<96x2x192xui8>
+  %shifted = stablehlo.shift_right_logical %twice, %by : tensor<96x2x192xui8>
+  %c = stablehlo.and %shifted, %15 : tensor<96x2x192xui8>
+  %flat = stablehlo.reshape %c : (tensor<96x2x192xui8>) -> tensor<192x192xui8>
+  %i = stablehlo.convert %flat : (tensor<192x192xui8>) -> tensor<192x192xi8>
+  %result = stablehlo.dot_general %x, %i, contracting_dims = [1] x [0] : (tensor<2x192xi8>, tensor<192x192xi8>) -> tensor<2x192xi32>
+  return %result : tensor<2x192xi32>
+}
+
+// CHECK-LABEL: func.func @sums_by_rows(
+// CHECK:         call @coded_product{{.*}} : (tensor<4x64x96xi8>, tensor<1x5x4x64xi8>, tensor<4x96xf32>) -> tensor<5x96xf32>
+func.func @sums_by_rows(%x: tensor<5x4x64xi8>, %codes: tensor<4x64x96xi8>, %scales: tensor<4x96xf32>) -> tensor<5x96xf32> {
+  %d = stablehlo.dot_general %x, %codes, batching_dims = [1] x [0], contracting_dims = [2] x [1] : (tensor<5x4x64xi8>, tensor<4x64x96xi8>) -> tensor<4x5x96xi32>
+  %f = stablehlo.convert %d : (tensor<4x5x96xi32>) -> tensor<4x5x96xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<4x96xf32>) -> tensor<4x5x96xf32>
+  %fs = stablehlo.multiply %s, %f : tensor<4x5x96xf32>
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%fs init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4x5x96xf32>, tensor<f32>) -> tensor<5x96xf32>
+  return %sum : tensor<5x96xf32>
+}

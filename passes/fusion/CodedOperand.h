@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CodedOperand.h - Operands that are computed from codes --------------===//
+// A coded operand is scale * (code - zero), with codes in few bits, and with scales and zeros that neighbours in row-major order share. Programs write
+// it in many ways; all places are counted in row-major order, in which reshapes change nothing.
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+
+namespace millrace::fusion {
+
+/// A value of which `repeats` neighbours are equal, elements or blocks of `inner` elements: element i is element i / (repeats * inner) * inner + i % inner
+/// of `source`, converted to `conversions` one after the other.
+struct Repeated {
+  mlir::Value source;
+  int64_t repeats = 1, inner = 1;
+  llvm::SmallVector<mlir::Type, 2> conversions;
+
+  static Repeated of(mlir::Value value);
+  /// Returns the number of elements that may differ.
+  int64_t elements() const;
+  mlir::Type type() const { return conversions.empty() ? mlir::getElementTypeOrSelf(source.getType()) : conversions.back(); }
+  /// Returns the elements of the source in another shape, converted.
+  mlir::Value materialize(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<int64_t> shape) const;
+};
+
+struct CodedOperand {
+  mlir::Value codes;       ///< i8 or ui8, or one code in each element of i4 or ui4
+  bool isPacked = false;   ///< two codes of four bits in each byte
+  bool isNarrow = false;   ///< the four low bits of each element are the code
+  bool isSigned = true;
+  int64_t run = 1;         ///< if isPacked: of 2 * run neighbours, the low bits of run bytes are the first half
+  int64_t zero = 0;        ///< of all codes
+  std::optional<Repeated> zeros, scale; ///< integers; floats
+
+  bool isSmall() const { return isPacked || isNarrow; }
+  /// Returns what `value`, of floats or integers, is computed from. None if it is something else, or if integers might overflow on the way.
+  static std::optional<CodedOperand> of(mlir::Value value);
+};
+
+} // namespace millrace::fusion
