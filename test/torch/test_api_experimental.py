@@ -179,6 +179,23 @@ def test_gradient_accumulation():
         gradient_accumulation.gradient_accumulation(step, (data, target[:2]), model)
 
 
+@pytest.mark.parametrize("int4", [False, True])
+@pytest.mark.parametrize("block", [-1, 32])
+def test_rounded_activations_are_bytes(block, int4):
+    """The compiler sees rows of bytes, and multiplies them as integers."""
+    generator = torch.Generator().manual_seed(0)
+    low = -8 if int4 else -128
+    shape = (128, 256) if block == -1 else (256 // block, block, 128)
+    weight = torch.randint(low, -low, shape, dtype=torch.int8, generator=generator)
+    scale = torch.rand(128 if block == -1 else (256 // block, 128), generator=generator) + 0.5
+    x = torch.randn(3, 256, generator=generator)
+    options = dict(block_size=block, int4_weight=int4, quantize_activation=True)
+    got = xla_quantized_matmul.quantized_matmul(x.to("xla"), weight.to("xla"), scale.to("xla"), **options)
+    assert "s8[3,256]" in torch_xla._XLAC._get_xla_tensors_hlo([got])
+    want = xla_quantized_matmul.quantized_matmul(x.double(), weight, scale.double(), **options)
+    assert (got.cpu() - want).abs().max() <= want.abs().max() * 1e-5
+
+
 def test_quantization():
     x = torch.tensor([[-1.0, 0.26, 3.0], [0.5, -0.5, 100.0]])
     want = torch.ops.quantized_decomposed.quantize_per_tensor if hasattr(torch.ops.quantized_decomposed, "quantize_per_tensor") else None
