@@ -2,9 +2,36 @@
 // Products of rows that the program has rounded to bytes with weights in codes: kernels that read the codes, whatever the order of the operations.
 // RUN: xla-opt %s -xla-fuse-coded-products | FileCheck %s
 // RUN: xla-opt %s -xla-fuse-coded-products | FileCheck %s --check-prefix=KERNELS
-// RUN: for name in nibbles zeros halves bitcast shifts bytes_in_groups four_bits whole_rows swapped sums_of_groups bytes by_rows many_by_rows shifted_rows sums_by_rows; do \
-// RUN:   for target in host x86-64 x86-64-v3 x86-64-v4; do \
-// RUN:     xla-run %s --entry=$name --verify --seed=3 --quiet --cache-dir=off --target=$target || exit 1; done; done
+// RUN: xla-run %s --entry=nibbles --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=zeros --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=halves --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=bitcast --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=shifts --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=bytes_in_groups --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=four_bits --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=whole_rows --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=swapped --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=sums_of_groups --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=bytes --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=by_rows --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=many_by_rows --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=shifted_rows --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=sums_by_rows --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=nibbles --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=zeros --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=halves --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=bitcast --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=shifts --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=bytes_in_groups --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=four_bits --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=whole_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=swapped --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=sums_of_groups --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=bytes --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=by_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=many_by_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=shifted_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=sums_by_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 
 // Two codes in a byte, with 8 as zero, and a scale for each group; a scale for each row.
 // CHECK-LABEL: func.func @nibbles(
