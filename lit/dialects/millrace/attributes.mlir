@@ -36,3 +36,8 @@ func.func @elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // expected-error @below {{attribute 'millrace.attention' is not allowed here}}
 func.func private @argument(tensor<4xf32> {millrace.attention})
+
+// -----
+
+// expected-error @below {{attribute 'millrace.coded_product' expects a dictionary of by_rows, packed, narrow, signed, scaled, zeros and zero, but got {packed = true}}}
+func.func private @half_said() attributes {millrace.coded_product = {packed = true}}

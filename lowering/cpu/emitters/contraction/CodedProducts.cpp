@@ -677,6 +677,10 @@ FailureOr<EmittedKernel> emitCodedProduct(func::FuncOp fn, const KernelTarget &t
   auto how = fn->getAttrOfType<DictionaryAttr>(kCodedProductAttr);
   if (!how)
     return refuse(fn, "coded", "no product with coded weights");
+  auto rankOf = [&](unsigned argument) { return cast<ShapedType>(fn.getArgumentTypes()[argument]).getRank(); };
+  unsigned arguments = 2 + how.getAs<BoolAttr>("scaled").getValue() + how.getAs<BoolAttr>("zeros").getValue();
+  if (fn.getNumArguments() != arguments || fn.getNumResults() != 1 || rankOf(0) != 3 || rankOf(1) != 4)
+    return refuse(fn, "coded", "other arguments than the attribute says");
   return CodedProductEmitter(fn, how, target).run();
 }
 
