@@ -12,6 +12,7 @@ from .utils.utils import check_env_flag
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _auto_sharding = [False]  # what use_spmd() was told last
+_auto_by_user = [False]  # whether the user has set XLA_AUTO_SPMD, and not use_spmd()
 
 
 def device_type() -> str | None:
@@ -164,9 +165,11 @@ def use_spmd(auto: bool = False, enable: bool = True) -> None:
     Args:
       auto: Whether to shard automatically: the first program that uses tensors of at least 1024 elements without an annotation is planned as a whole,
         and they are sharded as the plan says (docs/auto-sharding.md). XLA_AUTO_SPMD_MESH ("2,4") is the grid of the devices; without it they stand in
-        one row.
+        one row. XLA_AUTO_SPMD=1 in the environment says the same of a program that calls use_spmd().
       enable: Whether to turn SPMD on. False turns it off, and sharded tensors are put together where they are used.
     """
+    _auto_by_user[0] = check_env_flag("XLA_AUTO_SPMD") and (_auto_by_user[0] or not _auto_sharding[0])
+    auto = auto or _auto_by_user[0]
     _XLAC._sync(False)
     _XLAC._spmd_use(bool(enable), bool(auto))
     _auto_sharding[0] = bool(enable and auto)

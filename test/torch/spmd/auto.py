@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Automatic sharding, xr.use_spmd(auto=True), on 8 virtual devices; test_spmd.py runs this file in a process that has them."""
 import copy
+import os
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch_xla
 import torch_xla.debug.metrics as met
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
+from torch.distributed.tensor import distribute_module
 
 XLAC = torch_xla._XLAC
 
@@ -104,6 +106,27 @@ def test_auto_trains_as_one_device_does(monkeypatch):
         # The first step has no momentum yet; from the second one on there is one program.
         assert met.counter_value("UncachedCompile") <= 3
         assert any("devices" in spec(parameter) for parameter in split.parameters())
+    finally:
+        xr.use_spmd()
+
+
+def test_auto_policy_plans_over_the_mesh_of_the_module(monkeypatch):
+    """XLA_AUTO_SPMD_MESH goes first. A mesh of a part of the devices, or in another order, is not planned over, so it is an error."""
+    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "")
+    try:
+        meshes = [torch.distributed.device_mesh.init_device_mesh("xla", sizes) for sizes in ((2, 4), (4, 2))]
+        for mesh, sizes in zip(meshes, ("2,4", "4,2")):
+            distribute_module(nn.Linear(64, 64), mesh, xs.auto_policy)
+            assert os.environ["XLA_AUTO_SPMD_MESH"] == sizes and XLAC._xla_get_auto_sharding()
+        x, w = torch.randn(256, 64), torch.randn(64, 64)
+        close(x.to("xla") @ w.to("xla"), x @ w, rtol=1e-4, atol=1e-4)
+        os.environ["XLA_AUTO_SPMD_MESH"] = "8"
+        distribute_module(nn.Linear(64, 64), meshes[0], xs.auto_policy)
+        assert os.environ["XLA_AUTO_SPMD_MESH"] == "8"
+        os.environ["XLA_AUTO_SPMD_MESH"] = ""
+        for devices in ([0, 1, 2, 3], [7, 6, 5, 4, 3, 2, 1, 0]):
+            with pytest.raises(xs.ShardingError, match="auto_policy.*a mesh of all 8 devices in their order"):
+                distribute_module(nn.Linear(64, 64), torch.distributed.device_mesh.DeviceMesh("xla", devices), xs.auto_policy)
     finally:
         xr.use_spmd()
 

@@ -490,6 +490,18 @@ def test_the_environment_says_it_too():
         xr.use_spmd()
 
 
+def test_a_program_that_turns_spmd_on_is_sharded_automatically_where_the_environment_says_so():
+    """The program calls use_spmd() itself, as most do, and XLA_AUTO_SPMD=1 is set by whoever runs it."""
+    import subprocess
+    import sys
+    ask = "print(torch_xla._XLAC._xla_get_auto_sharding(), os.environ.get('XLA_AUTO_SPMD')); "
+    code = (f"import os, torch_xla, torch_xla.runtime as xr; xr.use_spmd(); {ask}xr.use_spmd(); {ask}"
+            f"del os.environ['XLA_AUTO_SPMD']; xr.use_spmd(); {ask}os.environ['XLA_AUTO_SPMD'] = '1'; xr.use_spmd(); {ask}"
+            f"xr.use_spmd(enable=False); {ask}xr.use_spmd(auto=True); xr.use_spmd(); {ask}")
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=200, env=dict(os.environ, XLA_AUTO_SPMD="1"))
+    assert done.stdout.split("\n")[:-1] == ["True 1", "True 1", "False None", "True 1", "False None", "False None"]
+
+
 def test_an_input_with_another_sharding_is_one_compilation(mesh):
     """A compiled function is compiled once for each way in which its input is split, and for no other reason."""
     model = nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 1)).to("xla")

@@ -2,6 +2,7 @@
 """Implements distribute_tensor() and distribute_module() of torch.distributed.tensor for DeviceMesh("xla", ...)."""
 import functools
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..._spmd_exception import without_exception
 from ...core import xla_model as xm
 from ._input_sharding import ShardingSpec
 from ._placements import convert_to_xla_mesh, convert_to_xla_partition_spec  # noqa: F401
-from ._places import describe
+from ._places import describe, error
 from .xla_sharding import mark_sharding, wrap_as_sharded_tensor
 
 
@@ -73,7 +74,7 @@ def xla_distribute_module(module: torch.nn.Module, device_mesh: Any = None, part
 
     Args:
       module: The module.
-      device_mesh: Passed to the functions.
+      device_mesh: Passed to the functions. With auto_policy it is the grid of the devices, unless XLA_AUTO_SPMD_MESH is set.
       partition_fn: partition_fn(name, submodule, device_mesh) distributes the parameters of a submodule; what it leaves is replicated.
         auto_policy turns automatic sharding on.
       input_fn: input_fn(module, inputs, device_mesh) runs before forward().
@@ -81,9 +82,13 @@ def xla_distribute_module(module: torch.nn.Module, device_mesh: Any = None, part
 
     Returns:
       The module.
+
+    Raises:
+      ShardingError: The mesh of auto_policy does not have all devices in their order.
     """
     if partition_fn is not None and getattr(partition_fn, "__wrapped__", partition_fn) is auto_policy:
         xr.use_spmd(auto=True)
+        _plan_over(device_mesh)
         partition_fn = auto_policy
     for name, part in module.named_modules():
         part.to(xm.xla_device())
@@ -101,9 +106,24 @@ def _of_module(func):
     return func if len(inspect.signature(func).parameters) != 2 else lambda module, values, device_mesh: func(values, device_mesh)
 
 
+_planned_over = [""]  # what _plan_over() has put into XLA_AUTO_SPMD_MESH
+
+
+def _plan_over(device_mesh: Any) -> None:
+    """Sets XLA_AUTO_SPMD_MESH to the sizes of a mesh, unless the user has set it."""
+    given = os.environ.get("XLA_AUTO_SPMD_MESH", "")
+    if device_mesh is None or given not in ("", _planned_over[0]):
+        return
+    mesh = device_mesh if hasattr(device_mesh, "mesh_shape") else convert_to_xla_mesh(device_mesh, "distribute_module")
+    devices = [int(device) for device in mesh.device_ids]
+    if devices != list(range(xr.global_runtime_device_count())):
+        raise error("distribute_module with auto_policy", f"a mesh of all {xr.global_runtime_device_count()} devices in their order", devices)
+    os.environ["XLA_AUTO_SPMD_MESH"] = _planned_over[0] = ",".join(str(size) for size in mesh.mesh_shape)
+
+
 def auto_policy(mod_name: str, mod: torch.nn.Module, device_mesh: Any) -> None:
     """A partition_fn for distribute_module(): leaves parameters to automatic sharding (use_spmd(auto=True)), which splits them where the first
-    program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH."""
+    program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH, or without it over that of the module."""
 
 
 def is_distributed(tensor: Any) -> bool:
