@@ -3,6 +3,7 @@
 import functools
 import math
 import os
+import warnings
 from typing import Any
 
 
@@ -23,8 +24,21 @@ def _option(num_partitions: int) -> str | None:
         sizes = [0]
     if min(sizes) < 1:
         raise ValueError(f'XLA_AUTO_SPMD_MESH expects the sizes of a mesh, as "2,4", but is {text!r}')
+    if math.prod(sizes) == num_partitions:
+        return ",".join(f"auto{i}={size}" for i, size in enumerate(sizes))
     # Programs of other devices, of a part of them, say, are left as they are.
-    return ",".join(f"auto{i}={size}" for i, size in enumerate(sizes)) if math.prod(sizes) == num_partitions else None
+    import jax
+
+    if math.prod(sizes) != jax.device_count():
+        _warn(f"XLA_AUTO_SPMD_MESH={text} is a mesh of {math.prod(sizes)} devices, but there are {jax.device_count()}: programs of "
+              f"{num_partitions} devices are not sharded automatically")
+    return None
+
+
+@functools.cache
+def _warn(message: str) -> None:
+    """Warns once in a process."""
+    warnings.warn(message, stacklevel=2)
 
 
 def install() -> None:

@@ -96,7 +96,8 @@ def test_the_environment_asks_for_all_programs(mesh, monkeypatch):
     assert split(found(arguments)) == [False, False, False]
     assert split(found(arguments, XLA_AUTO_SPMD="1"))[0]  # all devices in a row
     assert split(found(arguments, XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,4"))[0]
-    assert split(found(arguments, XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,2")) == [False, False, False]  # a mesh of other devices
+    with pytest.warns(UserWarning, match="XLA_AUTO_SPMD_MESH=2,2 is a mesh of 4 devices, but there are 8: programs of 8 devices are not sharded"):
+        assert split(found(arguments, XLA_AUTO_SPMD="1", XLA_AUTO_SPMD_MESH="2,2")) == [False, False, False]
     assert split(found(arguments, XLA_AUTO_SPMD="0", XLA_AUTO_SPMD_MESH="2,4")) == [False, False, False]
     assert found(own, XLA_AUTO_SPMD="1")[0].is_equivalent_to(own[0].sharding, 2)  # over its own mesh, as annotated
     with pytest.raises(ValueError, match='XLA_AUTO_SPMD_MESH expects the sizes of a mesh, as "2,4", but is \'two\''):
