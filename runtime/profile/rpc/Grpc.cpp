@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -24,6 +25,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace millrace::runtime::profile::rpc {
 namespace {
@@ -38,7 +40,17 @@ constexpr uint32_t kFrameBytes = 16384;
 /// Fact: HTTP/2: bytes that may be on their way as long as nobody was told otherwise.
 constexpr uint32_t kWindow = 65535;
 /// Larger requests are refused: those of a profiler's clients have some hundred. Unit: bytes. Source: judgement, not measured alone.
-constexpr size_t kMostRequest = size_t(16) << 20;
+constexpr size_t kMostRequest = size_t(1) << 20;
+/// More calls of a connection at once are refused, each of which has a thread. Unit: calls. Source: judgement, not measured alone.
+constexpr uint32_t kMostCalls = 16;
+/// More connections at once are refused, or take the place of one without calls. Unit: connections. Source: judgement, not measured alone.
+constexpr size_t kMostConnections = 32;
+/// A connection that cannot be had is tried again after that long. Unit: milliseconds. Source: judgement, not measured alone.
+constexpr int kPauseMs = 100;
+/// Fact: HTTP/2: the setting that says how many calls may be open at once.
+constexpr uint16_t kSettingOfCalls = 3;
+/// Fact: HTTP/2: the code of a call that is one too many.
+constexpr uint32_t kRefusedStream = 7;
 /// Fact: HTTP/2: the largest window.
 constexpr int64_t kMostWindow = 0x7FFFFFFF;
 
@@ -213,19 +225,30 @@ public:
   ~Connection() {
     close();
     reader.join();
-    for (std::thread &thread : callers)
-      thread.join();
+    for (Caller &caller : callers)
+      caller.thread.join();
   }
   std::atomic<bool> isOver{false}; ///< the client has gone; calls may still end
+
+  bool hasCalls() {
+    std::lock_guard lock(mutex);
+    return !streams.empty();
+  }
 
 private:
   struct Stream {
     Headers headers;
     std::string body;
     int64_t window = kWindow; ///< what the client takes
+    bool isComplete = false;  ///< its call has begun, and reads the request; of the reader
     std::atomic<bool> isCancelled{false};
   };
   using StreamPtr = std::shared_ptr<Stream>;
+
+  struct Caller {
+    std::atomic<bool> isOver{false};
+    std::thread thread;
+  };
 
   void close() {
     socket.shutDown();
@@ -243,7 +266,8 @@ private:
 
   void serve() {
     char preface[kPreface.size()];
-    if (!socket.read(preface, sizeof preface) || std::string_view(preface, sizeof preface) != kPreface || !send(frame(Settings, 0, 0, "")))
+    const std::string settings = std::string({0, char(kSettingOfCalls)}) + bigEndian(kMostCalls);
+    if (!socket.read(preface, sizeof preface) || std::string_view(preface, sizeof preface) != kPreface || !send(frame(Settings, 0, 0, settings)))
       return;
     FrameHead head;
     std::string payload, block;
@@ -257,32 +281,31 @@ private:
       case Continuation: {
         if (head.type == HeadersFrame ? head.stream % 2 == 0 || !strip(head, payload) : !openBlock)
           return;
-        if (head.type == HeadersFrame) {
-          block.clear();
+        if (block.size() + payload.size() > HpackDecoder::kMostListBytes)
+          return;
+        if (head.type == HeadersFrame)
           flagsOfBlock = head.flags;
-        }
         block += payload;
         openBlock = head.flags & EndHeaders ? 0 : head.stream;
-        if (block.size() > kMostRequest)
-          return;
         if (openBlock)
           break;
         Headers headers;
-        if (!decoder.decode(block, headers))
+        if (!decoder.decode(std::exchange(block, std::string()), headers))
           return;
-        StreamPtr stream;
-        {
-          std::lock_guard lock(mutex);
-          StreamPtr &place = streams[head.stream];
-          if (!place) { // else trailers of a request
-            place = std::make_shared<Stream>();
-            place->window = initialWindow;
-            place->headers = std::move(headers);
+        StreamPtr stream = find(head.stream);
+        if (!stream) { // else trailers of a request
+          if (head.stream <= lastStream)
+            break; // they belong to a call that was given up meanwhile
+          lastStream = head.stream;
+          stream = open(head.stream, std::move(headers));
+          if (!stream) {
+            if (!send(frame(Reset, 0, head.stream, bigEndian(kRefusedStream))))
+              return;
+            break;
           }
-          stream = place;
         }
-        if (flagsOfBlock & EndStream)
-          begin(head.stream, stream);
+        if ((flagsOfBlock & EndStream) && !begin(head.stream, stream))
+          return;
         break;
       }
       case Data: {
@@ -290,19 +313,14 @@ private:
           return;
         if (head.size && (!send(frame(WindowUpdate, 0, 0, bigEndian(head.size))) || !send(frame(WindowUpdate, 0, head.stream, bigEndian(head.size)))))
           return;
-        StreamPtr stream;
-        {
-          std::lock_guard lock(mutex);
-          if (auto found = streams.find(head.stream); found != streams.end())
-            stream = found->second;
-        }
-        if (!stream) // it was given up meanwhile
+        StreamPtr stream = find(head.stream);
+        if (!stream) // it was refused, or given up meanwhile
           break;
-        stream->body += payload;
-        if (stream->body.size() > kMostRequest)
+        if (stream->isComplete || stream->body.size() + payload.size() > kMostRequest)
           return;
-        if (head.flags & EndStream)
-          begin(head.stream, stream);
+        stream->body += payload;
+        if ((head.flags & EndStream) && !begin(head.stream, stream))
+          return;
         break;
       }
       case Reset: {
@@ -341,6 +359,29 @@ private:
     }
   }
 
+  StreamPtr find(uint32_t id) {
+    std::lock_guard lock(mutex);
+    auto found = streams.find(id);
+    return found == streams.end() ? nullptr : found->second;
+  }
+
+  /// A stream of the client, or null: too many are open.
+  StreamPtr open(uint32_t id, Headers &&headers) {
+    std::lock_guard lock(mutex);
+    // Calls that were given up are no longer among the streams, but their threads may still end.
+    std::erase_if(callers, [](Caller &caller) {
+      if (caller.isOver)
+        caller.thread.join();
+      return caller.isOver.load();
+    });
+    if (streams.size() >= kMostCalls || callers.size() >= kMostCalls)
+      return nullptr;
+    auto stream = std::make_shared<Stream>();
+    stream->window = initialWindow;
+    stream->headers = std::move(headers);
+    return streams[id] = stream;
+  }
+
   bool applySettings(std::string_view payload) {
     if (payload.size() % 6)
       return false;
@@ -361,11 +402,15 @@ private:
     return true;
   }
 
-  void begin(uint32_t id, const StreamPtr &stream) {
-    callers.emplace_back([this, id, stream] {
+  /// Answers the request of a stream, which is whole. False: that was said before, and the connection cannot go on.
+  bool begin(uint32_t id, const StreamPtr &stream) {
+    if (std::exchange(stream->isComplete, true))
+      return false;
+    Caller &caller = callers.emplace_back();
+    caller.thread = std::thread([this, id, stream, &caller] {
       Request request;
       request.isCancelled = &stream->isCancelled;
-      if (const std::string *path = find(stream->headers, ":path"))
+      if (const std::string *path = rpc::find(stream->headers, ":path"))
         request.path = *path;
       Reply reply;
       if (readMessage(stream->body, request.bytes))
@@ -375,7 +420,9 @@ private:
       answer(id, *stream, reply);
       std::lock_guard lock(mutex);
       streams.erase(id);
+      caller.isOver = true;
     });
+    return true;
   }
 
   void answer(uint32_t id, Stream &stream, const Reply &reply) {
@@ -420,7 +467,8 @@ private:
   int64_t window = kWindow, initialWindow = kWindow; ///< of the connection; of new streams
   uint32_t frameBytes = kFrameBytes;
   bool isClosed = false;
-  std::vector<std::thread> callers; ///< of the reader, until it has ended
+  std::list<Caller> callers; ///< of the reader, until it has ended
+  uint32_t lastStream = 0;   ///< that the client has opened; of the reader
   std::thread reader;
 };
 
@@ -456,8 +504,19 @@ struct Server::State {
       if (stopping || !(polled[0].revents & POLLIN))
         continue;
       int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-      if (client >= 0)
+      if (client < 0) { // no descriptor is left, for one: whoever waits goes on waiting
+        polled[1].revents = 0;
+        ::poll(polled + 1, 1, kPauseMs);
+        continue;
+      }
+      if (connections.size() >= kMostConnections)
+        if (auto idle = std::find_if(connections.begin(), connections.end(), [](Connection &each) { return !each.hasCalls(); });
+            idle != connections.end())
+          connections.erase(idle);
+      if (connections.size() < kMostConnections)
         connections.emplace_back(client, handler);
+      else
+        ::close(client);
     }
   }
 };
@@ -509,13 +568,18 @@ StatusOr<std::unique_ptr<Server>> Server::start(uint16_t port, Handler handler) 
 
 //===--- The client --------------------------------------------------------===//
 
-static int connectTo(const std::string &address, Clock::time_point deadline, std::string &error) {
+/// The host and the port of "host:port". False: `address` is none, or the port is no number of one.
+static bool splitAddress(const std::string &address, std::string &host, std::string &port) {
   size_t colon = address.rfind(':');
-  if (colon == std::string::npos) {
-    error = "expects host:port, but got '" + address + "'";
-    return -1;
-  }
-  std::string host = address.substr(0, colon), port = address.substr(colon + 1);
+  if (colon == std::string::npos || colon == 0)
+    return false;
+  host = address.substr(0, colon), port = address.substr(colon + 1);
+  uint16_t number = 0;
+  auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return failure == std::errc() && end == port.data() + port.size() && number != 0;
+}
+
+static int connectTo(const std::string &address, std::string host, const std::string &port, Clock::time_point deadline, std::string &error) {
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   addrinfo hints{}, *found = nullptr;
@@ -555,8 +619,10 @@ Reply call(const std::string &address, const std::string &path, const std::strin
   const std::string body = message(request);
   if (body.size() > kFrameBytes)
     return {Outcome::InvalidArgument, "a request of " + std::to_string(request.size()) + " bytes is too long", ""};
-  std::string error;
-  int fd = connectTo(address, deadline, error);
+  std::string error, host, port;
+  if (!splitAddress(address, host, port))
+    return {Outcome::InvalidArgument, "expects an address host:port, but got '" + address + "'", ""};
+  int fd = connectTo(address, std::move(host), port, deadline, error);
   if (fd < 0)
     return {Outcome::Unavailable, error, ""};
   Connected socket(fd);

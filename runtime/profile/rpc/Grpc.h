@@ -31,7 +31,8 @@ struct Request {
   const std::atomic<bool> *isCancelled = nullptr;
 };
 
-/// Answers calls on threads of its own, one per connection and call, until it is destroyed; what runs is told that it is cancelled then.
+/// Answers calls on threads of its own, one per connection and call, until it is destroyed; what runs is told that it is cancelled then. Connections,
+/// calls and their sizes are bounded: who asks for too much is refused, and the process that serves goes on.
 class Server {
 public:
   using Handler = std::function<Reply(const Request &)>;
@@ -46,7 +47,7 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Waits for the reply. `address`: "host:port". Unavailable where nobody answers, DeadlineExceeded after `timeoutSeconds`.
+/// Waits for the reply. `address`: "host:port", else InvalidArgument. Unavailable where nobody answers, DeadlineExceeded after `timeoutSeconds`.
 Reply call(const std::string &address, const std::string &path, const std::string &request, double timeoutSeconds);
 
 } // namespace millrace::runtime::profile::rpc

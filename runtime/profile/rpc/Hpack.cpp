@@ -158,14 +158,19 @@ void HpackDecoder::add(const std::pair<std::string, std::string> &entry) {
 }
 
 bool HpackDecoder::decode(std::string_view block, Headers &headers) {
+  size_t listBytes = 0;
+  auto take = [&](std::pair<std::string, std::string> &&entry) {
+    listBytes += entry.first.size() + entry.second.size() + 32;
+    headers.push_back(std::move(entry));
+    return listBytes <= kMostListBytes;
+  };
   while (!block.empty()) {
     const uint8_t first = uint8_t(block.front());
     std::pair<std::string, std::string> entry;
     uint64_t number;
     if (first & 0x80) { // one of the table
-      if (!readInteger(block, 7, number) || !at(number, entry))
+      if (!readInteger(block, 7, number) || !at(number, entry) || !take(std::move(entry)))
         return false;
-      headers.push_back(std::move(entry));
       continue;
     }
     if ((first & 0xE0) == 0x20) { // another size of the table
@@ -184,7 +189,8 @@ bool HpackDecoder::decode(std::string_view block, Headers &headers) {
       return false;
     if (isRemembered)
       add(entry);
-    headers.push_back(std::move(entry));
+    if (!take(std::move(entry)))
+      return false;
   }
   return true;
 }

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <set>
 #include <thread>
 
 namespace millrace::runtime::profile::rpc {
@@ -63,8 +62,9 @@ bool read(std::string_view bytes, ProfileRequest &request) {
 /// What all calls of one server know of each other.
 struct Service {
   std::mutex mutex;
-  bool isRecording = false;        ///< guarded by mutex, as is the next
-  std::set<std::string> terminated; ///< sessions that shall end now
+  bool isRecording = false; ///< guarded by mutex, as are the next
+  std::string recorded;     ///< the session that records
+  bool isTerminated = false; ///< it shall end now
 
   Reply profile(const Request &request) {
     ProfileRequest asked;
@@ -80,7 +80,8 @@ struct Service {
       if (isRecording)
         return {Outcome::Internal, "another recording of this process has not ended yet", ""};
       isRecording = true;
-      terminated.erase(asked.session);
+      recorded = asked.session;
+      isTerminated = false;
     }
     Reply reply = record(request, asked);
     std::lock_guard lock(mutex);
@@ -91,7 +92,7 @@ struct Service {
   Reply record(const Request &request, const ProfileRequest &asked) {
     auto isOver = [&] {
       std::lock_guard lock(mutex);
-      return request.isCancelled->load() || terminated.count(asked.session);
+      return request.isCancelled->load() || isTerminated;
     };
     auto waitUntil = [&](std::chrono::system_clock::time_point when) {
       while (!isOver() && std::chrono::system_clock::now() < when)
@@ -140,8 +141,7 @@ struct Service {
       if (reader.field == 1)
         session = reader.bytes;
     std::lock_guard lock(mutex);
-    if (isRecording)
-      terminated.insert(session);
+    isTerminated |= isRecording && session == recorded;
     return {};
   }
 };

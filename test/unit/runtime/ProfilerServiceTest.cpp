@@ -9,8 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <deque>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <netinet/in.h>
 #include <random>
 #include <sys/socket.h>
@@ -89,7 +94,8 @@ TEST(Grpc, CallsHaveRepliesAndErrors) {
   *server = nullptr; // while a call goes on
   waits.join();
   EXPECT_EQ(call(address, "/s/Echo", "", 5).outcome, Outcome::Unavailable);
-  EXPECT_EQ(call("nowhere", "/s/Echo", "", 5).outcome, Outcome::Unavailable);
+  for (const char *address : {"nowhere", "", ":9012", "localhost:", "localhost:http", "localhost:70000", "localhost:0"})
+    EXPECT_EQ(call(address, "/s/Echo", "", 5).outcome, Outcome::InvalidArgument) << address;
 }
 
 /// A connection that sends `bytes` and reads until the server closes it, or stops answering for a while.
@@ -131,6 +137,133 @@ TEST(Grpc, DamagedConnectionsHarmNobody) {
     sendTo((*server)->port(), bytes);
   }
   EXPECT_EQ(call("localhost:" + std::to_string((*server)->port()), "/s/Echo", "still there", 20).bytes, "still there");
+}
+
+TEST(Hpack, AShortBlockIsNoLongList) {
+  std::string block = hex("4001617f") + std::string("\xBD\x1D", 2) + std::string(3900, 'b'); // remembered: "a" with 3900 bytes
+  Headers headers;
+  HpackDecoder decoder;
+  ASSERT_TRUE(decoder.decode(block + std::string(20, '\xBE'), headers));
+  EXPECT_EQ(headers.size(), 21u);
+  headers.clear();
+  EXPECT_FALSE(decoder.decode(std::string(16000, '\xBE'), headers)); // 62 MB
+  EXPECT_LT(headers.size(), 100u);
+}
+
+std::string frameOf(uint8_t type, uint8_t flags, uint32_t stream, const std::string &payload) {
+  std::string bytes = {0, char(payload.size() >> 8), char(payload.size()), char(type), char(flags), 0, 0, char(stream >> 8), char(stream)};
+  return bytes + payload;
+}
+std::string request(const char *path, uint32_t stream) {
+  std::string headers;
+  encodeHeader(headers, ":path", path);
+  return frameOf(1, 4, stream, headers) + frameOf(0, 1, stream, std::string(5, '\0'));
+}
+
+/// A connection whose frames are chosen freely.
+struct RawClient {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  explicit RawClient(uint16_t port) {
+    timeval patience{10, 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frameOf(4, 0, 0, ""));
+  }
+  ~RawClient() { ::close(fd); }
+  void send(const std::string &bytes) const { EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), ssize_t(bytes.size())); }
+  bool read(char *to, size_t size) const {
+    for (ssize_t got; size; to += got, size -= size_t(got))
+      if ((got = ::recv(fd, to, size, 0)) <= 0) {
+        EXPECT_FALSE(got < 0 && errno == EAGAIN) << "the server neither answers nor closes the connection";
+        return false;
+      }
+    return true;
+  }
+  /// The type of the next frame, or -1: the server has closed the connection.
+  int next(uint8_t &flags) const {
+    char head[9];
+    if (!read(head, sizeof head))
+      return -1;
+    std::string payload(size_t(uint8_t(head[1])) << 8 | uint8_t(head[2]), ' ');
+    flags = uint8_t(head[4]);
+    return read(payload.data(), payload.size()) ? head[3] : -1;
+  }
+  /// How many frames of `type` come before `last` has, or the end.
+  int count(int type, int last, int mostOfLast = 1) const {
+    uint8_t flags = 0;
+    for (int found = 0, seen = 0;;) {
+      const int each = next(flags);
+      found += each == type;
+      if (each < 0 || (each == last && ++seen == mostOfLast))
+        return found;
+    }
+  }
+};
+
+size_t numMappings() {
+  std::ifstream maps("/proc/self/maps");
+  return size_t(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+TEST(Grpc, CallsThatHaveEndedLeaveNoThreads) {
+  auto server = Server::start(0, [](const Request &) { return Reply{Outcome::Internal, "no", ""}; });
+  ASSERT_TRUE(server.ok()) << server.status().toString();
+  RawClient client((*server)->port());
+  auto callMany = [&](uint32_t first, uint32_t last) {
+    for (uint32_t stream = first; stream < last; stream += 2) {
+      client.send(request("/s/Fail", stream));
+      ASSERT_EQ(client.count(1, 1), 1) << stream;
+    }
+  };
+  callMany(1, 101);
+  const size_t before = numMappings();
+  callMany(101, 1001);
+  EXPECT_LT(numMappings(), before + 150); // a stack is two of them
+}
+
+TEST(Grpc, WhoAsksForTooMuchIsRefused) {
+  std::atomic<int> running{0};
+  auto server = Server::start(0, [&](const Request &request) -> Reply {
+    ++running;
+    while (request.path == "/s/Wait" && !request.isCancelled->load())
+      std::this_thread::sleep_for(1ms);
+    return {Outcome::Internal, "no", ""};
+  });
+  ASSERT_TRUE(server.ok()) << server.status().toString();
+  const uint16_t port = (*server)->port();
+  {
+    RawClient client(port);
+    std::string bytes;
+    for (uint32_t stream = 1; stream < 81; stream += 2)
+      bytes += request("/s/Wait", stream);
+    client.send(bytes + frameOf(6, 0, 0, "12345678"));
+    EXPECT_EQ(client.count(/*reset*/ 3, /*ping*/ 6), 40 - 16);
+  }
+  for (const std::string &more : {frameOf(0, 1, 1, std::string(5, '\0')), request("/s/Wait", 1)}) { // a request goes on behind its end
+    RawClient client(port);
+    client.send(request("/s/Wait", 1) + more);
+    EXPECT_EQ(client.count(1, -1), 0);
+  }
+  { // a request of some MB, which never ends
+    RawClient client(port);
+    std::string headers;
+    encodeHeader(headers, ":path", "/s/Fail");
+    std::string bytes = frameOf(1, 4, 1, headers);
+    for (int i = 0; i < 100; ++i)
+      bytes += frameOf(0, 0, 1, std::string(16384, 'x'));
+    [[maybe_unused]] ssize_t put = ::send(client.fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    EXPECT_EQ(client.count(1, -1), 0);
+  }
+  std::deque<RawClient> idle;
+  for (int i = 0; i < 100; ++i)
+    idle.emplace_back(port);
+  EXPECT_EQ(call("localhost:" + std::to_string(port), "/s/Fail", "", 20).outcome, Outcome::Internal);
+  EXPECT_EQ(idle.front().count(1, -1), 0); // it has given way
+  EXPECT_LE(running, 1 + 16 + 2);
 }
 
 TEST(ProfilerService, WritesARecordingWhereTheRequestSays) {
