@@ -14,6 +14,8 @@ import torch_xla.debug.profiler as xp
 from paths import ROOT
 from test_processes import environment, free_port
 
+from benchmarks import tools
+
 sys.path.insert(0, os.path.join(ROOT, "test", "harness"))
 from profile_files import events_of_chrome_trace  # noqa: E402
 
@@ -184,6 +186,46 @@ def test_trace_speaks_to_the_server_of_jaxlib(tmp_path):
     assert planes[DEVICE]["XLA Ops"], "the plug-in's own plane"
 
 
+def test_recordings_of_one_second_lie_side_by_side(tmp_path):
+    for _ in range(3):
+        xp.start_trace(tmp_path)
+        with xp.Trace("work"):
+            pass
+        xp.stop_trace()
+        assert os.path.getsize(xp.last_recording) > 0
+    assert len(list((tmp_path / "plugins" / "profile").glob("*/*.xplane.pb"))) == 3
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_recording(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        xp.start_trace(tmp_path / "file" / "logs")
+    with pytest.raises(RuntimeError, match="No profile started"):
+        xp.stop_trace()
+
+
+def test_the_tool_records_a_process_that_runs(tmp_path):
+    port = free_port()
+    process = serving("import torch, torch_xla, torch_xla.debug.profiler as xp\n"
+                      f"server = xp.start_server({port})\nx = torch.ones(64, 64, device='xla')", "(x @ x).sum().item()")
+    command = [tools.tool("xla-prof"), "capture", f"localhost:{port}"]
+    try:
+        ran = subprocess.run([*command, str(tmp_path / "logs"), "--duration-ms=300"], capture_output=True, text=True, timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == str(next((tmp_path / "logs").rglob(f"localhost_{port}.xplane.pb")))
+    assert captured(tmp_path / "logs", port)[DEVICE]["XLA Ops"]
+    for arguments, message in ((["x"], f"localhost:{port}: Connection refused; does a program there serve recordings"),
+                               ([], "capture expects HOST:PORT FOLDER"), (["x", "--duration-ms=a"], "--duration-ms expects a number")):
+        ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 1 and message in ran.stderr and not ran.stdout, ran.stderr
+    server = xp.start_server(0)  # of a process in which nothing runs
+    ran = subprocess.run([*command[:2], f"localhost:{server.port}", str(tmp_path / "none"), "--duration-ms=20"], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1 and "nothing ran there meanwhile" in ran.stderr and not (tmp_path / "none").exists()
+
+
 def test_the_server_is_open_to_this_machine_unless_it_is_told_otherwise(monkeypatch):
     def reaches(address, port):
         with socket.socket() as caller:
@@ -210,6 +252,12 @@ def test_servers_and_captures_say_what_is_wrong(tmp_path, capfd):
         xp.trace(f"localhost:{server.port}", tmp_path, duration_ms=10, num_tracing_attempts=2, timeout_s=0)
     said = capfd.readouterr().out
     assert said.count("Starting to trace for 10 ms.") == 2 and said.count("No trace event is collected. Automatically retrying.") == 1
+    for wrong in ("duration_ms", "num_tracing_attempts", "interval_s"):
+        with pytest.raises(ValueError, match=f"xp.trace expects {wrong} of at least 1, but got 0"):
+            xp.trace(f"localhost:{server.port}", tmp_path, **{wrong: 0})
+    with pytest.raises(RuntimeError, match="expects an address host:port, but got 'localhost'"):  # at once, and not after two minutes
+        xp.trace("localhost", tmp_path)
+    capfd.readouterr()
     port = server.port
     del server  # ends with the object
     with pytest.raises(RuntimeError, match=f"UNAVAILABLE: localhost:{port}: Connection refused"):

@@ -3,9 +3,11 @@
 chrome://tracing read them; and named regions of the host's program, which torch.profiler shows, too. start_server hands
 recordings out to other processes, and trace asks for them."""
 import concurrent.futures
+import contextlib
 import datetime
 import functools
 import gzip
+import itertools
 import os
 import socket
 import threading
@@ -87,19 +89,20 @@ def trace_me(scope: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def start_trace(log_dir: str) -> None:
     """Begins to record this process: programs and their kernels, transfers, memory, compilations, the regions of Trace and StepTrace. What
-    runs when it begins is waited for. RuntimeError if a recording has begun already."""
+    runs when it begins is waited for. RuntimeError if a recording has begun already, OSError if the folder cannot be made."""
     global _running
     with _lock:
         if _running is not None:
             raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
+        os.makedirs(os.path.join(log_dir, "plugins", "profile"), exist_ok=True)  # what cannot be written is not recorded first
         _XLAC._wait()
         _running = _XLAC._profile_start(), os.fspath(log_dir)
 
 
 def stop_trace() -> None:
     """Ends the recording and writes it, for TensorBoard and XProf, to `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and for chrome://tracing
-    and Perfetto to HOST.trace.json.gz beside it; with several processes HOST is followed by the number of the process. What runs is waited for.
-    RuntimeError if none has begun."""
+    and Perfetto to HOST.trace.json.gz beside it; with several processes HOST is followed by the number of the process. TIME is followed by a
+    number where this second has a recording already. What runs is waited for. RuntimeError if none has begun."""
     global _running, last_recording
     with _lock:
         if _running is None:
@@ -109,16 +112,34 @@ def stop_trace() -> None:
         _XLAC._wait()
     finally:
         space, trace_json, messages = _XLAC._profile_stop(session)
-    folder = os.path.join(log_dir, "plugins", "profile", datetime.datetime.now().strftime("%Y_%m_%d_%H_%M_%S"))
-    os.makedirs(folder, exist_ok=True)
-    base = os.path.join(folder, _host())
+    base = _unused_name(log_dir)
+    _write(base + ".xplane.pb", space)
     last_recording = base + ".xplane.pb"
-    with open(last_recording, "wb") as file:
-        file.write(space)
-    with gzip.open(base + ".trace.json.gz", "wb", compresslevel=5) as file:
-        file.write(trace_json)
+    _write(base + ".trace.json.gz", gzip.compress(trace_json, compresslevel=5))
     for message in messages:
         warnings.warn(f"xp.stop_trace: {message}", stacklevel=2)
+
+
+def _unused_name(log_dir):
+    """LOG_DIR/plugins/profile/TIME/HOST, which has no recording yet; the folder exists. Processes of a job share the folder, hence the look at HOST."""
+    root = os.path.join(log_dir, "plugins", "profile", datetime.datetime.now().strftime("%Y_%m_%d_%H_%M_%S"))
+    for number in itertools.count(1):
+        base = os.path.join(root if number == 1 else f"{root}_{number}", _host())
+        if not os.path.exists(base + ".xplane.pb"):
+            os.makedirs(os.path.dirname(base), exist_ok=True)
+            return base
+
+
+def _write(path, content):
+    """Writes a file, whole or not at all."""
+    try:
+        with open(path + ".part", "wb") as file:
+            file.write(content)
+        os.replace(path + ".part", path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(path + ".part")
+        raise
 
 
 def _host():
@@ -158,7 +179,12 @@ def trace(service_addr: str, logdir: str, duration_ms: int = 1000, num_tracing_a
           device_tracer_level: int = 1, delay_ms: int = 0, timeout_s: int = 120, interval_s: int = 5) -> None:
     """Asks the process whose start_server listens at `service_addr` ("host:port", or several with commas) to record for `duration_ms`, after
     `delay_ms`, and waits. The process writes `logdir`/plugins/profile/TIME/HOST_PORT.xplane.pb in its own file system. Nobody there, or nothing
-    happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError."""
+    happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError.
+    ValueError for numbers that ask for nothing."""
+    for name, number, least in (("duration_ms", duration_ms, 1), ("num_tracing_attempts", num_tracing_attempts, 1), ("delay_ms", delay_ms, 0),
+                                ("timeout_s", timeout_s, 0), ("interval_s", interval_s, 1)):
+        if number < least:
+            raise ValueError(f"xp.trace expects {name} of at least {least}, but got {number}")
     ends = time.monotonic() + timeout_s
     for _ in range(timeout_s // interval_s + 1):
         failure = _capture_from_all(service_addr.split(","), logdir, duration_ms, num_tracing_attempts, host_tracer_level,
