@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import urllib.error
@@ -83,3 +84,16 @@ def test_the_environment_begins_it_at_the_first_step():
     wrong = subprocess.run([sys.executable, "-c", "import torch_xla; torch_xla.sync(); print('goes on')"], capture_output=True, text=True, timeout=200,
                            env=dict(os.environ, MILLRACE_METRICS_PORT="http"))
     assert wrong.stdout == "goes on\n" and "MILLRACE_METRICS_PORT: expects a port from 1 to 65535, but got 'http'" in wrong.stderr
+
+
+def test_readers_that_go_away_are_no_news(capfd):
+    server = open_metrics.start_server(0)
+    try:
+        for request in (b"", b"GET /metrics HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00" * 50, b"GET /metrics HTTP/1.0\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as reader:
+                reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # its end is a reset
+                reader.sendall(request)
+        assert read(server.port)[1].endswith("# EOF\n")
+    finally:
+        server.close()
+    assert capfd.readouterr().err == ""

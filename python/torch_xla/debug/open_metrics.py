@@ -4,6 +4,7 @@ MILLRACE_METRICS_PORT=9100 in the environment; then http://127.0.0.1:9100/metric
 import errno
 import functools
 import http.server
+import sys
 import threading
 import warnings
 from typing import Any
@@ -55,6 +56,8 @@ def report() -> str:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
+    timeout = 10  # seconds; a reader that sends nothing keeps a thread no longer
+
     def do_GET(self):
         if self.path.split("?")[0] not in ("/", "/metrics"):
             self.send_error(404, "expects /metrics")
@@ -70,16 +73,25 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Says nothing: the program's standard error is its own."""
 
 
+class _HttpServer(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Says nothing of readers that go away, for the program's standard error is its own; an error of ours is a warning."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            warnings.warn(f"open_metrics: {type(error).__name__}: {error}", stacklevel=2)
+
+
 class Server:
     """Answers until close(), or until the process ends."""
 
     def __init__(self, port: int) -> None:
         try:
-            self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _Handler)
+            self._server = _HttpServer(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as error:
             what = "is taken" if getattr(error, "errno", None) == errno.EADDRINUSE else f"cannot be listened at: {error}"
             raise RuntimeError(f"open_metrics.start_server: port {port} of 127.0.0.1 {what}") from None
-        self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, name="open_metrics", daemon=True).start()
 
     @property
