@@ -78,3 +78,37 @@ def test_planted_faults_are_named_with_their_lines(tmp_path):
     assert found["recompile"]["source"] == lines["compiled"] and "jit_step is compiled or loaded 6 times" in found["recompile"]["title"]
     assert found["leak"]["source"] == lines["kept"] and "16.4 kB" in found["leak"]["title"]
     assert found["read"]["source"] == lines["kept"] and found["read"]["title"].startswith("The host reads results of jit_train 20 times")
+
+
+STEPS = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@jax.jit
+def step(x):
+    y = jnp.tanh(x @ x)
+    return jax.pure_callback(lambda a: np.sort(np.asarray(a)), jax.ShapeDtypeStruct(y.shape, y.dtype), y) * 0.5  # python
+
+
+x = jnp.ones((64, 64))
+sizes = [jnp.ones(n) for n in range(20, 40)]  # each a compilation, and a result of some bytes that stays
+for n in range(6):
+    x = step(x)
+x.block_until_ready()
+"""
+
+
+def test_what_programs_call_is_named_and_small_results_are_no_leak(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(STEPS)
+    ran = subprocess.run([sys.executable, program], env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path / "recorded")), capture_output=True, text=True,
+                         timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    line = 1 + ["# python" in text for text in STEPS.splitlines()].index(True)
+    found = {}
+    for each in Recording(tmp_path / "recorded").findings:
+        found.setdefault(each["kind"], each)
+    assert found["fallback"]["source"] == f"{program}:{line}" and "a function of Python 6 times" in found["fallback"]["title"]
+    assert "leak" not in found, found["leak"]

@@ -215,3 +215,18 @@ def test_a_serial_kernel(tmp_path):
     found, line = findings_of(tmp_path, run)
     assert found["serial"]["source"] == line, found
     assert "runs on one thread of" in found["serial"]["title"]
+
+
+def test_a_function_of_a_library_on_one_thread(tmp_path):
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("one processor: everything runs on one thread")
+    x = torch.randn(40, 40).to("xla")  # too small for the library's own threads
+    torch.linalg.eigvals(x).real.sum().item()
+
+    def run():
+        for _ in range(8):
+            y = torch.linalg.eigvals(x)  # planted
+            torch_xla.sync()
+        return y
+    found, line = findings_of(tmp_path, run)
+    assert found["serial"]["source"] == line and "custom_call lapack" in found["serial"]["title"], found

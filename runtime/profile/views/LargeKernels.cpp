@@ -4,6 +4,7 @@
 #include "runtime/profile/views/Texts.h"
 
 #include <algorithm>
+#include <set>
 
 namespace millrace::runtime::profile {
 namespace {
@@ -11,18 +12,44 @@ namespace {
 /// A kernel is looked at from this share on. Unit: share of the devices' time. Source: judgement, not measured alone.
 constexpr double kLargeShare = 0.2;
 
+/// Functions of Python that programs call: each time the device waits for the interpreter.
+void addCallbacks(const Lanes &lanes, Views &views) {
+  for (const Summary::Row &row : lanes.summary.steps) {
+    if (row.name.find("python_callback") == std::string::npos || row.calls < kHabit)
+      continue;
+    Finding made{"fallback", "", row.source, "", "", "timeline", row.ns / double(std::max<size_t>(1, lanes.summary.devices.size()))};
+    made.title = "A program calls a function of Python " + std::to_string(row.calls) + " times: each time devices wait for the interpreter.";
+    made.evidence = durationText(row.ns) + " within it.";
+    made.advice = "Write it with jax.numpy, or take it out of the compiled function: jax.pure_callback, io_callback and jax.debug.print call Python.";
+    add(views, std::move(made));
+  }
+}
+
+/// Names of steps that threads of the pool take part in.
+std::set<std::string> stepsOfManyThreads(const Lanes &lanes) {
+  std::set<std::string> names;
+  for (const Events &events : lanes.host)
+    for (const Event &event : events)
+      if (event.text("category") == "piece")
+        names.insert(event.name());
+  return names;
+}
+
 } // namespace
 
 void addKernels(const Lanes &lanes, Views &views) {
+  addCallbacks(lanes, views);
   if (lanes.busyNs <= 0)
     return;
+  const std::set<std::string> parallel = stepsOfManyThreads(lanes);
   for (const Summary::Row &row : lanes.summary.steps) {
     if (row.ns < kLargeShare * lanes.busyNs)
       break;
-    if (row.category == "collective" || row.category == "step")
+    const bool isLibrary = row.category == "step" && row.name.starts_with("custom_call") && row.name.find("python_callback") == std::string::npos;
+    if (row.category == "collective" || (row.category == "step" && !isLibrary))
       continue;
     const double share = row.ns / lanes.busyNs, perDevice = row.ns / double(std::max<size_t>(1, lanes.summary.devices.size()));
-    if (row.pieces == 1 && row.ns / double(row.calls) > 50e3 && lanes.roofs.threads > 1) {
+    if ((row.pieces == 1 || (isLibrary && !parallel.contains(row.name))) && row.ns / double(row.calls) > 50e3 && lanes.roofs.threads > 1) {
       Finding made{"serial", "", row.source, "", "", "kernels", perDevice * (1 - 1.0 / lanes.roofs.threads)};
       made.title = "Kernel " + row.name + " runs on one thread of " + std::to_string(lanes.roofs.threads) + ", and takes " +
                    format("%.0f %%", 100 * share) + " of the devices' time.";

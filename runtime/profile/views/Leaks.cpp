@@ -36,8 +36,10 @@ void addLeak(const Lanes &lanes, const Events &events, const MemoryReplay::Block
     rises += samples[i] > samples[i - 1];
     falls += samples[i] < samples[i - 1];
   }
+  // Less is what a process keeps anyway: tables of programs, numbers. Unit: bytes. Source: judgement, not measured alone.
+  constexpr double kLeastBytes = 1 << 16;
   const double growth = samples.back() - samples.front();
-  if (growth <= 0 || growth < 0.02 * peak || rises * 2 < samples.size() || falls * 4 > samples.size())
+  if (growth < kLeastBytes || growth < 0.02 * peak || rises * 2 < samples.size() || falls * 4 > samples.size())
     return;
   // Of what was allocated in the first half and still lives, the line that has most bytes.
   std::string source = lanes.sourceOf(often->first);

@@ -19,25 +19,32 @@ double covered(std::vector<std::pair<double, double>> spans) {
   return sum;
 }
 
-/// Time in which devices have nothing to do, for a reason that no other finding names.
-void addIdle(const Lanes &lanes, Views &views) {
-  if (lanes.summary.wallNs <= 0 || lanes.starts.size() < kHabit)
+/// Time in which devices have nothing to do, for a reason that no other finding names. What is before the first execution and after the last one is
+/// left out: a program starts and ends. `taken`: spans in which something is done.
+void addIdle(const Lanes &lanes, std::vector<std::pair<double, double>> taken, Views &views) {
+  if (lanes.starts.size() < kHabit)
     return;
-  const double rest = views.split.back().second;
+  const double begin = lanes.starts.front(), end = lanes.ends.back().first, wall = end - begin;
+  if (wall <= 0)
+    return;
+  for (auto &span : taken)
+    span = {std::clamp(span.first, begin, end), std::clamp(span.second, begin, end)};
+  const double rest = wall - covered(std::move(taken));
   double explained = 0;
   for (const Finding &finding : views.findings)
     if (finding.kind == "read" || finding.kind == "fallback")
       explained += finding.ns;
-  if (rest - explained < 0.5 * lanes.summary.wallNs)
+  if (rest - explained < 0.5 * wall)
     return;
   const Summary::Row *region = nullptr;
   for (const Summary::Row &row : lanes.summary.host)
-    if (row.category == "region" && row.name != "backend_compile_and_load" && row.name != "lower_sharding_computation" &&
-        (!region || row.ns > region->ns))
+    if (row.category == "region" && row.name != "StepMarker" && row.name != "backend_compile_and_load" &&
+        row.name != "lower_sharding_computation" && (!region || row.ns > region->ns))
       region = &row;
   add(views,
       {"host",
-       "Devices have nothing to do for " + format("%.0f %%", 100 * rest / lanes.summary.wallNs) + " of the time: the program's own code takes it.",
+       "Devices have nothing to do for " + format("%.0f %%", 100 * rest / wall) +
+           " of the time from the first execution to the last one: the program's own code takes it.",
        "",
        region ? "Of the program's regions " + region->name + " takes most: " + durationText(region->ns) + "."
               : std::string("No region is marked: xp.Trace or jax.profiler.TraceAnnotation would say which part it is."),
@@ -61,7 +68,7 @@ void addSplit(const Lanes &lanes, Views &views) {
       int which = isCompile(name) || name == "new graph" || name == "backend_compile_and_load" ? 1
                   : name.ends_with("TransferToDevice") || name.ends_with("TransferFromDevice") ? 2
                   : name == "OperatorOnCpu"                                                    ? 3
-                  : name == "SyncTensorsGraph" || name == "lower_sharding_computation"         ? 4
+                  : name == "SyncTensorsGraph" || name == "LazyTracing" || name == "lower_sharding_computation" ? 4
                   : name.ends_with("ExecuteComputation")                                       ? 5
                                                                                                : -1;
       if (which >= 0)
@@ -76,7 +83,7 @@ void addSplit(const Lanes &lanes, Views &views) {
     before = now;
   }
   views.split.emplace_back("the program's own code, and waiting", std::max(0.0, lanes.summary.wallNs - before));
-  addIdle(lanes, views);
+  addIdle(lanes, std::move(taken), views);
 }
 
 } // namespace millrace::runtime::profile
