@@ -40,9 +40,14 @@ std::string inHtml(std::string_view text) {
 }
 
 std::string inScript(std::string json) {
-  for (size_t at = 0; (at = json.find("</", at)) != std::string::npos; at += 3)
-    json.replace(at, 2, "<\\/");
-  return json;
+  std::string out;
+  out.reserve(json.size() + json.size() / 64);
+  for (size_t i = 0; i < json.size(); ++i)
+    if (json[i] == '<' && i + 1 < json.size() && (json[i + 1] == '/' || json[i + 1] == '!'))
+      out += "\\u003c";
+    else
+      out += json[i];
+  return out;
 }
 
 void putInPage(std::string &page, std::string_view mark, std::string_view content) {

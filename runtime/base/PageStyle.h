@@ -14,7 +14,8 @@ inline constexpr const char kPageStyle[] = R"page(
 body { margin: 0; padding: 1rem; font: 15px/1.45 system-ui, sans-serif; background: var(--back); color: var(--text); }
 h1 { font-size: 1.25rem; margin: 0 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.5rem 0 .5rem; }
 #verdict { font-size: 1.05rem; max-width: 70rem; } .warning { color: var(--bad); }
-#frame { position: relative; border: 1px solid var(--rule); } canvas { display: block; width: 100%; touch-action: none; cursor: grab; }
+#frame { border: 1px solid var(--rule); max-height: 80vh; overflow-y: auto; } .under { position: relative; } canvas { display: block; width: 100%; touch-action: none; cursor: grab; }
+#time { position: sticky; top: 0; touch-action: pan-y; }
 #tip { position: absolute; pointer-events: none; background: var(--back); border: 1px solid var(--rule); padding: .3rem .5rem; font-size: 13px;
        white-space: pre-wrap; max-width: 32rem; display: none; z-index: 1; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0; font-size: 13px; color: var(--faint); }
@@ -56,17 +57,24 @@ const bytes = n => n >= 1e9 ? (n / 1e9).toFixed(2) + " GB" : n >= 1e6 ? (n / 1e6
     " B";
 const megabytes = bytes => (bytes / 1e6).toFixed(1) + " MB";
 
-// Tables: a click on a title sorts by that column.
+// Tables: a click on a title, or Enter on it, sorts by that column, and once more the other way round.
 function table(id, rows, columns) {
   const element = byId(id), shown = 100;
-  function draw(order) {
+  function draw(order, by, isReversed) {
     element.textContent = "";
     const head = element.createTHead().insertRow();
     columns.forEach(([title, value, isNumber], k) => {
-      const cell = document.createElement("th"); cell.textContent = title; cell.className = isNumber ? "n" : "";
-      cell.onclick = () => draw([...rows].sort((a, b) =>
-        isNumber ? columns[k][3](b) - columns[k][3](a) : String(value(a)).localeCompare(String(value(b)))));
+      const cell = document.createElement("th"); cell.textContent = title; cell.className = isNumber ? "n" : ""; cell.tabIndex = 0;
+      cell.onclick = () => {
+        const reverse = by === k && !isReversed, sign = reverse ? -1 : 1;
+        draw([...rows].sort((a, b) =>
+          sign * (isNumber ? columns[k][3](b) - columns[k][3](a) : String(value(a)).localeCompare(String(value(b))))), k, reverse);
+      };
+      cell.onkeydown = e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); cell.onclick(); } };
       head.append(cell);
+      if (by !== k) return;
+      cell.setAttribute("aria-sort", isNumber !== isReversed ? "descending" : "ascending");
+      cell.focus();
     });
     const body = element.createTBody();
     for (const row of order.slice(0, shown)) {

@@ -26,9 +26,9 @@ inline constexpr const char kPageBody[] = R"page(<!doctype html>
 <h2>Devices</h2><div class="scroll"><table id="devices"></table></div></section>
 <section id="view-timeline" role="tabpanel" aria-labelledby="tab-timeline" hidden><div class="bar">
 <input id="search" type="search" placeholder="name or line" aria-label="search events by name or line"><span id="found"></span>
-<button id="whole">whole</button><span>wheel or + and - zoom, drag or arrow keys move, 0 shows the whole; a click shows what launched what</span>
-</div>
-<div id="frame" tabindex="0" aria-label="timeline"><canvas id="time"></canvas><div id="tip"></div></div><div class="details" id="selected"></div>
+<button id="closer" aria-label="zoom in">+</button><button id="farther" aria-label="zoom out">&minus;</button><button id="whole">whole</button>
+<span>wheel or + and - zoom, drag or arrow keys move, 0 shows the whole; a click shows what launched what</span></div>
+<div class="under"><div id="frame" tabindex="0" aria-label="timeline"><div id="lanes"><canvas id="time"></canvas></div></div><div id="tip"></div></div><div class="details" id="selected"></div>
 </section>
 <section id="view-kernels" role="tabpanel" aria-labelledby="tab-kernels" hidden><p class="faint" id="roofnote"></p><div id="roofline"></div>
 <h2>Kernels, and what bounds them</h2><div class="scroll"><table id="kernelrows"></table></div></section>
@@ -236,8 +236,10 @@ for (const line of time.counters) {
   }
   line.y = y; y += titleHeight + counterHeight + 4;
 }
+// The canvas is as large as what is seen of the lanes: browsers draw nothing on larger ones than some ten thousand points.
 const canvas = byId("time"), context = canvas.getContext("2d"), frame = byId("frame"), tip = byId("tip"), height = Math.max(80, y);
-let from = 0, until = end, wanted = "", hits = null;
+let from = 0, until = end, wanted = "";
+byId("lanes").style.height = height + "px";
 const colours = new Map();
 function colour(index) {
   if (!colours.has(index)) {
@@ -249,42 +251,43 @@ function colour(index) {
 const isWanted = (name, detail) => !wanted || time.texts[name].toLowerCase().includes(wanted) || time.texts[detail].toLowerCase().includes(wanted);
 function draw() {
   if (!frame.clientWidth) return; // another view is shown
-  const width = frame.clientWidth, dpr = devicePixelRatio || 1;
-  canvas.width = width * dpr; canvas.height = height * dpr; canvas.style.height = height + "px"; context.setTransform(dpr, 0, 0, dpr, 0, 0);
+  const width = frame.clientWidth, seen = frame.clientHeight, top = frame.scrollTop, bottom = top + seen, dpr = devicePixelRatio || 1;
+  canvas.width = width * dpr; canvas.height = seen * dpr; canvas.style.height = seen + "px"; context.setTransform(dpr, 0, 0, dpr, 0, -top * dpr);
   const x = ns => (ns - from) / (until - from) * width, ink = style("--text"), faint = style("--faint");
-  context.fillStyle = style("--back"); context.fillRect(0, 0, width, height);
+  context.fillStyle = style("--back"); context.fillRect(0, top, width, seen);
   context.font = "11px system-ui, sans-serif"; context.textBaseline = "middle";
   let step = 10 ** Math.floor(Math.log10((until - from) / 5)); while ((until - from) / step > 10) step *= 2;
-  context.strokeStyle = style("--rule"); context.fillStyle = faint;
+  context.strokeStyle = style("--rule");
   for (let at = Math.ceil(from / step) * step; at < until; at += step) {
-    context.beginPath(); context.moveTo(x(at), 0); context.lineTo(x(at), height); context.stroke(); context.fillText(duration(at), x(at) + 3, 9);
+    context.beginPath(); context.moveTo(x(at), top); context.lineTo(x(at), bottom); context.stroke();
   }
   for (const line of time.lines) {
+    if (line.y > bottom || line.y + titleHeight + line.rows * rowHeight < top) continue;
     context.fillStyle = faint; context.fillText(line.plane + " · " + line.name, 4, line.y + titleHeight / 2);
     const e = line.events, last = new Float64Array(line.rows).fill(-1);
     for (let i = 0; i < e.length; i += 4) {
       if (e[i] > until) break;
       const left = Math.max(0, x(e[i])), right = Math.min(width, x(e[i] + e[i + 1])), row = line.row[i / 4];
       if (right < 0 || (right < last[row] + .7 && right - left < .7)) continue; // below a pixel, one of several
-      const w = Math.max(.8, right - left), top = line.y + titleHeight + row * rowHeight;
+      const w = Math.max(.8, right - left), upper = line.y + titleHeight + row * rowHeight;
       last[row] = left + w;
       context.globalAlpha = isWanted(e[i + 2], e[i + 3]) ? 1 : .15;
-      context.fillStyle = colour(e[i + 2]); context.fillRect(left, top, w, rowHeight - 2);
-      if (w > 30) { context.save(); context.beginPath(); context.rect(left, top, w, rowHeight); context.clip(); context.fillStyle = ink;
-        context.fillText(time.texts[e[i + 2]], left + 3, top + rowHeight / 2 - 1); context.restore(); }
+      context.fillStyle = colour(e[i + 2]); context.fillRect(left, upper, w, rowHeight - 2);
+      if (w > 30) { context.save(); context.beginPath(); context.rect(left, upper, w, rowHeight); context.clip(); context.fillStyle = ink;
+        context.fillText(time.texts[e[i + 2]], left + 3, upper + rowHeight / 2 - 1); context.restore(); }
     }
     context.globalAlpha = 1;
   }
   for (const line of time.counters) {
     context.fillStyle = faint; context.fillText(line.plane + " · memory in use, at most " + megabytes(line.most), 4, line.y + titleHeight / 2);
-    const bottom = line.y + titleHeight + counterHeight, e = line.events; let before = 0;
-    context.fillStyle = style("--accent"); context.globalAlpha = .5; context.beginPath(); context.moveTo(0, bottom);
+    const ground = line.y + titleHeight + counterHeight, e = line.events; let before = 0;
+    context.fillStyle = style("--accent"); context.globalAlpha = .5; context.beginPath(); context.moveTo(0, ground);
     for (let i = 0; i < e.length; i += 2) {
-      const at = Math.min(width, Math.max(0, x(e[i]))); context.lineTo(at, bottom - before / line.most * counterHeight);
-      before = e[i + 1]; context.lineTo(at, bottom - before / line.most * counterHeight);
+      const at = Math.min(width, Math.max(0, x(e[i]))); context.lineTo(at, ground - before / line.most * counterHeight);
+      before = e[i + 1]; context.lineTo(at, ground - before / line.most * counterHeight);
       if (e[i] > until) break;
     }
-    context.lineTo(width, bottom - before / line.most * counterHeight); context.lineTo(width, bottom); context.fill(); context.globalAlpha = 1;
+    context.lineTo(width, ground - before / line.most * counterHeight); context.lineTo(width, ground); context.fill(); context.globalAlpha = 1;
   }
   const a = time.arrows; let drawn = 0; context.strokeStyle = style("--accent");
   for (let i = 0; i < a.length && drawn < 300; i += 4) {
@@ -292,6 +295,8 @@ function draw() {
     const x1 = x(a[i + 1]), y1 = time.lines[a[i]].y + titleHeight + 4, x2 = x(a[i + 3]), y2 = time.lines[a[i + 2]].y + titleHeight + 4;
     context.beginPath(); context.moveTo(x1, y1); context.bezierCurveTo(x1 + 20, y1, x2 - 20, y2, x2, y2); context.stroke(); ++drawn;
   }
+  context.fillStyle = style("--back"); context.fillRect(0, top, width, rulerHeight - 2); context.fillStyle = faint;
+  for (let at = Math.ceil(from / step) * step; at < until; at += step) context.fillText(duration(at), x(at) + 3, top + 9);
 }
 let asked = 0; const later = () => { if (!asked) asked = requestAnimationFrame(() => { asked = 0; draw(); }); };
 function zoom(factor, at) {
@@ -305,8 +310,11 @@ frame.addEventListener("wheel", e => {
   if (e.shiftKey) move(e.deltaY / 1000);
   else zoom(e.deltaY > 0 ? 1.25 : .8, e.offsetX / frame.clientWidth);
 }, {passive: false});
+frame.addEventListener("scroll", later);
 let held = null, pressed = null;
-function eventAt(offsetX, offsetY) {
+const pointers = new Map(); // where each one is: two are a pinch
+function eventAt(offsetX, fromTop) {
+  const offsetY = fromTop + frame.scrollTop;
   const at = from + offsetX / frame.clientWidth * (until - from), slack = (until - from) / frame.clientWidth; let best = null;
   for (const line of time.lines) {
     const row = Math.floor((offsetY - line.y - titleHeight) / rowHeight); if (row < 0 || row >= line.rows) continue;
@@ -341,13 +349,26 @@ function select(line, i) {
   }
   byId("selected").textContent = parts.join("\n\n");
 }
-canvas.addEventListener("pointerdown", e => { held = pressed = e.clientX; canvas.setPointerCapture(e.pointerId); });
+canvas.addEventListener("pointerdown", e => {
+  pointers.set(e.pointerId, e.clientX);
+  held = pointers.size === 1 ? e.clientX : null; pressed = held ?? -1e9;
+  canvas.setPointerCapture(e.pointerId);
+});
+const release = e => { pointers.delete(e.pointerId); held = null; };
+canvas.addEventListener("pointercancel", release);
 canvas.addEventListener("pointerup", e => {
-  held = null;
+  release(e);
   const hit = Math.abs(e.clientX - pressed) < 3 && eventAt(e.offsetX, e.offsetY);
   if (hit) select(...hit);
 });
+function pinch(e) {
+  const widthOf = () => { const [a, b] = pointers.values(); return Math.max(8, Math.abs(a - b)); }, before = widthOf();
+  pointers.set(e.pointerId, e.clientX);
+  const [a, b] = pointers.values();
+  zoom(before / widthOf(), ((a + b) / 2 - canvas.getBoundingClientRect().left) / frame.clientWidth);
+}
 canvas.addEventListener("pointermove", e => {
+  if (pointers.size === 2 && pointers.has(e.pointerId)) return pinch(e);
   if (held !== null) { move((held - e.clientX) / frame.clientWidth); held = e.clientX; return; }
   const best = eventAt(e.offsetX, e.offsetY);
   tip.style.display = best ? "block" : "none";
@@ -361,7 +382,7 @@ frame.addEventListener("keydown", e => {
                ArrowLeft: () => move(-.2), ArrowRight: () => move(.2)}[e.key];
   if (act) { e.preventDefault(); act(); }
 });
-byId("whole").onclick = whole;
+byId("whole").onclick = whole; byId("closer").onclick = () => zoom(.6, .5); byId("farther").onclick = () => zoom(1.6, .5);
 byId("search").oninput = e => {
   wanted = e.target.value.toLowerCase(); let count = 0, sum = 0;
   if (wanted)

@@ -138,6 +138,10 @@ def test_the_script_of_a_page_draws_what_the_page_has(recording, tmp_path):
     lines = len(data["timeline"]["lines"])
     assert seen["first"]["bezierCurveTo"] == 4 and seen["first"]["fillRect"] > lines
     assert seen["zoomed"]["setTransform"] == 1, "changes between two frames are drawn once"
+    assert seen["canvas"] == 2 * 4000, "as large as what is seen, however many lanes there are"
+    assert seen["pinched"]["setTransform"] == 1 and seen["released"] == {}
+    (down, first), (up, second) = seen["sorted"]["down"], seen["sorted"]["up"]
+    assert (down, up) == ("descending", "ascending") and first == second[::-1] and len(first) >= 2
     texts = data["timeline"]["texts"]
     html = seen["html"]
     assert html["roofline"].count("<circle") == len([row for row in data["summary"]["steps"] if row["flops"] and row["bytes"] and row["category"] not in ("step", "collective")])
@@ -203,6 +207,8 @@ def test_unusable_files_and_folders_are_errors(recording, tmp_path):
         assert re.search(message, ran.stderr) and len(ran.stderr.splitlines()) == 1 and not ran.stdout
     ran = run(prof, str(recording), f"--out={tmp_path}/x.png", status=1)
     assert "--out expects a name that ends with .html" in ran.stderr
+    for arguments in ([], [str(recording)], [str(recording), "--json"]):
+        assert "compare expects FIRST SECOND" in run(prof, "compare", *arguments, status=1).stderr
     (tmp_path / "file").write_text("")
     (tmp_path / "p.mlir").write_text(TEXT)
     ran = run(tools.tool("xla-run"), str(tmp_path / "p.mlir"), "--quiet", MILLRACE_PROFILE=str(tmp_path / "file" / "folder"), status=1)

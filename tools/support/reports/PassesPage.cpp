@@ -2,8 +2,9 @@
 //===- PassesPage.cpp - HTML page of the changes by each stop --------------===//
 #include "tools/support/reports/PassesPage.h"
 
-#include "runtime/profile/ChromeTrace.h"
+#include "runtime/base/HtmlPage.h"
 #include "runtime/base/PageStyle.h"
+#include "runtime/profile/ChromeTrace.h"
 #include "tools/support/programs/Source.h"
 #include "tools/support/programs/TextOutput.h"
 
@@ -97,13 +98,6 @@ fill();
 </script></body></html>
 )page";
 
-/// Returns the text of a script element with "</" escaped, which would end it.
-std::string inScript(std::string json) {
-  for (size_t at = 0; (at = json.find("</", at)) != std::string::npos; at += 3)
-    json.replace(at, 2, "<\\/");
-  return json;
-}
-
 } // namespace
 
 std::string passesPage(const std::vector<StopText> &stops, const std::string &title) {
@@ -115,7 +109,7 @@ std::string passesPage(const std::vector<StopText> &stops, const std::string &ti
     data += (i ? ",\n[" : "[") + jsonText(stops[i].stop) + "," + jsonText(stops[i].kernel) + "," + jsonText(text.substr(0, kept)) + "," +
             std::to_string(text.size() - kept) + "]";
   }
-  return std::string(kHead) + runtime::kPageStyle + kBody + inScript(data + "]}") + "</script>\n<script>" + runtime::kPageTools + kScript;
+  return std::string(kHead) + runtime::kPageStyle + kBody + runtime::inScript(data + "]}") + "</script>\n<script>" + runtime::kPageTools + kScript;
 }
 
 int writePassesPage(mlir::ModuleOp module, CompileOptions options, const std::string &input, const std::string &output) {
