@@ -24,6 +24,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
                            "same tokens: True programs: [1-3]\nsame tokens: True True pages in use: 0\nclose: True\n"
                            "programs for six sizes: 2\n"),
     ("fine-tuning.md", "learns: True programs after the second step: 0\n" * 2 + "learns: True torch.bfloat16 torch.float32 torch.float32\n"),
+    ("metrics.md", r"Metric: CompileTime\nsteps: 5 graphs: [1-3] \[\]\nexecutions: 5 True True\n\[\]\n"
+                   r"pt-xla-profiler: CompileTime too frequent: 12 counts during 12 steps\npt-xla-profiler:   most often at .*loop.py:5 \(12 of 12 times\)\n"
+                   r"CompileTime__TotalSamples\nTrue True\n"),
+    ("memory.md", r"one more: 4194304\nagain: 0\nthe product lived: True\nchapter.py:30 \d\d\.\d MB\nTrue True\n"),
     ("profiling.md", r"read\n3 \[2, 3, 4\]\nTrue\nTrue True\n"),
     ("torch-custom-operations.md", r"\[\[5.0, 5.0\]\]\nTrue\n6.0\n4.0\n"),
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
