@@ -176,6 +176,8 @@ case("scatter_parts_moved", lambda x, i, u: jax.vmap(lambda i, u: lax.dynamic_up
 case("bag_sums", lambda t, i: jnp.sum(t[i], axis=1), f32(50, 24), ints(0, 50, 30, 7))
 case("bag_maxima", lambda t, i: jnp.max(t[i], axis=0), f32(50, 24), ints(0, 50, 30, 7))
 case("scatter_split", lambda x, i, u: x.at[i].add(u, mode="drop"), f32(9, 5), ints(-20, 20, 18000), f32(18000, 5), rtol=1e-4, atol=1e-3)
+case("scatter_filled_rows", lambda i, u: jnp.zeros((3001, 200)).at[i].add(u, mode="drop"), ints(-20, 3020, 300), f32(300, 200), rtol=1e-5, atol=1e-6)
+case("scatter_filled_rows_repeated", lambda i, u: jnp.full((3001, 200), 2.0).at[i].max(u), ints(0, 9, 300), f32(300, 200))
 case("scatter_split_histogram", lambda i: jnp.zeros(50, np.int32).at[i].add(1), ints(0, 60, 30000))
 case("scatter_split_max", lambda x, i, u: x.at[i[:, 0], i[:, 1]].max(u), f32(7, 6, 2), ints(0, 8, 18000, 2), f32(18000, 2))
 case("scatter_short_rows", lambda x, i, u: x.at[:, i].min(u), ints(-90, 90, 3, 8, 13), ints(0, 8, 40), ints(-90, 90, 3, 40, 13))

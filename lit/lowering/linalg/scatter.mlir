@@ -124,3 +124,41 @@ func.func @unique(%x: tensor<4096x64xf32>, %i: tensor<1024x1xi32>, %u: tensor<10
   }) : (tensor<4096x64xf32>, tensor<1024x1xi32>, tensor<1024x64xf32>) -> tensor<4096x64xf32>
   return %0 : tensor<4096x64xf32>
 }
+
+// -----
+
+// Most rows are the constant that they are filled with: each of eight parts has rows of its own.
+// CHECK-LABEL: @filled_rows
+// CHECK: %[[PARTS:.*]] = arith.constant 8 : index
+// CHECK: scf.for %[[PART:.*]] = %{{.*}} to %[[PARTS]]
+// CHECK: %[[SIZE:.*]] = arith.constant 512 : index
+// CHECK: %[[FROM:.*]] = arith.muli %[[PART]], %[[SIZE]]
+// CHECK: scf.for %{{.*}} = %[[FROM]] to
+// CHECK: arith.subi %{{.*}}, %[[FROM]]
+// CHECK: arith.cmpi ult
+// CHECK: millrace.parallel_parts
+func.func @filled_rows(%i: tensor<256x1xi32>, %u: tensor<256x256xf32>) -> tensor<4096x256xf32> {
+  %x = stablehlo.constant dense<0.0> : tensor<4096x256xf32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4096x256xf32>, tensor<256x1xi32>, tensor<256x256xf32>) -> tensor<4096x256xf32>
+  return %0 : tensor<4096x256xf32>
+}
+
+// -----
+
+// Half of the rows change: parts are columns.
+// CHECK-LABEL: @many_rows
+// CHECK-NOT: arith.constant 512 : index
+// CHECK: millrace.parallel_parts
+func.func @many_rows(%i: tensor<2048x1xi32>, %u: tensor<2048x256xf32>) -> tensor<4096x256xf32> {
+  %x = stablehlo.constant dense<0.0> : tensor<4096x256xf32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4096x256xf32>, tensor<2048x1xi32>, tensor<2048x256xf32>) -> tensor<4096x256xf32>
+  return %0 : tensor<4096x256xf32>
+}
