@@ -276,3 +276,24 @@ def test_gradient_of_a_large_embedding():
     table = seeded(words, size)
     both(lambda w: F.embedding(ids.to(w.device), w, padding_idx=5), table)
     both(lambda w: F.cross_entropy(F.embedding(ids.to(w.device), w) @ w.t(), ids.to(w.device)), table, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, lr=0.1), lambda p: torch.optim.AdamW(p, lr=0.01, eps=1e-3)], ids=["sgd", "adamw"])
+def test_step_of_large_weights(make):
+    """A weight whose gradient's kernel takes the optimizer's step, with rows and columns that are no whole number of tiles, and more than caches hold."""
+    def run(device):
+        layer = torch.nn.Linear(1100, 1037)
+        with torch.no_grad():
+            for p in layer.parameters():
+                p.copy_(seeded(*p.shape) * 0.05)
+        layer.to(device)
+        optimizer = make(layer.parameters())
+        x = seeded(130, 1100).to(device)
+        for _ in range(3):
+            optimizer.zero_grad()
+            layer(x).square().mean().backward()
+            optimizer.step()
+            if device == "xla":
+                torch_xla.sync()
+        return [each.detach() for p in layer.parameters() for each in (p, p.grad)]
+    close(run("xla"), run("cpu"), rtol=1e-3, atol=1e-5)

@@ -53,6 +53,56 @@ func.func private @packed_ahead(%a: tensor<128x512xf32>, %b: tensor<512x768xf32>
 
 // -----
 
+// An optimizer's step behind the gradient of a large weight: while a tile is multiplied, four k at a time, the lines of the weight and of both results
+// are asked for.
+// CHECK-LABEL: func.func private @update_of_large_range(
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK:           arith.minui
+// CHECK-DAG:       memref.prefetch %arg2[{{.*}}], read, locality<3>, data
+// CHECK-DAG:       memref.prefetch %arg3[{{.*}}], write, locality<3>, data
+// CHECK-DAG:       memref.prefetch %arg4[{{.*}}], write, locality<3>, data
+// CHECK-COUNT-96:  vector.fma
+// CHECK-NOT:       vector.fma
+func.func private @update_of_large(%a: tensor<1024x256xf32>, %b: tensor<256x2304xf32>, %p: tensor<1024x2304xf32>)
+    -> (tensor<1024x2304xf32>, tensor<1024x2304xf32>) attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x2304xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x2304xf32>) -> tensor<1024x2304xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<1024x256xf32>, tensor<256x2304xf32>) outs(%f : tensor<1024x2304xf32>) -> tensor<1024x2304xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%p, %c : tensor<1024x2304xf32>, tensor<1024x2304xf32>) outs(%e : tensor<1024x2304xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.subf %x, %y : f32
+      linalg.yield %s : f32
+  } -> tensor<1024x2304xf32>
+  return %d, %c : tensor<1024x2304xf32>, tensor<1024x2304xf32>
+}
+
+// -----
+
+// The same of a small weight, which the caches hold: not so.
+// CHECK-LABEL: func.func private @update_of_small_range(
+// CHECK-NOT:     locality<3>
+// CHECK:         vector.fma
+func.func private @update_of_small(%a: tensor<128x256xf32>, %b: tensor<256x192xf32>, %p: tensor<128x192xf32>)
+    -> (tensor<128x192xf32>, tensor<128x192xf32>) attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x192xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x192xf32>) -> tensor<128x192xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<128x256xf32>, tensor<256x192xf32>) outs(%f : tensor<128x192xf32>) -> tensor<128x192xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%p, %c : tensor<128x192xf32>, tensor<128x192xf32>) outs(%e : tensor<128x192xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.subf %x, %y : f32
+      linalg.yield %s : f32
+  } -> tensor<128x192xf32>
+  return %d, %c : tensor<128x192xf32>, tensor<128x192xf32>
+}
+
+// -----
+
 // The k are odd: not so.
 // CHECK-LABEL: func.func private @packed_before_range(
 // CHECK-NOT:     locality<2>

@@ -355,11 +355,13 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     Value vector = arith::RemUIOp::create(builder, panel.loc(), number, panel.constant(tile.nv));
     nextPanel = panel.addConstant(panel.add(packedBase, panel.mulConstant(vector, lanes * group)), panelElements());
   }
+  enterStreams(points.front());
   // Every other k prefetches what is packed next: more often, memory would not keep up and the products would wait.
-  int64_t step = tile.ahead ? 2 : group;
+  int64_t step = tile.ahead ? 2 : streams.of.empty() ? group : streams.step;
   auto addStep = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) {
     if (tile.ahead)
       prefetchAhead(point, packedIndex);
+    prefetchStreams(point, packedIndex);
     if (nextPanel) {
       Value from = point.add(nextPanel, point.mulConstant(packedIndex, tile.nr()));
       OpBuilder inner = point.builder();
@@ -635,6 +637,7 @@ bool ContractionEmitter::emit() {
     floatControl = scratch.take(IntegerType::get(kernel.getContext(), 32), kFloatControlWords);
   Value format = matrixUnit ? scratch.take(IntegerType::get(kernel.getContext(), 8), 64) : Value();
   scratchBytes = scratch.bytes();
+  chooseStreams();
 
   PointEvaluator at(model, shell, lanes);
   if (hasPanels())

@@ -7,7 +7,8 @@
 
 namespace millrace::lowering {
 
-/// Packing is in ContractionPacking.cpp, AMX tiles in MatrixTile.cpp, register tiles of vectors and their consumers in Contraction.cpp.
+/// Packing is in ContractionPacking.cpp, AMX tiles in MatrixTile.cpp, register tiles of vectors and their consumers in Contraction.cpp, prefetches for
+/// the consumers in ContractionStreams.cpp.
 class ContractionEmitter : private ContractionPlan {
 public:
   using ContractionPlan::ContractionPlan;
@@ -42,6 +43,10 @@ private:
   void prefetchAhead(PointEvaluator &at, mlir::Value packedIndex);
   void packManyPanels(PointEvaluator &block, mlir::Value begin, mlir::Value end, int64_t most, mlir::Value firstPanel, mlir::Value firstPacked);
   void enterPanel(PointEvaluator &at, mlir::Value panel, mlir::Value firstPanel, mlir::Value firstPacked);
+  void addStream(const Access &access, bool isStored);
+  void chooseStreams();
+  void enterStreams(PointEvaluator &first);
+  void prefetchStreams(PointEvaluator &at, mlir::Value packedIndex);
   mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::SmallVector<mlir::Value> forEachPacked(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::Value packedFactor(PointEvaluator &at, const Side &side);
@@ -101,6 +106,18 @@ private:
     mlir::Value buffer, columnBegin, address; ///< their destination, first column, and the address of their first k
     mlir::Value length, step, nextAddress;    ///< how many k they have, how many are packed before each tile, and where the next ones begin
   } ahead;
+  /// A buffer of which consumers read or store an element for each sum, from or to far away.
+  struct Stream {
+    const Access *access = nullptr;
+    bool isStored = false;
+    mlir::Value begin; ///< the address of the tile's first element
+  };
+  /// What is prefetched while a tile is multiplied: `lines` lines of each stream, `rowLines` (a power of two) of a row, one per `everyK` (a power of
+  /// two) k, of which `step` are one step of the loop.
+  struct {
+    mlir::SmallVector<Stream, 0> of;
+    int64_t rowStride = 0, rowLines = 1, lines = 0, everyK = 1, step = 1;
+  } streams;
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom
   mlir::Value neededRows; ///< where the number of rows is known at run time: so many, if not hasExactRows() in whole tiles of the last rows; else null
