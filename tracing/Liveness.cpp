@@ -6,6 +6,10 @@
 #include "tracing/Emit.h"
 #include "runtime/base/Environment.h"
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 namespace millrace::tracing {
 
 int &ForAValue::depth() {
@@ -120,6 +124,43 @@ void releaseGivenUp(const Schedule &plan, const std::vector<bool> &givenUp) {
   }
 }
 
+namespace {
+
+/// A root that may be what an update makes of a leaf: so many operations lie between them, all of values of the leaf's shape.
+struct Update {
+  size_t distance, leaf, root;
+  bool operator<(const Update &other) const {
+    return std::tie(distance, leaf, root) < std::tie(other.distance, other.leaf, other.root);
+  }
+};
+
+using LeafNumbers = std::map<std::pair<const Node *, uint32_t>, size_t>;
+
+} // namespace
+
+/// Finds the leaves from which `root` is computed in a few operations on values of their shape, as optimizers and statistics are.
+static void findUpdated(const Value &root, size_t number, const LeafNumbers &leaves, std::vector<Update> &found) {
+  // More operations than those of one step of an optimizer are no update. Unit: operations in a chain. Source: judgement, not measured alone.
+  constexpr size_t kMaxUpdateOps = 8;
+  // What takes part in a root through more values is not looked at: a bound of the time. Unit: operations. Source: judgement, not measured alone.
+  constexpr size_t kMaxLookedAt = 64;
+  std::vector<const Node *> now{root.node.get()}, next;
+  std::unordered_set<const Node *> seen(now.begin(), now.end());
+  for (size_t distance = 1; distance <= kMaxUpdateOps && !now.empty(); ++distance) {
+    for (const Node *node : now)
+      for (const Value &operand : node->operands) {
+        if (!(operand.shape() == root.shape()) || seen.size() >= kMaxLookedAt)
+          continue;
+        if (auto leaf = leaves.find({operand.node.get(), operand.index}); leaf != leaves.end())
+          found.push_back({distance, leaf->second, number});
+        else if (operand.node->op && seen.insert(operand.node.get()).second)
+          next.push_back(operand.node.get());
+      }
+    now.swap(next);
+    next.clear();
+  }
+}
+
 std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
                                     const std::vector<bool> &dying) {
   std::vector<int64_t> donations(schedule.leaves.size(), -1);
@@ -127,14 +168,30 @@ std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<
   if (isOff)
     return donations;
   std::vector<bool> taken(roots.size(), false);
+  auto donate = [&](size_t leaf, size_t root) {
+    donations[leaf] = int64_t(root);
+    taken[root] = true;
+  };
+  // A result that takes the memory of another leaf than the one that it updates would have to wait until that is read, or be copied.
+  LeafNumbers leaves;
+  for (size_t i = 0; i < donations.size(); ++i)
+    if (dying[i] && !schedule.leaves[i].node->isNumber())
+      leaves[{schedule.leaves[i].node.get(), schedule.leaves[i].index}] = i;
+  std::vector<Update> updates;
+  for (size_t k = 0; k < roots.size(); ++k)
+    if (roots[k].node->op)
+      findUpdated(roots[k], k, leaves, updates);
+  std::sort(updates.begin(), updates.end());
+  for (const Update &update : updates)
+    if (donations[update.leaf] < 0 && !taken[update.root])
+      donate(update.leaf, update.root);
   for (size_t i = 0; i < donations.size(); ++i) {
     const Value &leaf = schedule.leaves[i];
-    if (!dying[i] || leaf.node->isNumber())
+    if (!dying[i] || leaf.node->isNumber() || donations[i] >= 0)
       continue;
     for (size_t k = 0; k < roots.size(); ++k)
       if (!taken[k] && roots[k].node->op && roots[k].shape() == leaf.shape()) {
-        donations[i] = int64_t(k);
-        taken[k] = true;
+        donate(i, k);
         break;
       }
   }

@@ -43,6 +43,19 @@ def test_given_up_beside_overwritten():
         _XLAC._get_tensors_handle([a])
 
 
+def test_a_result_takes_the_memory_of_what_it_updates():
+    """Whichever of the tensors the graph reads first: a result in another one's memory would wait until that is read, or be copied."""
+    a, b = on_device(VALUE, VALUE * 2)
+    before = [_XLAC._unsafe_buffer_pointer(each) for each in (a, b)]
+    torch.add(b * 3, a, out=a)
+    b.mul_(0.5).add_(1)
+    torch_xla.sync(wait=True)
+    assert aliases() == 2 and met.counter_value("DonatedBuffers") == 2
+    assert [_XLAC._unsafe_buffer_pointer(each) for each in (a, b)] == before
+    torch.testing.assert_close(a.cpu(), VALUE * 7)
+    torch.testing.assert_close(b.cpu(), VALUE + 1)
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_without_a_step_barrier_only_what_is_given_up(is_on):
     a, b = on_device(VALUE, VALUE * 3)
