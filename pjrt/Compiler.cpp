@@ -160,7 +160,7 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
                                  asked.mesh + "', but got one of a single device: jax.set_mesh(mesh) around its compilation says which");
     return {};
   }
-  llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_");
+  llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_", "_");
   if (!options)
     return rt::invalidArgument(llvm::toString(options.takeError()));
   options->threads = rt::availableCpus();

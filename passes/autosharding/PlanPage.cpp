@@ -105,12 +105,12 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
     });
     json.attributeArray("meshes", [&] {
       for (const RankedMesh &each : ranked)
-        json.array([&] { json.value(each.mesh), json.value(each.seconds); });
+        json.array([&] { json.value(llvm::json::fixUTF8(each.mesh)), json.value(each.seconds); });
     });
     if (planned)
       json.attributeObject("plan", [&] {
         json.attribute("seconds", planned->computing + planned->communicating);
-        json.attribute("gap", planned->gap);
+        json.attribute("gap", std::isinf(planned->gap) ? llvm::json::Value(nullptr) : llvm::json::Value(planned->gap));
         json.attribute("bound", planned->bound);
         json.attribute("peak", planned->peak);
         json.attribute("recomputed", planned->recomputedValues);
@@ -118,12 +118,12 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
         json.attributeArray("tensors", [&] {
           for (const PlannedTensor &tensor : planned->tensors)
             json.array([&] {
-              json.value(llvm::json::fixUTF8(tensor.name)), json.value(llvm::json::fixUTF8(tensor.line)), json.value(tensor.sharding);
+              json.value(llvm::json::fixUTF8(tensor.name)), json.value(llvm::json::fixUTF8(tensor.line)), json.value(llvm::json::fixUTF8(tensor.sharding));
               json.value(tensor.bytes), json.value(tensor.seconds);
               json.array([&] {
                 for (const PlannedTensor::Alternative &other : tensor.alternatives)
                   json.array([&] {
-                    json.value(other.sharding);
+                    json.value(llvm::json::fixUTF8(other.sharding));
                     std::isinf(other.more) ? json.value(nullptr) : json.value(other.more);
                   });
               });

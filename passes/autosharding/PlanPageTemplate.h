@@ -56,7 +56,8 @@ byId("verdict").textContent = `A step takes ${duration(data.seconds)} on each de
   `${percent(data.seconds ? data.flops / data.rate / data.seconds : 0)} of the machine's arithmetic. At the worst time values take ` +
   `${amount(data.peak)} of ${amount(data.memory)}, ${amount(data.arguments)} of them arguments.` +
   (plan ? ` The plan expected ${duration(plan.seconds)}; ` +
-  `no plan of its kind takes less than ${duration(plan.bound)}, so it is at most ${percent(plan.gap)} above the best one.` +
+  `no plan of its kind takes less than ${duration(plan.bound)}` +
+  (plan.gap === null ? "." : `, so it is at most ${percent(plan.gap)} above the best one.`) +
   (plan.recomputed ? ` ${plan.recomputed} values are computed again instead of kept, which takes ${duration(plan.recomputing)}.` : "") : "");
 
 function fill(id, titles, rows) { // titles: [text, is a number]

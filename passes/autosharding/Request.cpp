@@ -15,7 +15,7 @@ static int64_t parseBytes(llvm::StringRef text) {
   return number << shift;
 }
 
-llvm::Expected<AutoShardingOptions> Request::options(llvm::StringRef prefix) const {
+llvm::Expected<AutoShardingOptions> Request::options(llvm::StringRef prefix, llvm::StringRef separator) const {
   AutoShardingOptions options;
   if (!machine.empty()) {
     llvm::Expected<Machine> read = Machine::find(machine);
@@ -26,8 +26,8 @@ llvm::Expected<AutoShardingOptions> Request::options(llvm::StringRef prefix) con
   if (!memory.empty()) {
     options.memoryPerDevice = parseBytes(memory);
     if (options.memoryPerDevice == 0)
-      return llvm::createStringError(prefix + "memory-per-device expects a number of bytes, with K, M, G or T for powers of 1024, but got '" + memory +
-                                     "'");
+      return llvm::createStringError(prefix + "memory" + separator + "per" + separator +
+                                     "device expects a number of bytes, with K, M, G or T for powers of 1024, but got '" + memory + "'");
   }
   return options;
 }

@@ -12,8 +12,9 @@ struct Request {
   std::string machine; ///< name or file (Machine::find); empty for virtual devices of one process
   std::string memory;  ///< limit of the bytes of values on a device, "16G"; empty for none
 
-  /// Converts the texts. The error begins with `prefix` and "machine" or "memory-per-device", the names of the settings.
-  llvm::Expected<AutoShardingOptions> options(llvm::StringRef prefix) const;
+  /// Converts the texts. The error begins with the setting's name: `prefix` and "machine", or "memory", "per" and "device" joined by
+  /// `separator`.
+  llvm::Expected<AutoShardingOptions> options(llvm::StringRef prefix, llvm::StringRef separator) const;
 };
 
 } // namespace millrace::autosharding

@@ -29,6 +29,8 @@ struct Dump {
 
 void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false, const ApplyShardingConstraintsPassOptions &constraints = {}) {
   if (inlineAll) {
+    // Functions that nobody calls are erased first, because inlining copies their calls' bodies.
+    pm.addPass(createSymbolDCEPass());
     calls::InlineCallsPassOptions all;
     all.keepFrom = ~0u;
     pm.addPass(calls::createInlineCallsPass(all));

@@ -13,6 +13,13 @@
 // RANKED: the plan expected
 // RANKED-DAG: ms expected with --mesh=b=4
 // RANKED-DAG: ms expected with --mesh=a=2,b=2
+// RUN: xla-compile %s --auto-sharding --devices=4 --simulate | FileCheck %s --check-prefix=RANKED
+// RUN: not xla-compile %s --devices=4 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: not xla-compile %s --auto-sharding --devices=4 --mesh=a=4 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not xla-compile %s --auto-sharding --devices=some --simulate 2>&1 | FileCheck %s --check-prefix=SOME
+// DEVICES: --devices=4 expects --auto-sharding beside it
+// BOTH: --devices=4 and --mesh=a=4: expects one of them
+// SOME: --devices expects a number of devices, but got 'some'
 // UNPLANNED: --mesh=auto:4 expects --auto-sharding beside it
 // MANY: --mesh expects a number of devices behind auto:, but got 'auto:many'
 // SIMULATE: a step on h100

@@ -23,10 +23,13 @@ namespace millrace::tools {
 /// The prefix of a number of devices that replaces the axes of a mesh.
 static constexpr llvm::StringLiteral kAuto = "auto:";
 
-bool DeviceFlags::isAuto() const { return llvm::StringRef(mesh).starts_with(kAuto); }
+bool DeviceFlags::isAuto() const { return !devices.empty() || llvm::StringRef(mesh).starts_with(kAuto); }
+
+std::string DeviceFlags::numberOfDevices() const { return devices.empty() ? mesh.substr(kAuto.size()) : devices; }
 
 void DeviceFlags::addTo(Flags &flags, bool reports) {
   flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2; auto:8 for the best with --auto-sharding");
+  flags.add("devices", &devices, "with --auto-sharding: number of devices, of whose meshes the best is taken; the same as --mesh=auto:NUMBER");
   flags.add("auto-sharding", &planning.isOn, "choose how values are split over the mesh's devices, as far as annotations leave that open");
   flags.add("machine", &planning.machine, "description of devices and links to plan for: virtual (default), h100, tpu-v4, server, ethernet, or a file");
   flags.add("memory-per-device", &planning.memory, "with --auto-sharding: bytes that values may take on a device, for example 16G (default: any number)");
@@ -38,8 +41,10 @@ void DeviceFlags::addTo(Flags &flags, bool reports) {
 }
 
 llvm::Error DeviceFlags::applyMesh(mlir::ModuleOp module) const {
+  if (!devices.empty() && !mesh.empty())
+    return llvm::createStringError("--devices=" + devices + " and --mesh=" + mesh + ": expects one of them");
   if (isAuto() && !planning.isOn)
-    return llvm::createStringError("--mesh=" + mesh + " expects --auto-sharding beside it");
+    return llvm::createStringError((devices.empty() ? "--mesh=" + mesh : "--devices=" + devices) + " expects --auto-sharding beside it");
   return mesh.empty() || isAuto() ? llvm::Error::success() : sharding::applyMesh(module, mesh, "--mesh");
 }
 
@@ -48,18 +53,19 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
     return llvm::createStringError("--memory-per-device expects --auto-sharding beside it");
   if (!planning.isOn && !simulate && page.empty() && !planning.machine.empty())
     return llvm::createStringError("--machine expects --auto-sharding, --simulate or --sharding-page beside it");
-  return planning.options("--");
+  return planning.options("--", "-");
 }
 
 /// Plans for every mesh of one or two axes; the last axis has the nearest devices.
 llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding::AutoShardingOptions &asked) {
-  int64_t devices = 0;
-  if (llvm::StringRef(mesh).drop_front(kAuto.size()).getAsInteger(10, devices) || devices < 1)
-    return llvm::createStringError("--mesh expects a number of devices behind auto:, but got '" + mesh + "'");
-  for (int64_t rows = 1; rows <= devices; ++rows) {
-    if (devices % rows || (rows == devices && devices > 1))
+  int64_t count = 0;
+  if (llvm::StringRef(numberOfDevices()).getAsInteger(10, count) || count < 1)
+    return llvm::createStringError(devices.empty() ? "--mesh expects a number of devices behind auto:, but got '" + mesh + "'"
+                                                   : "--devices expects a number of devices, but got '" + devices + "'");
+  for (int64_t rows = 1; rows <= count; ++rows) {
+    if (count % rows || (rows == count && count > 1))
       continue; // the mesh is equivalent to one of a single axis
-    std::string text = (rows > 1 ? "a=" + std::to_string(rows) + "," : "") + "b=" + std::to_string(devices / rows);
+    std::string text = (rows > 1 ? "a=" + std::to_string(rows) + "," : "") + "b=" + std::to_string(count / rows);
     mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
     if (llvm::Error error = sharding::applyMesh(*copy, text, "--mesh"))
       return error;
@@ -70,7 +76,7 @@ llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding
       ranked.push_back({text, report.computing + report.communicating});
   }
   if (ranked.empty())
-    return llvm::createStringError("no mesh of " + std::to_string(devices) + " devices has a plan");
+    return llvm::createStringError("no mesh of " + std::to_string(count) + " devices has a plan");
   llvm::stable_sort(ranked, [](const auto &one, const auto &other) { return one.seconds < other.seconds; });
   return sharding::applyMesh(module, ranked.front().mesh, "--mesh");
 }

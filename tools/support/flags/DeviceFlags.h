@@ -14,6 +14,7 @@ namespace millrace::tools {
 
 /// The flags that determine the devices of a program, and how it is sharded over them.
 struct DeviceFlags {
+  std::string devices; ///< number of devices: the same as "auto:" and the number as mesh; empty if not given
   std::string mesh; ///< sizes of the mesh's axes, or "auto:N" for the mesh of N devices with the best plan; empty for the program's mesh
   autosharding::Request planning;
   bool simulate = false, explain = false; ///< xla-compile's
@@ -35,6 +36,7 @@ private:
   llvm::Expected<autosharding::AutoShardingOptions> options() const;
 
   bool isAuto() const;
+  std::string numberOfDevices() const; ///< if isAuto()
 
   std::vector<autosharding::RankedMesh> ranked; ///< meshes of "auto:N", the best one first
 };
