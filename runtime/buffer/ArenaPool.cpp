@@ -20,7 +20,8 @@ ArenaBlock *ArenaPool::lend(ArenaBlock &block, uint64_t bytes) {
 
 ArenaBlock *ArenaPool::lend(uint64_t bytes) {
   ArenaBlock *found = nullptr;
-  // Capacities are powers of two: of equal ones the pages that are there decide, then the caches.
+  // Capacities are powers of two. Among equal ones the block with more touched pages wins, then the one that was used last, whose lines may be in a
+  // cache.
   auto isBetter = [&](const ArenaBlock &a, const ArenaBlock &b) {
     if (a.capacity != b.capacity)
       return a.capacity < b.capacity;
@@ -88,7 +89,7 @@ std::vector<ArenaBlockPtr> ArenaPool::takeAll() {
 void ArenaPool::keep(ArenaBlock &block, uint64_t bytes) {
   if (block.touched <= bytes)
     return;
-  markUsed(block.data, block.touched); // the system may write there
+  markUsed(block.data, block.touched); // the kernel may write into the tail
   dropPages(block.data, bytes, block.touched);
   unusedBytes -= unusedOf(block);
   block.touched = bytes;
@@ -119,7 +120,7 @@ void ArenaPool::dropTails() {
 }
 
 uint64_t ArenaPool::capacityFor(uint64_t bytes) {
-  constexpr uint64_t least = 64 << 10; // tiny programs need some hundred bytes
+  constexpr uint64_t least = 64 << 10; // programs with little temporary memory need a few hundred bytes
   return wholePages(std::bit_ceil(std::max(bytes, least)));
 }
 

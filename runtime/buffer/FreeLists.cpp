@@ -14,7 +14,7 @@ uint64_t FreeLists::capacityFor(uint64_t bytes, uint64_t &index) {
     index = units - 1;
     return units * 64;
   }
-  unsigned shift = unsigned(std::bit_width(units - 1)) - 4; // units - 1 has its top bit at position shift + 3
+  unsigned shift = unsigned(std::bit_width(units - 1)) - 4; // the top bit of units - 1 is bit shift + 3
   uint64_t steps = ((units - 1) >> shift) + 1;              // 9..16
   index = 8 + uint64_t(shift) * 8 + (steps - 9);
   return (steps << shift) * 64;

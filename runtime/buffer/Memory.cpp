@@ -10,13 +10,13 @@
 namespace millrace::runtime {
 namespace {
 
-/// A larger request is refused: what bit widths and sums can carry; no machine has more. Unit: bytes. Source: arithmetic: 64 TiB, a quarter of what
-/// 48 bits of an address reach.
+/// A request for more bytes is refused, so that bit widths and sums cannot overflow. Unit: bytes. Source: arithmetic: 64 TiB, a quarter of what 48
+/// bits of an address reach.
 constexpr uint64_t kMaxBytes = uint64_t(1) << 46;
 
 std::string cannot(uint64_t bytes) { return "cannot allocate " + std::to_string(bytes) + " bytes"; }
 
-/// With the mutex held, so that records of one allocator are in order.
+/// Records an allocation or a release. The caller holds the mutex, so that the records of one allocator are in order.
 void recordChange(const Allocator *allocator, int64_t bytes, uint64_t inUse, const void *data) {
   if (!profile::isOn()) [[likely]]
     return;
@@ -38,7 +38,7 @@ Status noMemoryLeft(uint64_t bytes) { return resourceExhausted(cannot(bytes) + "
 
 Allocator::Leaving::~Leaving() {
   for (const FreeLists::Block &block : values) {
-    markUsed(block.data, block.capacity); // free() of marked memory would be reported
+    markUsed(block.data, block.capacity); // free() of a poisoned block would be reported
     freeBlock(block.data, block.capacity);
   }
   for (const ArenaBlockPtr &block : arenas) {
@@ -141,7 +141,7 @@ void Allocator::deallocate(void *data, uint64_t bytes) {
     markFree(data, capacity);
     values.put(index, data, ++uses);
     boundValues(leaving);
-    respectLimit(leaving); // the capacity is more than what was in use
+    respectLimit(leaving); // the capacity may exceed the bytes that were in use
     isFirst = needsSweep();
   }
   if (isFirst)
@@ -162,7 +162,7 @@ StatusOr<Arena> Allocator::lend(uint64_t bytes) {
       ++counters.arenaHits;
       recordChange(this, int64_t(bytes), counters.inUse, block->data);
     } else if (ArenaBlockPtr small = arenas.takeLargest()) {
-      leaving.arenas.push_back(std::move(small)); // its pages go before others are touched
+      leaving.arenas.push_back(std::move(small)); // the pages of the small arena are released before others are touched
     }
     respectLimit(leaving);
     countHeld();
@@ -172,7 +172,7 @@ StatusOr<Arena> Allocator::lend(uint64_t bytes) {
   uint64_t capacity = ArenaPool::capacityFor(bytes);
   void *data = mapPages(capacity);
   if (!data)
-    data = mapPages(capacity = wholePages(bytes)); // addresses may be limited, too
+    data = mapPages(capacity = wholePages(bytes)); // the address space may be limited, too
   if (!data) {
     trim();
     data = mapPages(capacity);
@@ -237,7 +237,7 @@ bool Allocator::sweep() {
   return false;
 }
 
-/// One job goes on for as long as there is something to sweep. A forked child, which has no jobs, finds that it is gone and begins another.
+/// A sweep job runs until nothing is left to sweep. A forked child has no threads for jobs; it finds that the job is gone and starts another one.
 void Allocator::sweepLater() {
   struct Sweep {
     std::weak_ptr<Allocator> of;
@@ -254,7 +254,7 @@ void Allocator::sweepLater() {
   {
     std::lock_guard lock(mutex);
     if (!sweeper.expired())
-      return; // another thread was first
+      return; // another thread has started the job
     sweeper = alive;
   }
   Background::ofProcess().addLater(Sweep{weak_from_this(), std::move(alive), idleTime}, idleTime);

@@ -29,7 +29,7 @@ uint64_t pageBytes() {
 
 uint64_t wholePages(uint64_t bytes) { return roundUp(bytes, bytes < 2 * hugePage ? pageBytes() : hugePage); }
 
-/// Adds a page that is never written: vectors may read past the last element, as in blocks of the C library.
+/// Adds a page that is never written: vector loads may read past the last element, as they may in blocks of the C library.
 static uint64_t mappedBytes(uint64_t bytes) { return wholePages(bytes) + pageBytes(); }
 
 void *mapPages(uint64_t bytes) {
@@ -43,13 +43,13 @@ void *mapPages(uint64_t bytes) {
     return map(bytes);
   char *data = map(bytes + hugePage);
   if (!data)
-    return map(bytes); // as much as that there may be
+    return map(bytes); // the address space has no room for the aligned size
   uint64_t before = roundUp(uint64_t(uintptr_t(data)), hugePage) - uintptr_t(data);
   if (before)
     ::munmap(data, before);
   if (before < hugePage)
     ::munmap(data + before + bytes, hugePage - before);
-  ::madvise(data + before, bytes, MADV_HUGEPAGE); // a hint: failure changes nothing
+  ::madvise(data + before, bytes, MADV_HUGEPAGE); // the call is a hint, whose failure changes nothing
   return data + before;
 }
 
