@@ -34,7 +34,7 @@ std::string_view extensionOf(EntryKind kind) {
   return kind == EntryKind::Program ? programExtension : kind == EntryKind::Kernel ? kernelExtension : planExtension;
 }
 
-/// Structure and checksum; nullptr (and why) for anything but an intact entry.
+/// Verifies structure and checksum; returns null and sets `why` unless the entry is intact.
 const fb::CacheEntry *verify(std::string_view bytes, std::string &why) {
   if (bytes.size() < trailerSize) {
     why = "it is truncated";
@@ -67,7 +67,7 @@ struct EntryFile {
   int64_t used = 0; ///< nanoseconds
 };
 
-/// Appends the entries below `folder`: those of programs, or all. How many names it went through.
+/// Appends the entries below `folder`, those of programs or all. Returns how many file names were read.
 size_t appendEntries(const fs::path &folder, bool all, std::vector<EntryFile> &files) {
   size_t names = 0;
   std::error_code error;
@@ -91,7 +91,7 @@ std::vector<EntryFile> listEntries(const std::string &folder) {
   return files;
 }
 
-/// Programs from the folders that were written to last, until `names` names of files are looked at: a full cache has a hundred thousand.
+/// Lists programs from the folders that were written to last, until `names` file names were read: a full cache has a hundred thousand.
 std::vector<EntryFile> listRecentPrograms(const std::string &folder, size_t names) {
   std::vector<std::pair<fs::file_time_type, fs::path>> folders;
   std::error_code error, ignored;
@@ -107,8 +107,8 @@ std::vector<EntryFile> listRecentPrograms(const std::string &folder, size_t name
   return files;
 }
 
-/// What the folder holds, in its file `usage`: looking at every entry takes half a second where there are a hundred thousand. Processes write it
-/// without locks and may lose what another one added; counting anew once a day makes good for that.
+/// The total size of the cache's folder, kept in its file `usage`, since reading every entry takes half a second where there are a hundred thousand.
+/// Processes write the file without locks and may lose an update; a recount once a day corrects the total.
 struct Usage {
   uint64_t bytes = 0;
   int64_t counted = 0; ///< seconds since 1970
@@ -118,7 +118,7 @@ int64_t secondsNow() { return int64_t(::time(nullptr)); }
 
 std::string usageFile(const std::string &folder) { return folder + "/usage"; }
 
-/// Nothing if the entries must be counted.
+/// Returns nullopt if the entries must be counted.
 std::optional<Usage> readUsage(const std::string &folder) {
   StatusOr<FileContent> content = readWholeFile(usageFile(folder));
   if (!content)
@@ -135,12 +135,12 @@ std::optional<Usage> readUsage(const std::string &folder) {
   return usage;
 }
 
-/// A failure only makes others count.
+/// Writes the usage file. After a failure, other processes count the entries instead.
 void writeUsage(const std::string &folder, const Usage &usage) {
   (void)writeFileAtomically(usageFile(folder), std::to_string(usage.bytes) + " " + std::to_string(usage.counted) + "\n");
 }
 
-/// Temporary files of writers that died; an hour is longer than any write.
+/// Removes temporary files of writers that died. An hour is longer than any write takes.
 void removeStaleTemporaries(const std::string &folder) {
   std::error_code error;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
@@ -194,7 +194,8 @@ StatusOr<CacheOptions> cacheOptionsFromEnvironment() {
   }
   if (std::string folder = environment::text("MILLRACE_CACHE_DIR"); !folder.empty())
     options.folder = folder;
-  else if (std::string xdg = environment::text("XDG_CACHE_HOME"); xdg.starts_with('/')) // others do not count, as XDG's specification says
+  // a relative path is ignored, as the XDG specification demands
+  else if (std::string xdg = environment::text("XDG_CACHE_HOME"); xdg.starts_with('/'))
     options.folder = xdg + "/millrace";
   else if (std::string home = environment::text("HOME"); !home.empty())
     options.folder = home + "/.cache/millrace";
@@ -231,12 +232,12 @@ std::string Cache::path(const std::string &digest, EntryKind kind) const {
 }
 
 std::shared_ptr<void> Cache::turn(const CacheKey &key) const {
-  constexpr double longest = 300; // seconds, chosen: a holder that hangs delays the others, who compile for themselves then
+  constexpr double longest = 300; // Seconds, chosen: processes that wait longer for the holder of the turn compile the program themselves.
   if (settings.mode != CacheMode::ReadWrite)
     return nullptr;
   std::string file = path(key.digest(), EntryKind::Program);
   (void)createFolders(file.substr(0, file.rfind('/'))).ok();
-  return takeTurn(file + ".tmp.turn", longest); // removed with other temporary files where a process did not
+  return takeTurn(file + ".tmp.turn", longest); // a file that its process did not remove goes with the other temporary files
 }
 
 bool Cache::mayHave(const CacheKey &key) const {
@@ -276,7 +277,7 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, 
       if (!same)
         why = "it belongs to another key";
       else if (settings.mode == CacheMode::ReadWrite)
-        ::utimensat(AT_FDCWD, file.c_str(), nullptr, 0); // used now; a failure only ages the entry
+        ::utimensat(AT_FDCWD, file.c_str(), nullptr, 0); // marks the entry as used now; a failure only ages it
       if (same) {
         count(true);
         return Hit{{reinterpret_cast<const char *>(entry->value()->data()), entry->value()->size()}, content->owner};
@@ -298,7 +299,7 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, 
   return std::nullopt;
 }
 
-/// Looks at the newest entries only: this is for people, and must not read gigabytes.
+/// Reads the newest entries only: the explanation is for people, and must not read gigabytes.
 std::string Cache::explain(const CacheKey &key) const {
   std::vector<EntryFile> files = listRecentPrograms(settings.folder, /*names=*/4096);
   if (files.empty())
@@ -381,7 +382,7 @@ void Cache::count(uint64_t bytes, bool tellOthers, const std::string &justWritte
     std::lock_guard lock(mutex);
     ++counters.writes;
     untoldBytes += bytes;
-    // Kernels come by the hundred: their bytes are told with those of their program.
+    // Kernels are stored by the hundred, so their bytes are recorded together with those of their program.
     if (!estimatedBytes || tellOthers) {
       if (std::optional<Usage> usage = readUsage(settings.folder)) {
         usage->bytes += untoldBytes;
@@ -413,7 +414,7 @@ void Cache::evict(const std::string &justWritten) {
         break;
       if (file.path == justWritten && file.bytes <= settings.sizeLimit)
         continue;
-      std::error_code error; // another process may have been first
+      std::error_code error; // another process may have removed the file
       fs::remove(file.path, error);
       total -= file.bytes;
       ++removed;

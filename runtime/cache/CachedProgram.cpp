@@ -14,7 +14,7 @@ StatusOr<Cache *> processCache() {
     std::unique_ptr<Cache> cache;
     Status status;
   };
-  // Never destroyed: threads may compile while the process ends.
+  // The object is never destroyed, since threads may compile while the process exits.
   static Shared *shared = [] {
     auto *made = new Shared;
     StatusOr<CacheOptions> options = cacheOptionsFromEnvironment();
@@ -82,7 +82,7 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
   };
   if (find())
     return result;
-  // Of the processes of a job that come here at once, one compiles, and the others find the entry.
+  // Of the processes of a job that request the same program at once, one compiles it, and the others read its entry.
   const bool wasThere = cache.mayHave(key);
   std::shared_ptr<void> turn = cache.turn(key);
   if (!wasThere && cache.mayHave(key) && find())
@@ -94,7 +94,7 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
   if (cache.options().mode != CacheMode::ReadWrite)
     return result;
   if (std::shared_ptr<KernelUpgrades> upgrades = result.program->upgrades) {
-    // Stored when its machine code is what another process would compile. Not kept alive by what it waits for.
+    // The program is stored once its machine code is what another process would compile. The stored copy does not keep its own upgrades alive.
     Program later = *result.program;
     later.upgrades = nullptr;
     upgrades->whenWhole([&cache, key, later = std::move(later)](const std::vector<KernelEntry> &kernels) {

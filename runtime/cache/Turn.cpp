@@ -13,10 +13,11 @@
 namespace millrace::runtime {
 namespace {
 
-/// Between two attempts: what is waited for takes a hundred times as long. Unit: milliseconds. Source: judgement, not measured alone.
+/// The pause between two attempts to take the turn: the compilation that is waited for takes a hundred times as long. Unit: milliseconds. Source:
+/// judgement, not measured alone.
 constexpr std::chrono::milliseconds kPause(10);
 
-/// Whether the descriptor's file is still the one of that name: who had it before may have removed it.
+/// Returns true if the descriptor's file still has that name: the former holder may have removed the file.
 bool isCurrent(int descriptor, const std::string &file) {
   struct stat held, named;
   return ::fstat(descriptor, &held) == 0 && ::stat(file.c_str(), &named) == 0 && held.st_ino == named.st_ino && held.st_dev == named.st_dev;
