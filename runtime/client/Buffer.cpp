@@ -12,7 +12,7 @@
 namespace millrace::runtime {
 namespace {
 
-/// Of a copy between host and device.
+/// Records a copy between host and device.
 class TransferRecord : public profile::ScopedRecord {
 public:
   TransferRecord(const char *name, uint64_t bytes, uint32_t device)
@@ -42,7 +42,7 @@ void copyStrided(char *dense, char *strided, const std::vector<int64_t> &dims, c
       return;
   size_t rank = dims.size();
   std::vector<int64_t> index(rank, 0);
-  // The innermost axis in one loop.
+  // The loop over the innermost axis.
   int64_t inner = rank ? dims[rank - 1] : 1, innerStride = rank ? strides[rank - 1] : 0;
   char *position = strided;
   while (true) {
@@ -198,7 +198,7 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
     return held.status();
   auto result = std::make_shared<Value>();
   bool isThere = (*held)->ready.isReady() && (*held)->ready.await().ok();
-  // Who waits for the copy may have to make it: the queue need not wake its thread for it.
+  // A thread that waits for the copy may have to execute it, so the queue need not wake its own thread.
   EventSource source(isThere ? target.device->worker() : nullptr);
   result->dtype = type;
   result->shapeIsKnown = (*held)->shapeIsKnown;
@@ -220,10 +220,10 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
     v.reset();
     source.set(status);
   };
-  // A source that is still being computed is copied by whoever finishes it. The target's queue would be wrong then: a program
-  // that reads the copy may already wait at its head, and the copy would wait behind that program for ever.
-  // Nor may a custom call (a Python callback that uses JAX) wait for the queue at whose head it runs.
-  bool isImported = isThere && (*held)->storage->isImported(); // its owner may be told, who may wait for others
+  // A source that is still being computed is copied by the thread that finishes it. The target's queue could deadlock: a program that reads the copy
+  // may already wait at the queue's head, with the copy behind it. A custom call (a Python callback that uses JAX) must not wait for the queue at
+  // whose head it runs either.
+  bool isImported = isThere && (*held)->storage->isImported(); // the release of imported memory calls its owner, who may wait for other threads
   result->comesByItself = (*held)->comesByItself;
   if (isThere && insideCustomCall())
     copy();
@@ -266,7 +266,7 @@ StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const 
   value->dims = dims;
   bool dense = isDense(dtype, dims, byteStrides);
   TransferRecord record("TransferToDevice", *bytes, memory.device->id());
-  // With a limit all that a device works on counts, so it has to be the device's.
+  // A memory limit counts all memory that a device works on, so the memory has to be the device's own.
   bool zeroCopy = (semantics == HostSemantics::ImmutableZeroCopy || semantics == HostSemantics::MutableZeroCopy) && !settings.memoryLimit;
   if (zeroCopy && dense && uintptr_t(data) % kAlignment == 0 && data) {
     value->storage = Storage::import(const_cast<void *>(data), *bytes, semantics == HostSemantics::MutableZeroCopy,

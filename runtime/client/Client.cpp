@@ -21,13 +21,14 @@ namespace millrace::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// Who waits so soon after a launch had nothing else to do. Unit: microseconds. Source: judgement, not measured alone; chosen in commit f7caa64.
-constexpr auto kSoon = std::chrono::microseconds(20);
-/// After so many a client that waits at once runs the program itself. Unit: waits in a row. Source: judgement, not measured alone; chosen in commit
+/// A client that waits within this time after a launch had no other work. Unit: microseconds. Source: judgement, not measured alone; chosen in commit
 /// f7caa64.
+constexpr auto kSoon = std::chrono::microseconds(20);
+/// A client that has waited at once this often runs the program on its own thread. Unit: waits in a row. Source: judgement, not measured alone;
+/// chosen in commit f7caa64.
 constexpr int kWaitsUntilOwnThread = 4;
 
-/// While this thread runs a task of some device.
+/// Marks the lifetime of a task of some device on this thread.
 struct InsideTask {
   InsideTask() { ++depth; }
   InsideTask(const InsideTask &) = delete;
@@ -37,10 +38,10 @@ struct InsideTask {
 
 } // namespace
 
-/// Waking the thread costs its client more than 10 microseconds, and whoever works on its processor as much. So clients that have waited at
-/// once for what they launched, several times in a row, are left to compute it themselves; the thread is woken when somebody looks at an
-/// event without waiting, or launches more.
-/// The thread holds its queue, not the device: the last reference to a client may go away in a task, on any thread.
+/// The queue of a device's tasks and the thread that runs them. Waking the thread costs its client more than 10 microseconds, and as much on a busy
+/// processor. Therefore a client that has waited at once for its launches several times in a row computes them on its own thread; the device's thread
+/// is woken when a client polls an event without waiting, or launches more. The thread owns the queue, not the device, because the last reference to
+/// a client may be dropped in a task, on any thread.
 struct Device::Queue final : Event::Worker {
   struct Task {
     std::function<void()> run;
@@ -50,11 +51,11 @@ struct Device::Queue final : Event::Worker {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Task> tasks;
-  bool busy = false; ///< somebody runs a task, on the thread or inline
-  bool runningEndsByItself = false; ///< that task
+  bool busy = false; ///< a task runs, on the device's thread or inline
+  bool runningEndsByItself = false; ///< of the running task
   bool stopping = false;
   unsigned waitingForMemory = 0; ///< threads in awaitEnd()
-  uint64_t begun = 0, ended = 0; ///< tasks that came, and that were run
+  uint64_t begun = 0, ended = 0; ///< numbers of tasks that were enqueued, and that have run
   int waits = 0; ///< launches in a row whose client waited at once
   bool threadStarted = false;
   std::thread thread;
@@ -75,7 +76,7 @@ struct Device::Queue final : Event::Worker {
     }
   }
 
-  /// For a thread that waits for one of the tasks: they run in their order, so it helps whichever is the first.
+  /// Lets a thread that waits for one of the tasks run the first task of the queue: tasks run in order.
   bool workOnce() override {
     std::function<void()> task;
     {
@@ -130,7 +131,7 @@ struct Device::Queue final : Event::Worker {
     return (!busy || runningEndsByItself) && std::all_of(tasks.begin(), tasks.end(), [](const Task &task) { return task.endsByItself; });
   }
 
-  /// Waits until more than `before` tasks have ended; false if the next one does not end by itself, or there is none, or at `deadline`.
+  /// Waits until more than `before` tasks have ended. Returns false at `deadline`, or if the next task may wait for its caller, or if there is none.
   bool awaitEnd(uint64_t before, Clock::time_point deadline) {
     begin();
     std::unique_lock lock(mutex);
@@ -164,7 +165,7 @@ Device::~Device() {
     return;
   std::thread thread = std::move(queue->thread);
   lock.unlock();
-  // A task whose callbacks gave up the client cannot wait for its own end, nor for other devices, which may have to meet its own.
+  // A task whose callbacks dropped the client cannot wait for its own end, nor for other devices, which may wait for this one in a rendezvous.
   if (InsideTask::depth)
     thread.detach();
   else
@@ -226,12 +227,12 @@ auto Device::awaitMemory(uint64_t bytes, Attempt attempt) -> decltype(attempt())
     std::lock_guard lock(queue->mutex);
     return std::pair(queue->begun, queue->ended);
   };
-  // Inside of a task nobody may wait for others, and without a limit nobody would.
+  // A task must not wait for other tasks; without a limit, no memory is worth waiting for.
   bool mayWait = memoryLimit && bytes <= memoryLimit && !InsideTask::depth;
   uint64_t last = mayWait ? counts().first : 0;
   Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeoutSeconds));
   while (true) {
-    uint64_t ended = mayWait ? counts().second : 0; // before the attempt: what ends meanwhile is a reason for another one
+    uint64_t ended = mayWait ? counts().second : 0; // read before the attempt: a task that ends during the attempt justifies another one
     auto memory = attempt();
     if (memory || ended >= last || !queue->awaitEnd(ended, deadline))
       return memory;
@@ -252,7 +253,7 @@ std::shared_ptr<Arena> Device::lendArena(uint64_t bytes, bool isQueued) {
     StatusOr<Arena> lent = allocator->lend(bytes);
     if (!lent)
       return nullptr;
-    // Its allocator lives as long: it may be the last thing that knows the device.
+    // The arena keeps its allocator alive, for it may hold the last reference to the device.
     auto arena = std::shared_ptr<Arena>(new Arena(std::move(*lent)), [allocator = allocator](Arena *each) { delete each; });
     if (isQueued)
       queuedArena = arena;
@@ -292,9 +293,9 @@ StatusOr<double> collectiveTimeoutFromEnvironment() {
 }
 
 uint64_t freshSeed() {
-  // Not std::random_device: libstdc++'s needs glibc 2.36 where it is linked statically, as in wheels.
+  // std::random_device is no choice: libstdc++'s needs glibc 2.36 when it is linked statically, as in wheels.
   uint64_t seed = 0;
-  if (getentropy(&seed, sizeof seed) != 0) // a sandbox that forbids the system call
+  if (getentropy(&seed, sizeof seed) != 0) // a sandbox may forbid the system call
     seed = uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) * 0x9E3779B97F4A7C15u ^ uint64_t(getpid());
   return seed;
 }

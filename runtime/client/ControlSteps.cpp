@@ -9,7 +9,7 @@
 
 namespace millrace::runtime {
 
-/// Each slot takes the memory of the next one, the last that of the first.
+/// Gives each slot the memory of the next slot, and the last slot that of the first.
 static void rotate(void **pointers, const std::vector<SlotId> &slots) {
   void *first = pointers[slots.front()];
   for (size_t i = 0; i + 1 < slots.size(); ++i)
@@ -17,7 +17,7 @@ static void rotate(void **pointers, const std::vector<SlotId> &slots) {
   pointers[slots.back()] = first;
 }
 
-/// Slots that have rotated `turns` times have their own memory again: moves there what they hold, block by block, for the memory is needed until then.
+/// Gives slots that have rotated `turns` times their own memory again, and moves their contents there, block by block: all of the memory is in use.
 void Executor::bringHome(Frame &frame, const std::vector<SlotId> &slots, uint64_t turns) {
   size_t count = slots.size(), distance = turns % count, bytes = frame.function->slots[slots.front()].bytes;
   if (distance == 0)
@@ -59,7 +59,7 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
   --openLoops;
   location = here;
   turnsOfLoop = turns;
-  // Give every static slot its own address back.
+  // Every static slot gets its own address back.
   if (turns % 2)
     for (size_t i = 0; i < s.carried.size(); ++i)
       if (loop.carries[i] == Plan::Loop::Carry::Swap && !(frame.cells && frame.cells[s.carried[i].state])) {
@@ -77,7 +77,7 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
   return Status();
 }
 
-/// What the calls return, and the step of the one that failed.
+/// Runs the calls. Returns the code of the one that failed, and its step.
 static int32_t runCalls(const std::vector<SmallLoop::Call> &calls, void **places, const Step *&step) {
   for (const SmallLoop::Call &call : calls) {
     void **own = places + call.firstPlace;
@@ -138,7 +138,7 @@ Status Executor::runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop 
       target.context->tick(target.replica * target.context->numPartitions + target.partition);
   }
   turnsOfLoop = turns;
-  if (turns % 2) // the states lie where the next values belong
+  if (turns % 2) // the states' values are in the memory of the next values
     for (size_t i = 0; i < s.carried.size(); ++i)
       if (loop.carries[i] == Plan::Loop::Carry::Swap)
         std::memcpy(frame.pointers[s.carried[i].state], frame.pointers[s.carried[i].next], frame.function->slots[s.carried[i].state].bytes);
@@ -147,7 +147,7 @@ Status Executor::runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop 
   return Status();
 }
 
-/// All sizes and dims of the next values are read before any state changes: pairs may permute each other.
+/// All sizes and dimensions of the next values are read before any state changes, because pairs may permute each other.
 Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) {
   using Carry = Plan::Loop::Carry;
   const std::vector<Slot> &slots = frame.function->slots;
@@ -160,7 +160,7 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
       MILLRACE_TRY(bytesOf(frame, s.carried[i].next, sizes[i]));
     total += alignedBytes(sizes[i]);
   }
-  std::string grown; // the plan knows the staging size of static shapes only
+  std::string grown; // the plan knows the staging size for static shapes only
   char *area = staging;
   if (loop.staged) {
     if (loop.hasDims) {
@@ -198,7 +198,7 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
       if (sizes[i])
         std::memmove(frame.pointers[state], loop.staged ? at : frame.pointers[next], sizes[i]);
     } else if (loop.carries[i] == Carry::Swap) {
-      // The contents of the cells change places, not the cells: one of them may be the caller's.
+      // The contents of the cells are exchanged, not the cells, because one of them may belong to the caller.
       if (frame.cells && frame.cells[state])
         std::swap(*frame.cells[state], *frame.cells[next]);
       std::swap(frame.pointers[state], frame.pointers[next]);
@@ -234,12 +234,12 @@ Status Executor::runStep(Frame &frame, const CallStep &s) {
       SlotId mine = s.results[i], theirs = callee.results[i];
       DynamicCell *cell = frame.cells ? frame.cells[mine] : nullptr;
       if (inner.plan->isCell[theirs]) {
-        inner.cells[theirs] = cell; // validated: the caller's slot has run-time shape or is dynamic
+        inner.cells[theirs] = cell; // the validator has checked that the caller's slot has a run-time shape or is dynamic
         inner.pointers[theirs] = nullptr;
         continue;
       }
       if (cell) {
-        // The callee knows the shape: take it over before memory is needed.
+        // The callee knows the shape, which sizes the memory.
         const Slot &outerSlot = frame.function->slots[mine], &innerSlot = callee.slots[theirs];
         for (size_t d = 0; d < outerSlot.dims.size(); ++d)
           if (outerSlot.dims[d].isRuntime)
@@ -269,7 +269,7 @@ Status Executor::runStep(Frame &frame, const CallStep &s) {
   }();
   pop(inner);
   if (!status.ok())
-    return status; // `location` stays that of the failing step
+    return status; // `location` remains that of the failing step
   location = here;
   return status;
 }

@@ -23,7 +23,7 @@ Status Executor::runStep(Frame &frame, const CustomCallStep &s) {
   CustomCall call{s, {}, {}, target.device, where(), target.run};
   MILLRACE_TRY(views(frame, s.arguments, call.arguments));
   MILLRACE_TRY(views(frame, s.results, call.results));
-  // Aliases and layouts go through copies: correct first, and such calls cost far more than a copy.
+  // Aliases and layouts go through copies, for simplicity: such calls cost far more than a copy.
   std::vector<TensorView> resultViews = call.results;
   std::vector<std::shared_ptr<Storage>> temporaries;
   auto temporary = [&](uint64_t bytes, void *&data) -> Status {
@@ -40,7 +40,7 @@ Status Executor::runStep(Frame &frame, const CustomCallStep &s) {
   for (size_t i = 0; i < call.results.size(); ++i)
     if (layoutOf(s.resultLayouts, i))
       MILLRACE_TRY(temporary(call.results[i].bytes(), call.results[i].data));
-  // An operand that goes to its aliased result anyway needs no memory of its own.
+  // An operand that is copied to its aliased result needs no memory of its own.
   std::vector<void *> aliased(call.arguments.size(), nullptr);
   for (auto [operand, result] : s.aliases)
     if (call.arguments[operand].bytes() == call.results[result].bytes())
@@ -63,7 +63,7 @@ Status Executor::runStep(Frame &frame, const CustomCallStep &s) {
   const CustomCallHandler &handler = plan.customCalls.find(&s)->second;
   ++customCallDepth;
   Status status = [&] {
-    const DefaultFloatModes modes; // foreign code may set others and leave them
+    const DefaultFloatModes modes; // foreign code may change the modes and not restore them
     return handler(call);
   }();
   --customCallDepth;

@@ -15,7 +15,7 @@ void Executor::leaveMeetings() {
 }
 
 Status Executor::runStep(Frame &frame, const CollectiveStep &s) {
-  // What is done has its results since it was started: others may be writing them.
+  // The done half of a collective has had its results' memory since the start half: other members may be writing it.
   if (frame.cells && s.phase != CollectiveStep::Phase::Done)
     for (SlotId id : s.results)
       MILLRACE_TRY(prepareOutput(frame, id));
@@ -28,7 +28,7 @@ Status Executor::runStep(Frame &frame, const CollectiveStep &s) {
     });
     if (found == pending.end())
       return internalError("a collective is done before it is started");
-    // Once it returns, well or not, nobody reads the call.
+    // Nobody reads the call after finishCollective() returns, with success or an error.
     Status status = found->meeting ? finishCollective(*target.context, found->call, *found->meeting) : Status();
     pending.erase(found);
     return status.withContext(title);
@@ -67,7 +67,7 @@ Status Executor::runStep(Frame &frame, const TransferStep &s) {
       data.emplace_back(static_cast<const char *>(t.data), t.bytes());
   bool betweenDevices = (s.kind == Kind::Send || s.kind == Kind::Recv) && !s.isHostTransfer;
   if (betweenDevices) {
-    // Ids of the pairs are replica ids in programs with replicas, else partition ids.
+    // The pairs hold replica ids in programs with replicas, else partition ids.
     RunContext &context = *target.context;
     bool byReplica = context.numReplicas > 1;
     uint32_t self = byReplica ? target.replica : target.partition;
@@ -91,7 +91,7 @@ Status Executor::runStep(Frame &frame, const TransferStep &s) {
           data.push_back(std::move(*bytes));
         }
     }
-    if (s.kind == Kind::Recv && data.empty()) // nobody sends to this device: zeros, as collective_permute
+    if (s.kind == Kind::Recv && data.empty()) // no device sends to this one: the result is zeros, as for collective_permute
       for (const TensorView &t : tensors)
         data.emplace_back(t.bytes(), '\0');
   } else if (!target.channels) {

@@ -27,16 +27,16 @@
 namespace millrace::runtime {
 namespace {
 
-/// Those of a program that are told to other processes with every launch at most, and as a rule all: enough to name one that differs. Unit:
-/// arguments. Source: judgement, not measured alone.
+/// Each launch sends the types of at most so many arguments to other processes, usually of all: enough to name one that differs. Unit: arguments.
+/// Source: judgement, not measured alone.
 constexpr size_t kMaxToldArguments = 1024;
 
-/// So far ahead of the argument that a launch looks at, the memory of another one is asked for: enough for a line from the third cache to arrive.
-/// Unit: arguments. Source: judgement, not measured alone.
+/// A launch prefetches the argument that is so far ahead of the current one: enough for a line from the third-level cache to arrive. Unit: arguments.
+/// Source: judgement, not measured alone.
 constexpr size_t kAhead = 8;
 
-/// Up to so much the hand-over to the device's thread would cost more than it gains. Unit: picoseconds of an execution. Source: judgement, not
-/// measured alone.
+/// An execution of at most this cost runs on the caller's thread, as the hand-over to the device's thread would cost more than it gains. Unit:
+/// picoseconds of an execution. Source: judgement, not measured alone.
 constexpr uint64_t kInlinePicoseconds = 100'000'000;
 
 std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
@@ -69,15 +69,15 @@ std::string argumentTitle(const Program &program, size_t k) {
   return text;
 }
 
-/// The arguments of one device, which whoever launches holds meanwhile.
+/// The arguments of one device, which the caller of the launch keeps alive.
 using BorrowedArguments = std::span<const BufferPtr>;
 
-/// A donated argument and another one that is the same buffer.
+/// Returns the positions of a donated argument and of another one that is the same buffer.
 std::optional<std::pair<size_t, size_t>> donatedTwice(BorrowedArguments arguments, const std::vector<uint8_t> &consumes) {
-  const size_t donated = size_t(std::count(consumes.begin(), consumes.end(), 1)); // none where there is no list
+  const size_t donated = size_t(std::count(consumes.begin(), consumes.end(), 1)); // 0 where there is no list
   if (!donated)
     return std::nullopt;
-  // Donated arguments by their buffers, in a table that is at most half full; 0 is an empty place.
+  // A hash table of donated arguments by their buffers, at most half full; 0 is an empty entry.
   std::vector<uint32_t> table(std::bit_ceil(2 * donated));
   auto placeOf = [&](const Buffer *buffer) -> uint32_t & {
     size_t at = size_t(uintptr_t(buffer) * 0x9E3779B97F4A7C15u >> 20);
@@ -99,7 +99,7 @@ std::optional<std::pair<size_t, size_t>> donatedTwice(BorrowedArguments argument
   return std::nullopt;
 }
 
-/// What every launch compares its arguments with. Side by side: specifications are spread over the heap, and a program has hundreds.
+/// The argument types that every launch compares with, side by side: specifications are spread over the heap, and a program has hundreds of them.
 struct Signature {
   explicit Signature(const std::vector<Argument> &arguments) {
     for (const Argument &argument : arguments) {
@@ -110,7 +110,7 @@ struct Signature {
     if (std::find(donated.begin(), donated.end(), 1) == donated.end())
       donated.clear();
   }
-  /// Argument `k` has all its sizes at compile time, and the value is of this type.
+  /// Returns true if argument `k` has a static type and the value is of this type.
   bool isExactly(size_t k, const Buffer::Value &value) const {
     const Type &type = types[k];
     return type.dtype == value.dtype && value.shapeIsKnown && type.rank == int32_t(value.dims.size()) &&
@@ -118,28 +118,28 @@ struct Signature {
   }
   struct Type {
     DType dtype;
-    int32_t rank; ///< -1: a size is not known
-    uint32_t first; ///< of `sizes`
+    int32_t rank; ///< -1 if a size is unknown
+    uint32_t first; ///< index in `sizes`
   };
   std::vector<Type> types;
   std::vector<int64_t> sizes;
-  std::vector<uint8_t> donated; ///< per argument; empty if none is
+  std::vector<uint8_t> donated; ///< per argument; empty if no argument is donated
 };
 
-/// The memory of object `at` is going to be read. Arguments lie all over the heap: the misses of several ones overlap.
+/// Prefetches object `at`. Arguments are spread over the heap, so the cache misses of several arguments overlap.
 inline void readSoon(const void *at) { __builtin_prefetch(at); }
 
-/// Held while an execution whose devices meet is enqueued: two of them stand in the same order in all queues, or both would wait for ever.
-/// Also where one does not end by itself, so that none gets between those of one meeting that do.
+/// Held while an execution whose devices meet in collectives is enqueued: two such executions must stand in the same order in all queues to avoid a
+/// deadlock. Also held where an execution may wait for its caller, so that it does not come between the executions of one rendezvous that do not.
 std::mutex meetings;
 
-/// Memory that an execution on one device is given before it is enqueued: nothing where it is to look for it itself.
+/// Memory that an execution on one device gets before it is enqueued; empty where the execution allocates it.
 struct Provision {
-  std::shared_ptr<Arena> arena; ///< others may have the same: executions on a device run one after the other
-  std::vector<std::shared_ptr<Storage>> results; ///< null for those of unknown size, or in the memory of an argument
+  std::shared_ptr<Arena> arena; ///< may be shared: the executions on a device run one after the other
+  std::vector<std::shared_ptr<Storage>> results; ///< null for a result of unknown size, or in the memory of an argument
 };
 
-/// Of the call that launches an execution, which began at `started` (0: before somebody recorded).
+/// Records the call that launches an execution, which began at `started` (0: before the recording).
 class LaunchRecord : public profile::ScopedRecord {
 public:
   LaunchRecord(const Plan &plan, int64_t number, uint64_t started)
@@ -151,11 +151,12 @@ public:
         }) {}
 };
 
-/// Where somebody records: the line of the program that makes result `r`, and the program itself.
+/// Returns the program's line that defines result `r`; null unless a profile is recorded. The other overload returns that of the program.
 const profile::Name *placeOfResult(const Plan &plan, size_t r) { return profile::isOn() ? plan.info()->resultPlaces[r] : nullptr; }
 const profile::Name *placeOf(const Plan &plan) { return profile::isOn() ? plan.info()->place : nullptr; }
 
-/// `value` is there, or an execution that ends without its caller makes it; and nobody but us is told when its memory goes.
+/// Returns true if `value` is ready, or an execution that does not wait for its caller computes it, and the release of its memory calls no foreign
+/// code.
 bool comesByItself(const Buffer::Value &value) {
   return value.comesByItself || (value.ready.isReady() && value.ready.await().ok() && !value.storage->isImported());
 }
@@ -166,33 +167,33 @@ struct Executable::State {
   explicit State(std::shared_ptr<const Plan> given) : plan(std::move(given)), signature(plan->program->arguments) {}
   std::shared_ptr<const Plan> plan;
   const Signature signature;
-  bool onAnyThread = false; ///< meets nobody and waits for nobody but the values of its arguments
+  bool onAnyThread = false; ///< the execution waits for nothing but the values of its arguments
   bool runsInline = false;
-  std::vector<uint32_t> members; ///< of the devices of this process, in the order of Executable::devices()
-  std::vector<uint32_t> processOf; ///< per member; empty if all are of this process
-  std::string argumentTypes; ///< likewise; one per line, of a program that meets others
+  std::vector<uint32_t> members; ///< members of this process's devices, in the order of Executable::devices()
+  std::vector<uint32_t> processOf; ///< per member; empty if all members are of this process
+  std::string argumentTypes; ///< likewise; one line per argument, of a program that meets other processes
   std::atomic<uint64_t> launches{0};
   Meets meets = Meets::InLaunches;
   bool resultsTogether = false; ///< one block of memory holds all results
   bool spansProcesses() const { return !processOf.empty(); }
 };
 
-/// One execution on one device.
+/// The execution of one program on one device.
 struct Executable::Launch {
   std::shared_ptr<State> state;
-  std::shared_ptr<RunContext> context; ///< null if the program meets nobody
+  std::shared_ptr<RunContext> context; ///< null if the program has no collectives
   std::shared_ptr<Allocator> allocator;
   std::shared_ptr<HostChannels> channels;
   uint32_t replica = 0, partition = 0, device = 0;
   double timeoutSeconds = 0;
-  int64_t number = 0; ///< of the execution; its launches on all devices have the same
-  uint64_t rngSeed = 0; ///< likewise
-  uint64_t launched = 0; ///< ticks, where somebody records
+  int64_t number = 0; ///< number of the execution; the launches on all devices share it
+  uint64_t rngSeed = 0; ///< shared by the launches on all devices
+  uint64_t launched = 0; ///< ticks, if a profile is recorded
   std::vector<std::shared_ptr<Buffer::Value>> arguments;
-  std::vector<uint8_t> consumed; ///< per argument: donated by the caller; empty if none is
+  std::vector<uint8_t> consumed; ///< per argument, whether the caller donates it; empty if none is donated
   std::vector<std::shared_ptr<Buffer::Value>> results;
   Provision provision;
-  EventSource done; ///< its results are ready, too
+  EventSource done; ///< set when the results are ready
 
   explicit Launch(const std::shared_ptr<Event::Worker> &worker) : done(worker) {}
 
@@ -203,7 +204,7 @@ struct Executable::Launch {
   std::vector<std::shared_ptr<Storage>> provideTogether(const Plan &plan);
   std::vector<BufferPtr> makeResults(const std::shared_ptr<Client> &client, Device &target, const std::vector<int64_t> &dims);
 
-  /// As Executable::execute(), on `devices`.
+  /// Implements Executable::execute() on `devices`.
   static StatusOr<ExecuteResult> start(Executable &executable, std::span<Device *const> devices, std::span<const BorrowedArguments> arguments,
                                        const ExecuteOptions &options);
 
@@ -218,7 +219,7 @@ struct Executable::Launch {
       status = resourceExhausted("out of memory");
     }
     status = onDevice(device, status);
-    if (record.start) [[unlikely]] { // before anybody is told: who waits may end the recording
+    if (record.start) [[unlikely]] { // recorded before `done` is set, for a thread that waits for it may end the recording
       record.end = profile::ticks();
       record.kind = profile::Kind::Execution;
       record.what = state->plan->info();
@@ -227,12 +228,12 @@ struct Executable::Launch {
       record.device = uint16_t(device);
       profile::append(record);
     }
-    // The context of replicas goes on, unless nobody may wait for this one any more.
+    // The context of replicas continues, unless no member may wait for this one any more.
     if (context && !(state->meets == Meets::InOperations && status.ok()))
       context->finish(replica * context->numPartitions + partition, status);
-    arguments.clear(); // before anybody is told: a donation that follows can reuse the memory
+    arguments.clear(); // dropped before `done` is set, so that a donation that follows can reuse the memory
     results.clear();
-    provision = {}; // what an error left
+    provision = {}; // memory that an error left unused
     done.set(status);
   }
 
@@ -243,9 +244,9 @@ private:
     const Program &program = *plan.program;
     for (size_t k = 0; k < arguments.size(); ++k) {
       MILLRACE_TRY(arguments[k]->ready.await());
-      if (k >= program.arguments.size()) // prepared: made by us
+      if (k >= program.arguments.size()) // a prepared value, which this class has made
         continue;
-      if (!arguments[k]->shapeIsKnown && !shapeMatches(program.arguments[k], arguments[k]->dims)) // others were compared before
+      if (!arguments[k]->shapeIsKnown && !shapeMatches(program.arguments[k], arguments[k]->dims)) // values of known shape were compared at the launch
         return invalidArgument("expects " + argumentTitle(program, k) + " to be " +
                                typeText(program.arguments[k].dtype, program.arguments[k].dims) + ", but got " +
                                typeText(arguments[k]->dtype, arguments[k]->dims));
@@ -264,10 +265,11 @@ private:
         continue;
       if (spec.aliasArgument != kNone) {
         const std::shared_ptr<Buffer::Value> &argument = arguments[spec.aliasArgument];
-        // Overwriting needs: the caller gave it up, and nobody else reads it or owns the memory.
+        // An argument is overwritten if its caller has donated it, no other value shares its memory, and the memory may be written.
         if (!consumed.empty() && consumed[spec.aliasArgument] && argument.use_count() == 1 && argument->storage.use_count() == 1 &&
             argument->storage->isMutable()) {
-          std::atomic_thread_fence(std::memory_order_acquire); // whoever read it has let go of it: use_count() alone orders nothing
+          // The fence synchronizes with readers that have released the memory: use_count() alone orders nothing.
+          std::atomic_thread_fence(std::memory_order_acquire);
           storages[r] = argument->storage;
         } else {
           const profile::MemoryFor purpose(profile::Purpose::Copy, placeOfResult(plan, r));
@@ -307,12 +309,12 @@ private:
                            replica,               partition, device,        timeoutSeconds,
                            number,                rngSeed};
     Status status = runtime::execute(plan, provision.arena ? provision.arena->data() : own.data(), target, boundArguments, boundResults);
-    own = Arena(); // what follows may need its memory
+    own = Arena(); // the next execution may need its memory
     provision.arena.reset();
     MILLRACE_TRY(status);
     for (size_t r = 0; r < results.size(); ++r) {
       if (storages[r]) {
-        if (!results[r]->hasMemory) // else others may be reading the pointer
+        if (!results[r]->hasMemory) // otherwise other threads may be reading the pointer
           results[r]->storage = std::move(storages[r]);
         continue;
       }
@@ -323,13 +325,13 @@ private:
         status = bytes.status();
         continue;
       }
-      if (!results[r]->shapeIsKnown) // else others may be reading it
+      if (!results[r]->shapeIsKnown) // otherwise other threads may be reading the shape
         results[r]->dims = std::move(boundResults[r].dims);
       if (cell.capacity == *bytes) {
         results[r]->storage = Storage::adopt(allocator, cell.data, cell.capacity);
         continue;
       }
-      // The cell had grown for a larger value: the buffer gets memory of its own size.
+      // The cell has grown for a larger value, so the buffer gets memory of its own size.
       const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, r));
       StatusOr<std::shared_ptr<Storage>> exact = Storage::allocate(allocator, *bytes);
       if (exact) {
@@ -344,7 +346,7 @@ private:
   }
 };
 
-/// The values of the arguments of all devices, or what is wrong with them: everything is checked before anything is donated.
+/// Returns the values of the arguments of all devices, or an error. Everything is checked before anything is donated.
 StatusOr<std::vector<Executable::Launch::Values>> Executable::Launch::checkedValues(const Program &p, const Signature &signature,
                                                                                     std::span<Device *const> devices,
                                                                                     std::span<const BorrowedArguments> arguments,
@@ -386,7 +388,7 @@ StatusOr<std::vector<Executable::Launch::Values>> Executable::Launch::checkedVal
   return values;
 }
 
-/// The memory of an execution on `device`, for its temporary values and for results of known size; false if there is too little.
+/// Allocates the memory of an execution on `device`, for its temporary values and for results of known size. Returns false if there is too little.
 bool Executable::Launch::provide(const Plan &plan, Device &device, bool isNested, Provision &provision) {
   const profile::MemoryFor purpose(profile::Purpose::Intermediate, placeOf(plan));
   provision.arena = device.lendArena(ArenaLayout(plan).bytes, /*isQueued=*/!isNested);
@@ -406,18 +408,17 @@ bool Executable::Launch::provide(const Plan &plan, Device &device, bool isNested
   return true;
 }
 
-/// Else new buffers would take what the execution is going to need. All of it or nothing: two threads that have one part each would both go
-/// without.
+/// Allocates the memory of all executions before new buffers can take it. All of it or nothing: two threads that hold one part each would both fail.
 std::vector<Provision> Executable::Launch::provideAll(const Plan &plan, std::span<Device *const> devices, bool isNested) {
   std::vector<Provision> provisions(devices.size());
   for (size_t d = 0; d < devices.size(); ++d)
-    if (!provide(plan, *devices[d], isNested, provisions[d])) // the execution looks for memory itself, and fails if there is still none
+    if (!provide(plan, *devices[d], isNested, provisions[d])) // the execution tries again, and fails if memory is still missing
       return {};
   return provisions;
 }
 
-/// Returns memory for each result, all of it in one block: what large programs read in every execution, in many pieces of some hundred kilobytes, so
-/// lies in huge pages. Nothing if there is no memory, or a result has no known size.
+/// Returns memory for each result, all in one block, or nothing if there is too little or a result has no known size. In one block, the results of
+/// large programs, pieces of some hundred kilobytes that every execution reads, are in huge pages.
 std::vector<std::shared_ptr<Storage>> Executable::Launch::provideTogether(const Plan &plan) {
   std::vector<uint64_t> sizes;
   uint64_t all = 0;
@@ -441,12 +442,12 @@ std::vector<std::shared_ptr<Storage>> Executable::Launch::provideTogether(const 
   return parts;
 }
 
-/// The buffers of the results, whose values the execution computes.
+/// Makes the buffers of the results, whose values the execution computes.
 std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Client> &client, Device &target, const std::vector<int64_t> &dims) {
   const Plan &plan = *state->plan;
   std::vector<BufferPtr> buffers;
   std::vector<std::shared_ptr<Storage>> together;
-  if (state->resultsTogether && !client->options().memoryLimit) // under a limit executions wait for memory, which counts in buffers
+  if (state->resultsTogether && !client->options().memoryLimit) // with a memory limit executions wait for memory, which is counted per buffer
     together = provideTogether(plan);
   for (const Result &spec : plan.program->results) {
     auto value = std::make_shared<Buffer::Value>();
@@ -469,7 +470,7 @@ std::vector<BufferPtr> Executable::Launch::makeResults(const std::shared_ptr<Cli
       const profile::MemoryFor purpose(profile::Purpose::Result, placeOfResult(plan, buffers.size()));
       StatusOr<std::shared_ptr<Storage>> storage =
           bytes ? Storage::allocate(allocator, *bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
-      value->hasMemory = storage.ok(); // else the execution will try again, and fail
+      value->hasMemory = storage.ok(); // otherwise the execution tries again, and may fail
       if (storage)
         value->storage = std::move(*storage);
     }
@@ -488,10 +489,10 @@ uint64_t preparationsNotKept() { return notKept; }
 
 namespace {
 
-/// Counts bytes as kept while it lives.
+/// Counts bytes as kept for its lifetime.
 class KeptBytes {
 public:
-  /// Returns false, and counts nothing, if they would exceed the limit.
+  /// Counts the bytes. Returns false, and counts nothing, if they would exceed the limit.
   bool count(uint64_t bytes) {
     const uint64_t limit = environment::count("MILLRACE_PREPARED_BYTES")
                                .value_or(uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4);
@@ -513,12 +514,12 @@ private:
 
 } // namespace
 
-/// What the preparation of a program made, per device.
+/// The results of a program's preparation, per device.
 struct Executable::Prepared {
-  /// Of the same arguments. Several layers of a model may take turns with one program.
+  /// The results for one list of arguments. Several layers of a model may use one program in turn.
   struct Set {
     KeptBytes bytes;
-    std::vector<std::weak_ptr<Buffer::Value>> from; ///< a buffer that is alive still has the same value
+    std::vector<std::weak_ptr<Buffer::Value>> from; ///< the arguments; a buffer that is alive still has the same value
     std::vector<BufferPtr> results;
     bool isOf(const std::vector<std::shared_ptr<Buffer::Value>> &values) const {
       return std::equal(from.begin(), from.end(), values.begin(), values.end(), [](const auto &one, const auto &other) { return one.lock() == other; });
@@ -532,8 +533,8 @@ struct Executable::Prepared {
   };
   std::shared_ptr<Executable> program;
   mutable std::mutex mutex;
-  std::map<uint32_t, std::list<Set>> sets; ///< by device, the last used ones first; guarded by mutex
-  Preparations counts;                     ///< likewise
+  std::map<uint32_t, std::list<Set>> sets; ///< by device, the most recently used sets first; guarded by mutex
+  Preparations counts;                     ///< guarded by mutex
 
   Prepared() {
     std::lock_guard lock(allMutex);
@@ -546,7 +547,7 @@ struct Executable::Prepared {
   Prepared(const Prepared &) = delete;
   Prepared &operator=(const Prepared &) = delete;
 
-  /// Bytes of one set.
+  /// Returns the bytes of one set.
   uint64_t bytes() const {
     uint64_t total = 0;
     for (const Result &result : program->program().results)
@@ -555,7 +556,7 @@ struct Executable::Prepared {
     return total;
   }
 
-  /// Drops, of all other programs that nobody executes now, the sets whose arguments are gone.
+  /// Drops the sets of all other programs that nobody executes now whose arguments are gone.
   void dropGoneOfOthers() const {
     std::lock_guard lock(allMutex);
     for (Prepared *other : all)
@@ -585,13 +586,13 @@ StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> Executable::prepare(Device
     StatusOr<std::shared_ptr<Buffer::Value>> value = arguments[k]->get();
     if (!value)
       return value.status().withContext(argumentTitle(program(), k));
-    // Its owner may write to it without telling us.
+    // The owner of imported memory may write to it unnoticed.
     if ((*value)->ready.isReady() && (*value)->storage && (*value)->storage->isImported() && (*value)->storage->isMutable())
       mayChange = true;
     buffers.push_back(arguments[k]);
     values.push_back(std::move(*value));
   }
-  // Sets of one program and device at a time: their buffers live as long as those they were made of. Unit: sets. Source: judgement, not measured
+  // The largest number of sets of one program and device: their buffers live as long as the arguments. Unit: sets. Source: judgement, not measured
   // alone: more than the layers of large models.
   constexpr size_t kMaxSets = 256;
   auto valuesOf = [](const std::vector<BufferPtr> &results) -> StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> {
@@ -697,7 +698,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   }
   executable->ids = std::move(assignment);
   if (program->preparation.exists()) {
-    // The same machine code with another entry function.
+    // The preparation is the same machine code with another entry function.
     StatusOr<std::shared_ptr<const Plan>> preparation =
         Plan::create(std::make_shared<const Program>(preparationOf(*program)), executable->state->plan->code);
     if (!preparation)
@@ -712,7 +713,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     own->state->members = {0};
   }
   if (needed == 1)
-    executable->state->members = {0}; // also where it is assigned to another process, and run here by executeOn()
+    executable->state->members = {0}; // also where it is assigned to another process, and run in this one by executeOn()
   if (executable->assigned.size() == needed)
     executable->state->processOf.clear();
   if (executable->state->spansProcesses() && executable->state->plan->meetsOthers)
@@ -757,7 +758,7 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   const uint64_t started = profile::isOn() ? profile::ticks() : 0;
   const Program &p = executable.program();
   const Signature &signature = state->signature;
-  if (devices.empty() && arguments.empty()) // it is the business of other processes
+  if (devices.empty() && arguments.empty()) // only other processes execute the program
     return ExecuteResult();
   if (arguments.size() != devices.size())
     return invalidArgument("expects arguments for " + std::to_string(devices.size()) + " devices, but got " +
@@ -793,17 +794,17 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   } else if (state->plan->meetsOthers && !spans) {
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
   } else if (state->plan->meetsOthers) {
-    MILLRACE_TRY(client->options().processes->connect()); // it may take long, and others are not to wait
+    MILLRACE_TRY(client->options().processes->connect()); // connecting may take long, and must not block other threads
   }
-  // Asked for under a limit only, where allocate() counts on it.
+  // Only a launch under a memory limit needs the flag, which allocate() relies on.
   bool endsByItself = client->options().memoryLimit && !state->plan->mayWaitForCaller;
   for (const Launch::Values &ofDevice : values)
     endsByItself = endsByItself && std::all_of(ofDevice.begin(), ofDevice.end(), [](const auto &value) { return comesByItself(*value); });
   for (Device *device : devices)
     endsByItself = endsByItself && device->endsByItself();
-  // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
+  // The launch comes from a custom call (a Python callback that uses JAX): the device's thread is this one, and waits for the custom call.
   bool isNested = insideCustomCall() && devices.size() == 1;
-  // As many as devices, or none.
+  // One provision per device, or none.
   std::vector<Provision> provisions = endsByItself ? Launch::provideAll(*state->plan, devices, isNested) : std::vector<Provision>();
   if ((context && devices.size() > 1) || spans || (client->options().memoryLimit && !endsByItself && !isNested))
     inOrder.lock();
@@ -811,7 +812,7 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     endsByItself = endsByItself && device->endsByItself();
   static std::atomic<int64_t> executions{0};
   int64_t number = ++executions;
-  // What other processes take part in has the same numbers in all of them.
+  // An execution in which several processes take part has the same numbers in all of them.
   const uint64_t execution[2] = {client->rngSeed, spans ? state->launches++ : client->executions++};
   uint64_t rngSeed = hash64(execution, sizeof execution, spans ? state->plan->agreement : 0);
   if (spans && state->plan->meetsOthers) {
@@ -827,7 +828,8 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   ExecuteResult result;
   LaunchRecord record(*state->plan, number, started);
   for (size_t d = 0; d < devices.size(); ++d) {
-    // Of run-time shapes that follow from those of the arguments: what results have, and whether it is done sooner than handed over.
+    // The run-time dimensions that follow from the arguments' shapes: they give the results' shapes, and whether the execution costs less than its
+    // hand-over.
     std::vector<int64_t> dims;
     bool runsInline = state->runsInline;
     if (state->plan->hasDimsOfArguments && std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
@@ -865,13 +867,13 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
       launch->run();
       continue;
     }
-    if (runsInline && (endsByItself || !client->options().memoryLimit) && // else it stands in the queue, where all can see it
+    if (runsInline && (endsByItself || !client->options().memoryLimit) && // otherwise the execution stands in the queue, where all threads can see it
         std::all_of(launch->arguments.begin(), launch->arguments.end(),
                     [](const std::shared_ptr<Buffer::Value> &v) { return v->ready.isReady(); }) &&
         devices[d]->tryInline([&] { launch->run(); }, endsByItself))
       continue;
     if (devices[d]->enqueue([launch] { launch->run(); }, state->onAnyThread, endsByItself))
-      for (const BufferPtr &buffer : buffers) // nobody else has them yet
+      for (const BufferPtr &buffer : buffers) // no other thread has the buffers yet
         buffer->value->comesByItself = true;
   }
   return result;

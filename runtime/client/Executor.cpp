@@ -57,7 +57,7 @@ void Executor::pop(const Frame &frame) {
       target.allocator->deallocate(frame.ownCells[i].data, frame.ownCells[i].capacity);
 }
 
-/// Arguments and static results are set by the caller before.
+/// Binds static slots. The caller has bound the arguments and static results.
 void Executor::bindStaticSlots(Frame &frame) {
   const std::vector<Slot> &slots = frame.function->slots;
   bool hasViews = false;
@@ -204,14 +204,14 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step &step = steps[i];
     location = step.location;
-    // Kernels are the common case: no visit.
+    // Kernels, the common case, bypass std::visit.
     Status status = recorded  ? runRecorded(frame, step)
                     : profile ? runMeasured(frame, step)
                     : step.body.index() == 0
                         ? runStep(frame, *std::get_if<KernelStep>(&step.body))
                         : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
     if (!status.ok()) [[unlikely]] {
-      leaveMeetings(); // before the memory goes that others read
+      leaveMeetings(); // leaves before the memory is released that other members read
       return status;
     }
     if (freeAfter)
@@ -226,7 +226,7 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
   return Status();
 }
 
-/// Name of a step in a profile; empty for steps that consist of others.
+/// Returns the name of a step in a profile; empty for steps that consist of other steps.
 static std::string profileName(const Step &step) {
   if (std::holds_alternative<LoopStep>(step.body) || std::holds_alternative<CondStep>(step.body) || std::holds_alternative<CallStep>(step.body))
     return "";
@@ -276,7 +276,7 @@ const profile::ProgramInfo *Plan::info() const {
   const profile::ProgramInfo *known = described.load(std::memory_order_acquire);
   if (known)
     return known;
-  static std::mutex mutex; // one description per program, whoever comes first
+  static std::mutex mutex; // the first thread makes the one description per program
   std::lock_guard lock(mutex);
   known = described.load(std::memory_order_relaxed);
   if (!known) {
@@ -299,14 +299,14 @@ Status Executor::kernelError(const KernelStep &s, int32_t code) const {
 
 namespace {
 
-/// A kernel and its buffers.
+/// A kernel with its buffers.
 struct KernelRange {
   KernelFunction function;
   void **buffers;
   const int64_t *dims;
-  size_t count; ///< of buffers; scratch comes after them
+  size_t count; ///< number of buffers; scratch memory follows them
   uint64_t scratchBytes;
-  int64_t step = 0; ///< iterations at a time, the last ones first; 0: all at once
+  int64_t step = 0; ///< iterations per piece if the last ones run first; 0: all at once
 
   int32_t run(void **buffers, int64_t begin, int64_t end) const {
     if (!step)
@@ -320,7 +320,7 @@ struct KernelRange {
   }
 };
 
-/// Runs the pieces that `profile.piecesFor` threads would share, one after the other, and measures each. 0 or the error of a piece.
+/// Runs the pieces that `profile.piecesFor` threads would share, one after the other, and measures each. Returns 0 or the error code of a piece.
 static int32_t runPieces(const KernelStep &s, const KernelRange &range, int64_t end, Profile &profile) {
   const int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, profile.piecesFor, ThreadPool::leastPieceAwake);
   const auto shares = unsigned(std::min<int64_t>((end - 1) / piece + 1, profile.piecesFor));
@@ -346,10 +346,10 @@ static int32_t runPieces(const KernelStep &s, const KernelRange &range, int64_t 
 
 } // namespace
 
-/// Kernels that stream through more than a core's cache holds take turns: each begins where the one before ended, which the caches still have.
-/// 0: from the first iteration to the last one; else so many at a time, the last ones first.
+/// Returns how many iterations run at a time, the last ones first; 0: all in order. Kernels that stream through more data than a core's cache holds
+/// alternate their direction: each begins where the one before ended, with the data that the caches still hold.
 int64_t Executor::backwardStep(const KernelStep &s, int64_t end) {
-  // A part is a quarter of the level 2 cache: the parts that the kernel before has left there are read before they are displaced.
+  // A part is a quarter of the second-level cache: the parts that the previous kernel has left in it are read before they are displaced.
   static const double bytesOfPart = double(Machine::host().cacheBytes(2)) / 4;
   const Kernel &kernel = program.kernels[s.kernel];
   if (!streams(kernel))
@@ -396,7 +396,7 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   if (end <= 0)
     return Status();
   KernelRange range{plan.code->kernel(s.kernel), buffers, dims, n, s.scratchBytes};
-  if (end == 1) { // nothing to share, and no order: most of what small loops run
+  if (end == 1) { // a single iteration is neither shared nor ordered; most steps of small loops have one
     if (s.scratchBytes && !(buffers[n] = threadScratch(s.scratchBytes)))
       return kernelError(s, kKernelOutOfMemory);
     int32_t code = range.function(buffers, dims, 0, 1);
@@ -436,7 +436,7 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   return code == 0 ? Status() : kernelError(s, code);
 }
 
-/// Large values are copied and filled by several threads, in pieces: one cannot use what the memory can deliver.
+/// Several threads copy and fill large values, in pieces: one thread cannot use the memory's bandwidth.
 constexpr uint64_t movedPiece = 256 << 10, largeMove = 4 * movedPiece;
 
 static void copyBytes(ThreadPool &pool, char *to, const char *from, uint64_t bytes) {
@@ -460,13 +460,13 @@ static void copyBytes(ThreadPool &pool, char *to, const char *from, uint64_t byt
       &copy);
 }
 
-/// The size of `pattern` is a power of two up to 16 (what elements have).
+/// Fills with `pattern`, whose size is a power of two up to 16, the size of an element.
 static void fillBytes(ThreadPool &pool, char *to, const std::vector<uint8_t> &pattern, uint64_t bytes) {
   struct Fill {
     char *to;
     uint64_t bytes;
     bool isOneByte;
-    alignas(64) uint8_t block[4096]; ///< whole elements, read from the nearest cache
+    alignas(64) uint8_t block[4096]; ///< whole elements, read from the first-level cache
     void run(uint64_t first, uint64_t last) const {
       if (isOneByte)
         std::memset(to + first, block[0], last - first);
@@ -498,7 +498,7 @@ Status Executor::runStep(Frame &frame, const CopyStep &s) {
   uint64_t from, to;
   MILLRACE_TRY(bytesOf(frame, s.source, from));
   MILLRACE_TRY(bytesOf(frame, s.destination, to));
-  // Between a buffer for more rows than there are, for few rows or for none, and one for those that there are: what both have.
+  // A buffer of dynamic shape may have more or fewer rows than its counterpart: the bytes that both have are copied.
   const Function &f = *frame.function;
   if (!f.slots[s.source].isStatic() || !f.slots[s.destination].isStatic())
     from = to = std::min(from, to);
@@ -571,13 +571,13 @@ Status Executor::run(const std::vector<BoundArgument> &arguments, std::vector<Bo
     MILLRACE_TRY(runSteps(frame, entry.steps, frame.cells ? &frame.plan->freeAfter : nullptr));
     for (size_t i = 0; i < results.size(); ++i) {
       SlotId id = entry.results[i];
-      if (entry.slots[id].isStatic() && !(frame.cells && frame.cells[id])) // the caller knows its sizes and has its memory
+      if (entry.slots[id].isStatic() && !(frame.cells && frame.cells[id])) // the caller knows its sizes and owns its memory
         continue;
       results[i].dims.clear();
       for (const Dim &d : entry.slots[id].dims)
         results[i].dims.push_back(value(frame, d));
       if (frame.cells && frame.cells[id]) {
-        MILLRACE_TRY(prepareOutput(frame, id)); // of size 0 and never written, perhaps
+        MILLRACE_TRY(prepareOutput(frame, id)); // a result of size 0 may never have been written
         results[i].cell = *frame.cells[id];
         *frame.cells[id] = DynamicCell();
       }

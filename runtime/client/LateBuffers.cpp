@@ -6,7 +6,7 @@
 namespace millrace::runtime {
 namespace {
 
-/// `target` gets the memory of `source` when that is ready. Releases `source` before anybody is told.
+/// Gives `target` the memory of `source` when `source` is ready, and releases `source` before `ready` is set.
 void follow(std::shared_ptr<Buffer::Value> source, std::shared_ptr<Buffer::Value> target, EventSource ready) {
   Event when = source->ready;
   when.onReady([source = std::move(source), target = std::move(target), ready](const Status &status) mutable {

@@ -12,7 +12,7 @@
 namespace millrace::runtime {
 namespace {
 
-/// Calls `visit` for every slot that the steps mention, nested steps included.
+/// Calls `visit` for every slot that the steps and their nested steps mention.
 template <typename Visit>
 void forEachSlot(const Step &step, Visit visit);
 
@@ -61,7 +61,7 @@ void forEachSlot(const Step &step, Visit visit) {
   std::visit(SlotVisitor<Visit>{visit}, step.body);
 }
 
-/// Of steps without loops, with the run-time dims `dims`, or null if these are not known: ~0 where it depends on them.
+/// Returns the cost of steps without loops for the run-time dimensions `dims`; ~0 if `dims` is null and the cost depends on them.
 uint64_t costOfSteps(const Steps &steps, const int64_t *dims) {
   constexpr uint64_t unknown = ~uint64_t(0), limit = uint64_t(1) << 50;
   uint64_t total = 0;
@@ -120,7 +120,7 @@ private:
       fp.isCell[i] = s.kind == Slot::Kind::Dynamic || (s.kind == Slot::Kind::Result && !s.isStatic());
       fp.hasCells |= fp.isCell[i];
     }
-    // Slots: pointer, pointer to cell, own cell; then dims. Rounded so that frames stay aligned.
+    // A slot takes a pointer, a pointer to a cell, and its own cell; the dimensions follow. The size is rounded so that frames stay aligned.
     uint64_t perSlot = sizeof(void *) + (fp.hasCells ? sizeof(DynamicCell *) + sizeof(DynamicCell) : 0);
     fp.frameBytes = alignedBytes(f.slots.size() * perSlot + f.numDims * sizeof(int64_t));
     if (fp.hasCells) {
@@ -158,7 +158,7 @@ private:
           MILLRACE_TRY(planSteps(f, branch));
       } else if (const auto *call = std::get_if<CustomCallStep>(&s.body)) {
         plan.mayWaitForCaller |= isForeignCustomCall(call->target);
-        // A factory may call foreign code; its error gets the location as one of findCustomCall does.
+        // A factory may call foreign code; its error gets the location, as an error of findCustomCall does.
         StatusOr<CustomCallFactory> factory = findCustomCall(call->target);
         StatusOr<CustomCallHandler> handler =
             factory ? (*factory)(*call) : StatusOr<CustomCallHandler>(factory.status());
@@ -177,8 +177,9 @@ private:
     return Status();
   }
 
-  /// The slots that exchange memory with that of pair `head` when each takes what the next one has: a state that takes the memory of another state, which
-  /// takes that of a third, up to one that is no state or is the first again. Empty if one of them does not own its memory.
+  /// Returns the slots that exchange memory, beginning with pair `head`, when each slot takes the memory of the next: a state takes that of another
+  /// state, which takes that of a third, and so on, up to a slot that is no state or is the first one again. Empty if one of the slots does not own
+  /// its memory.
   static std::vector<SlotId> rotationFrom(const Function &f, const LoopStep &loop, size_t head) {
     std::vector<SlotId> slots{loop.carried[head].state};
     for (SlotId next = loop.carried[head].next; next != slots.front();) {
@@ -198,7 +199,7 @@ private:
     return std::all_of(slots.begin(), slots.end(), isFixed) ? slots : std::vector<SlotId>();
   }
 
-  /// Finds lists of more slots than the two of one pair.
+  /// Finds the rotations of more slots than the two of one pair.
   static void planRotations(const Function &f, const LoopStep &loop, const std::multiset<SlotId> &nexts, Plan::Loop &result) {
     std::set<SlotId> known;
     auto add = [&](size_t head) {
@@ -215,12 +216,13 @@ private:
     for (size_t i = 0; i < loop.carried.size(); ++i)
       if (!nexts.count(loop.carried[i].state))
         add(i);
-    for (size_t i = 0; i < loop.carried.size(); ++i) // those left that are the next of another are in a cycle, or behind a pair that is copied
+    // A remaining pair whose state is the next of another pair is in a cycle, or follows a pair that is copied.
+    for (size_t i = 0; i < loop.carried.size(); ++i)
       if (rotatesOn(loop, i))
         add(i);
   }
 
-  /// Taking the memory of the next one, and so on, comes back to pair `head`.
+  /// Returns true if following the next slots leads back to pair `head`.
   static bool rotatesOn(const LoopStep &loop, size_t head) {
     SlotId at = loop.carried[head].next;
     for (size_t steps = 0; steps < loop.carried.size() && at != loop.carried[head].state; ++steps) {
@@ -232,7 +234,7 @@ private:
     return at == loop.carried[head].state;
   }
 
-  /// Addresses may be exchanged when the slots own their memory; views follow.
+  /// Plans a loop. Slots may exchange addresses if they own their memory; views follow.
   void planLoop(const Function &f, const LoopStep &loop) {
     Plan::Loop result;
     std::set<SlotId> states;
@@ -308,7 +310,7 @@ private:
     }
   }
 
-  uint64_t stackBytes(uint32_t index, std::vector<uint8_t> &done) { // acyclic and at most 1000 deep: validated
+  uint64_t stackBytes(uint32_t index, std::vector<uint8_t> &done) { // the validator guarantees that calls are acyclic and at most 1000 deep
     Plan::FunctionPlan &fp = plan.functions[index];
     if (!done[index]) {
       done[index] = 1;
@@ -334,7 +336,7 @@ StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program
                                                    std::shared_ptr<LoadedCode> code) {
   for (const std::string &target : program->customCallTargets)
     if (StatusOr<CustomCallFactory> handler = findCustomCall(target); !handler) {
-      // The step's own message has the source location, where a step uses the target.
+      // If a step uses the target, the error of the step has the source location.
       bool used = false;
       auto search = [&](auto &self, const Steps &steps) -> void {
         for (const Step &s : steps) {

@@ -10,8 +10,8 @@
 namespace millrace::runtime {
 namespace {
 
-/// Rows, and columns, of the squares that are copied through a buffer: 8 KB of f64. Unit: elements. Source: judgement, not measured alone; commit
-/// de3ef10 has the figures of the whole change.
+/// The number of rows, and of columns, of the squares that are copied through a buffer: 8 KB of f64. Unit: elements. Source: judgement, not measured
+/// alone; commit de3ef10 has the figures of the whole change.
 constexpr int64_t kSideOfSquare = 32;
 
 template <typename T>
@@ -22,7 +22,7 @@ struct Work {
   bool toOther;
 };
 
-/// Where matrix `index` begins in the other tensor.
+/// Returns where matrix `index` begins in the other tensor.
 template <typename T>
 int64_t positionOf(const Work<T> &w, int64_t index) {
   int64_t position = 0;
@@ -49,7 +49,7 @@ void moveSquare(const Work<T> &w, T *rowMajor, T *other, int64_t rows, int64_t c
     std::copy_n(square[r], columns, rowMajor + r * w.columns);
 }
 
-/// Bands [begin, end) of kSideOfSquare rows, those of all matrices.
+/// Moves bands [begin, end) of kSideOfSquare rows, counted over all matrices.
 template <typename T>
 int32_t moveBands(void *context, int64_t begin, int64_t end) {
   const auto &w = *static_cast<const Work<T> *>(context);

@@ -10,10 +10,11 @@
 namespace millrace::runtime {
 namespace {
 
-/// Longer copies are shared by threads, so that their loop is none of this kind. Unit: bytes. Source: judgement, not measured alone; commit 562f01d
-/// has the figures of the whole change.
+/// Threads share longer copies, so a loop with one is not small. Unit: bytes. Source: judgement, not measured alone; commit 562f01d has the figures
+/// of the whole change.
 constexpr uint64_t kMaxCopyBytes = 256 << 10;
-/// They lie on the stack. Unit: places. Source: judgement, not measured alone; commit 562f01d has the figures of the whole change.
+/// A small loop has at most so many pointers, which are on the stack. Unit: pointers. Source: judgement, not measured alone; commit 562f01d has the
+/// figures of the whole change.
 constexpr size_t kMaxPlaces = 2048;
 
 class Planner {
@@ -39,7 +40,7 @@ public:
     return true;
   }
 
-  /// As long as nobody exchanges it: its memory is there when the loop begins.
+  /// Returns true if the slot has its memory before the loop begins and keeps it unless a rotation exchanges it.
   bool hasOneAddress(SlotId id) const {
     const Slot &slot = function.slots[id];
     return slot.kind != Slot::Kind::Dynamic && slot.isStatic() && (slot.kind != Slot::Kind::View || hasOneAddress(slot.index));
@@ -58,7 +59,7 @@ private:
     if (!s.dims.empty() || !s.end.isConstant() || streams(program.kernels[s.kernel]))
       return false;
     int64_t count = s.end.terms[0].value;
-    // As for many threads that wait for work: none of them would get any.
+    // The size of pieces if any number of threads were awake: a kernel that would still be one piece gains nothing from threads.
     if (pieceSize(count, s.picosecondsPerIteration, s.granularity, ~0u, ThreadPool::leastPieceAwake) < count)
       return false;
     if (count <= 0)
@@ -82,10 +83,10 @@ private:
 } // namespace
 
 bool streams(const Kernel &kernel) {
-  // A kernel streams when its operands and results exceed the core's level 2 cache, which still holds the end of them when the next kernel begins.
+  // A kernel streams if its operands and results exceed the core's second-level cache, which holds their last parts when the next kernel begins.
   static const double minStreamedBytes = double(Machine::host().cacheBytes(2));
-  // A kernel that computes more does not wait for memory. Unit: operations per byte. Source: judgement, not measured alone; commit e293187 has the
-  // figures of the whole change.
+  // A kernel with more operations per byte is not limited by memory. Unit: operations per byte. Source: judgement, not measured alone; commit e293187
+  // has the figures of the whole change.
   constexpr double kMaxStreamedWork = 16;
   return kernel.bytesAccessed >= minStreamedBytes && kernel.flops <= kMaxStreamedWork * kernel.bytesAccessed;
 }
