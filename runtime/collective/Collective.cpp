@@ -22,20 +22,21 @@ using Kind = CollectiveStep::Kind;
 using Contributions = std::vector<const CollectiveCall *>;
 
 constexpr int64_t blockElements = CollectiveStep::kReducerElements;
-/// Results of more bytes than this on all members together are written past the caches, which they would only sweep:
-/// a store that misses the cache first reads what it overwrites.
+/// Results of more bytes than this, over all members, are written past the caches: they would displace everything else, and a store that misses the
+/// cache first reads the line that it overwrites.
 constexpr size_t streamedBytes = size_t(4) << 20;
 
-/// Operands of at least so many bytes are reduced in parts, one per process, or gathered in them. `python -m benchmarks.processes` on two cores (AMD
-/// EPYC), shared memory, in parts and without: 2 processes 512 KB 109 and 95 us, 1 MB 140 and 230, 64 MB 13.7 and 15.2 ms; 4 processes 512 KB
-/// 528 and 521 us, 1 MB 0.70 and 0.85 ms, 64 MB 28 and 44 ms.
+/// Operands of at least so many bytes are reduced, or gathered, in parts, one per process. `python -m benchmarks.processes` on two cores (AMD EPYC),
+/// shared memory, in parts and without: 2 processes 512 KB 109 and 95 us, 1 MB 140 and 230, 64 MB 13.7 and 15.2 ms; 4 processes 512 KB 528 and 521
+/// us, 1 MB 0.70 and 0.85 ms, 64 MB 28 and 44 ms.
 constexpr size_t minPartedBytes = size_t(1) << 20;
-/// Parts begin at multiples of this, which no two members write at once.
+/// Parts begin at multiples of so many elements, so that no two members write to one cache line.
 constexpr int64_t partElements = 64;
-/// So many pieces of a gathered tensor are told where they do not fit. Unit: pieces. Source: judgement: an error message stays readable.
+/// An error message lists at most so many pieces of a gathered tensor that do not fit. Unit: pieces. Source: judgement: an error message stays
+/// readable.
 constexpr size_t kMaxToldPieces = 4;
 
-/// Memory for the buffers of a reducer, aligned as those of other kernels.
+/// Memory for the buffers of a reducer, aligned as the buffers of other kernels.
 struct alignas(64) Line {
   char bytes[64];
 };
@@ -56,17 +57,17 @@ void streamCopy(char *to, const char *from, size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-/// Streaming stores are ordered by nothing else, not by the release of a lock either.
+/// Nothing else orders streaming stores, not even the release of a lock.
 void finishStreaming() {
 #ifdef __x86_64__
   __builtin_ia32_sfence();
 #endif
 }
 
-/// Copies what does not overlap. `streamed`: past the caches, where a run is long enough to fill whole lines.
+/// Copies between memory that does not overlap; if `streamed`, past the caches where a run is long enough to fill whole lines.
 void copyRun(char *to, const char *from, size_t bytes, bool streamed) {
   constexpr size_t longRun = 4096;
-  if (!bytes) // then there need not be memory
+  if (!bytes) // without bytes, the pointers may be null
     return;
   if (streamed && bytes >= longRun)
     streamCopy(to, from, bytes);
@@ -74,13 +75,13 @@ void copyRun(char *to, const char *from, size_t bytes, bool streamed) {
     std::memcpy(to, from, bytes);
 }
 
-/// Copies the box of `size` at `from` of `source` to `to` of `target`; all row-major.
+/// Copies the box of `size` at index `from` of `source` to index `to` of `target`. Both tensors are row-major.
 void copyBox(const TensorView &source, const std::vector<int64_t> &from, const TensorView &target,
              const std::vector<int64_t> &to, const std::vector<int64_t> &size, bool streamed) {
   size_t rank = size.size(), bytes = byteSize(source.dtype);
   if (std::find(size.begin(), size.end(), 0) != size.end())
     return;
-  // Trailing axes that are whole in both tensors are one run.
+  // Trailing dimensions that the box covers in both tensors form one run.
   size_t run = rank;
   int64_t runElements = 1;
   while (run > 0) {
@@ -106,7 +107,7 @@ void copyBox(const TensorView &source, const std::vector<int64_t> &from, const T
   }
 }
 
-/// That of this process, as the other processes see it.
+/// Returns the part of this process, as the other processes have recorded it.
 ProcessPart ownPart(const Contributions &all) {
   for (const CollectiveCall *each : all)
     if (each->isRemote)
@@ -125,7 +126,7 @@ public:
       root = step.root;
     if (step.kind == Kind::AllGather)
       MILLRACE_TRY(checkGathered(all));
-    // All of them at first: where one process's part of an operand is depends on the sizes of the others.
+    // All operands are checked first, because the sizes of the others determine where one process's part of an operand is.
     for (size_t i = 0; i < call.results.size(); ++i)
       for (size_t k = 0; k < all.size(); ++k)
         MILLRACE_TRY(checkOperand(i, *all[k], group[k]));
@@ -138,7 +139,7 @@ public:
   }
 
 private:
-  /// Operand `i` of another member is like our own.
+  /// Checks that operand `i` of another member has the type of this one's.
   Status checkOperand(size_t i, const CollectiveCall &other, uint32_t device) const {
     std::string title = "operand " + std::to_string(i);
     if (other.arguments.size() != call.arguments.size() || other.arguments[i].dtype != call.arguments[i].dtype)
@@ -156,7 +157,7 @@ private:
     return isReadOfAll ? checkMemory(i, other) : Status();
   }
 
-  /// The pieces of all fit the results, and fill them.
+  /// Checks that the pieces of all members fit into the results, and fill them.
   Status checkGathered(const Contributions &all) const {
     for (size_t i = 0; i < call.results.size(); ++i) {
       const std::vector<int64_t> &dims = call.results[i].dims;
@@ -189,14 +190,14 @@ private:
     return "[" + text + "]";
   }
 
-  /// Another process has sent the operand.
+  /// Checks that another process has sent the operand.
   static Status checkMemory(size_t i, const CollectiveCall &other) {
     if (other.arguments[i].data || other.arguments[i].bytes() == 0)
       return Status();
     return dataLoss("another process did not send operand " + std::to_string(i));
   }
 
-  /// The last argument names one root for all results, or one for each.
+  /// Reads the root. The last argument names one root for all results, or one for each.
   Status readRoot(size_t i, size_t members) {
     const TensorView &operand = call.arguments.back();
     int64_t count = operand.elements();
@@ -223,12 +224,12 @@ private:
     return internalError("unknown collective");
   }
 
-  /// Memory of one use of the compiled reduction, in whole blocks; elements past the end are zero.
+  /// Memory for one use of the compiled reduction, in whole blocks. Elements past the end are zero.
   struct ReducerMemory {
     std::vector<Line> lhs, rhs, out, scratch;
   };
 
-  /// `result`, which may be `lhs`, becomes lhs (combined with) rhs.
+  /// Combines lhs with rhs into `result`, which may be `lhs`.
   Status combine(DType type, ReducerMemory &memory, const void *lhs, const void *rhs, void *result,
                  int64_t elements) const {
     if (call.reducer) {
@@ -246,13 +247,13 @@ private:
     return Status();
   }
 
-  /// Operand `i` of a member, from element `begin` on.
+  /// Returns the address of element `begin` of operand `i` of a member.
   static const char *operandFrom(const CollectiveCall &each, size_t i, int64_t begin) {
     return static_cast<const char *>(each.arguments[i].data) + size_t(begin) * byteSize(each.arguments[i].dtype);
   }
 
-  /// Where the part of position `own` of the group is in operand `i` of `each`, which is split along `axis`: a view of what is there of the
-  /// operand, and the part's first index in it.
+  /// Finds the part of group position `own` in operand `i` of `each`, which is split along `axis`. Returns a view of the operand's elements that are
+  /// present, and the first index of the part in the view.
   StatusOr<std::pair<TensorView, int64_t>> partOf(const CollectiveCall &each, size_t i, size_t axis, size_t own, size_t parts) const {
     TensorView view = each.arguments[i];
     int64_t length = view.dims[axis] / int64_t(parts);
@@ -265,7 +266,7 @@ private:
     return std::pair(std::move(view), int64_t(index) * length);
   }
 
-  /// Reduces `elements` that begin at `begins` of operand `i` of all, block by block in a cache, and writes each block to every one of
+  /// Reduces `elements` elements of operand `i` of all members, from positions `begins` on, block by block in a cache, and writes each block to all
   /// `targets`.
   Status reduceRange(size_t i, const Contributions &all, const std::vector<const char *> &begins, int64_t elements,
                      std::span<char *const> targets) const {
@@ -300,7 +301,7 @@ private:
         if (streamed)
           streamCopy(to, sum, size);
         else
-          std::memmove(to, sum, size); // a group of one in place
+          std::memmove(to, sum, size); // a group of one member reduces in place
       }
     }
     if (streamed)
@@ -309,7 +310,7 @@ private:
   }
 
   Status allReduce(size_t i, const Contributions &all) const {
-    // Among the members of this process: the others' results are written in theirs.
+    // The members of this process share the work. The results of other processes are written by those.
     auto isLocal = [](const CollectiveCall *each) { return !each->isRemote; };
     const ProcessPart own = ownPart(all);
     for (const CollectiveCall *each : all)
@@ -329,8 +330,8 @@ private:
     return reduceRange(i, all, begins, first(p + 1) - first(p), targets);
   }
 
-  /// The root gets the reduced value, the others zeros. The root reads all operands before any result is written: the others write only their own
-  /// results, which may alias their own arguments only, hence the copy below.
+  /// Gives the root the reduced value, and the others zeros. The root reads all operands before any result is written: the other members write only
+  /// their own results, which may alias only their own arguments, hence the copy below.
   Status collectiveReduce(size_t i, const Contributions &all) const {
     const TensorView &result = call.results[i];
     if (position != size_t(root)) {
@@ -354,18 +355,18 @@ private:
     if (argument.dims[axis] != result.dims[axis] * int64_t(all.size()))
       return failedPrecondition("dimension " + std::to_string(axis) + " is " + std::to_string(argument.dims[axis]) +
                                 ", not " + std::to_string(all.size()) + " times " + std::to_string(result.dims[axis]));
-    // Row by row: [outer][all.size()][run] -> [outer][run].
+    // The data move row by row: [outer][all.size()][run] -> [outer][run].
     int64_t outer = 1, run = 1;
     for (size_t d = 0; d < result.dims.size(); ++d)
       (d < axis ? outer : run) *= result.dims[d];
     size_t bytes = byteSize(result.dtype);
-    std::vector<const char *> begins;   // of this member's part of the first row
-    std::vector<size_t> steps;          // from there to the next row, in bytes
+    std::vector<const char *> begins;   // start of this member's part of the first row
+    std::vector<size_t> steps;          // distance of the rows, in bytes
     for (const CollectiveCall *each : all) {
       StatusOr<std::pair<TensorView, int64_t>> part = partOf(*each, i, axis, position, all.size());
       if (!part)
         return part.status();
-      size_t line = size_t(run / std::max<int64_t>(result.dims[axis], 1)) * bytes; // of one index of the dimension
+      size_t line = size_t(run / std::max<int64_t>(result.dims[axis], 1)) * bytes; // bytes of one index of the dimension
       begins.push_back(static_cast<const char *>(part->first.data) + size_t(part->second) * line);
       steps.push_back(size_t(part->first.dims[axis]) * line);
     }
@@ -384,7 +385,7 @@ private:
     std::vector<int64_t> zero(result.dims.size(), 0), to = zero;
     for (const CollectiveCall *other : all) {
       const TensorView &piece = other->arguments[i];
-      if (piece.data || !other->part.count) // else it is part of another process's part
+      if (piece.data || !other->part.count) // otherwise the piece is in another process's part
         copyBox(piece, zero, result, to, piece.dims, isStreamed(i, all));
       to[axis] += piece.dims[axis];
     }
@@ -513,13 +514,13 @@ bool isParted(const CollectiveCall &call, const std::function<std::vector<std::s
   if (call.step.kind != Kind::AllReduce && call.step.kind != Kind::AllGather)
     return false;
   size_t bytes = 0;
-  for (const TensorView &result : call.results) // which, unlike gathered operands, have the same sizes on all
+  for (const TensorView &result : call.results) // unlike gathered operands, results have the same sizes in all processes
     bytes += result.bytes();
   if (bytes < minPartedBytes)
     return false;
   const std::vector<std::string> each = hosts();
   const std::set<std::string> different(each.begin(), each.end());
-  // Parts go once to each other host, operands to each process: gathering in parts saves something where hosts have several processes.
+  // A part goes once to each other host, an operand to each process: gathering in parts pays where hosts have several processes.
   return call.step.kind == Kind::AllReduce ? each.size() > 1 : different.size() > 1 && different.size() < each.size();
 }
 
@@ -555,7 +556,7 @@ Status shareOf(const std::vector<uint32_t> &group, const std::vector<const void 
   try {
     const Contributions calls = callsOf(all);
     return Worker(*calls[position], group, group[position], isParted).run(calls);
-  } catch (const std::bad_alloc &) { // the others wait until every share is done or has failed
+  } catch (const std::bad_alloc &) { // the other members wait until every share is done or has failed
     return resourceExhausted("no memory for a collective");
   }
 }
@@ -568,7 +569,7 @@ std::vector<uint32_t> groupOf(const RunContext &context, const CollectiveCall &c
   return collectiveGroup(call.step, call.replica, call.partition, context.numReplicas, context.numPartitions);
 }
 
-/// The part of the process in the results of a call, a stretch of each.
+/// Returns the process's part of the results of a call, one stretch of each result.
 std::vector<iovec> partOfResults(const CollectiveCall &call, ProcessPart part) {
   std::vector<iovec> pieces;
   for (size_t i = 0; i < call.results.size(); ++i) {
@@ -590,7 +591,7 @@ Shapes shapesOf(const Contributions &all) {
   return shapes;
 }
 
-/// The operands of the members that are here, one result after the other.
+/// Returns the operands of this process's members, one result after the other.
 std::vector<iovec> gatheredHere(const Contributions &all) {
   std::vector<iovec> pieces;
   for (size_t i = 0; i < all.front()->arguments.size(); ++i)
@@ -600,8 +601,7 @@ std::vector<iovec> gatheredHere(const Contributions &all) {
   return pieces;
 }
 
-/// Copies the operands of a process's members, which gatheredHere() found there, into the results of `own`. Of the other calls nothing is left but
-/// the shapes.
+/// Copies the operands of a process's members, in the order of gatheredHere(), into the results of `own`. Of the other calls only the shapes remain.
 Status takeGathered(const CollectiveCall &own, const Shapes &shapes, const std::vector<uint32_t> &processes, uint32_t process, const char *bytes,
                     uint64_t size) {
   uint64_t expected = 0;
@@ -615,7 +615,7 @@ Status takeGathered(const CollectiveCall &own, const Shapes &shapes, const std::
   for (size_t i = 0; i < shapes.size(); ++i) {
     std::vector<int64_t> zero(own.results[i].dims.size(), 0), to = zero;
     for (size_t k = 0; k < processes.size(); ++k) {
-      const TensorView piece = pieceOf(i, k); // whose shape the share has checked
+      const TensorView piece = pieceOf(i, k); // the share has checked its shape
       if (processes[k] == process) {
         copyBox(piece, zero, own.results[i], to, piece.dims, own.results[i].bytes() * processes.size() > streamedBytes);
         bytes += piece.bytes();
@@ -627,7 +627,7 @@ Status takeGathered(const CollectiveCall &own, const Shapes &shapes, const std::
   return Status();
 }
 
-/// How the processes of a group share the work of a call; null where each does its own.
+/// Returns how the processes of a group share the work of a call; null if each does its own.
 std::shared_ptr<const RunContext::Parted> partedWork(const RunContext &context, const CollectiveCall &call, const std::vector<uint32_t> &group) {
   if (!context.spansProcesses())
     return nullptr;
@@ -685,7 +685,7 @@ OperationId operationOf(const RunContext &context, const CollectiveCall &call) {
   return {&call.step, call.title.empty() ? call.step.name : call.title, call.location, context.spansProcesses() ? signatureOf(call.step) : 0};
 }
 
-/// Of a member of no group.
+/// Runs the call of a member that is in no group.
 Status runAlone(const RunContext &context, const CollectiveCall &call) {
   if (call.step.kind == Kind::CollectiveBroadcast) {
     for (const TensorView &result : call.results)
@@ -699,7 +699,7 @@ Status runAlone(const RunContext &context, const CollectiveCall &call) {
 } // namespace
 
 std::string describeCall(const CollectiveStep &step, const std::vector<TensorView> &arguments) {
-  constexpr size_t most = 3; // of many gradients, say
+  constexpr size_t most = 3; // a call may have hundreds of gradients
   static const char *const reductions[] = {"", " (sum)", " (product)", " (min)", " (max)", " (and)", " (or)", " (xor)"};
   std::string text = step.name + reductions[size_t(step.reduction)];
   for (size_t i = 0; i < std::min(arguments.size(), most); ++i) {

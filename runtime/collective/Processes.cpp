@@ -22,14 +22,14 @@ using transport::Writer;
 
 enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle, Told, Part };
 
-/// A process that is so many launches ahead of this one does not behave like one of ours.
+/// No process of this runtime is so many launches ahead of this one: the messages of one that claims it are ignored.
 constexpr uint64_t maxAhead = 1 << 20;
 
-/// So long a thread looks for a message itself before it sleeps: about as long as it takes to wake two threads. Unit: microseconds. Source: `python
-/// -m benchmarks.processes`, AMD EPYC, two cores: an all_reduce of 4 KB takes 45 us with it, 90 us without.
+/// A thread polls for a message for this long before it sleeps: about as long as it takes to wake two threads. Unit: microseconds. Source: `python -m
+/// benchmarks.processes`, AMD EPYC, two cores: an all_reduce of 4 KB takes 45 us with it, 90 us without.
 constexpr std::chrono::microseconds kPollingTime(50);
 
-/// In place of a launch's number, that of the context of replicas.
+/// Stands for the number of a launch in messages of the context of replicas.
 constexpr uint64_t replicasNumber = ~uint64_t(0);
 
 Writer headFor(const std::vector<uint32_t> &clique, uint64_t number) {
@@ -39,7 +39,7 @@ Writer headFor(const std::vector<uint32_t> &clique, uint64_t number) {
   return writer;
 }
 
-/// All that are connected, for millrace_end_processes().
+/// All objects that are connected, for millrace_end_processes().
 struct Connected {
   std::mutex mutex;
   std::vector<std::weak_ptr<Processes>> all; ///< guarded by mutex
@@ -54,11 +54,11 @@ Connected &connectedOnes() {
 struct PartHead {
   std::vector<uint32_t> clique;
   uint64_t launch = 0;
-  uint32_t origin = 0; ///< whose part it is
+  uint32_t origin = 0; ///< the process whose part it is
   std::vector<uint32_t> group;
-  uint64_t number = 0; ///< of the meeting
+  uint64_t number = 0; ///< number of the meeting
 
-  /// `onward`: the processes that the receiver has to send it to.
+  /// Encodes the header. The receiver forwards the part to the processes `onward`.
   std::string encode(const std::vector<uint32_t> &onward) const {
     Writer writer = headFor(clique, launch);
     writer.number(origin);
@@ -85,7 +85,7 @@ public:
   std::string activityOf(uint32_t process) const override { return owner->mesh->activityOf(process); }
 
   Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) override {
-    std::map<uint32_t, std::vector<size_t>> positions; // of the members of each process
+    std::map<uint32_t, std::vector<size_t>> positions; // positions of each process's members
     size_t own = 0;
     for (size_t i = 0; i < group.size(); ++i) {
       positions[processes[group[i]]].push_back(i);
@@ -100,7 +100,7 @@ public:
     };
     const auto &made = *static_cast<const CollectiveCall *>(contribution);
     const uint32_t numParts = isParted(made, hosts) ? uint32_t(positions.size()) : 0;
-    SharedLease whole; // of operands that all read
+    SharedLease whole; // the block of operands that all processes read
     uint32_t next = 0;
     for (const auto &[process, theirs] : positions) {
       const ProcessPart part{numParts ? next++ : 0, numParts};
@@ -181,7 +181,7 @@ public:
   }
 
 private:
-  /// Sends to all processes that are not lost.
+  /// Sends the message to all processes that are not lost.
   void tellAll(Kind kind, const std::string &head) {
     for (uint32_t process : key.first)
       if (process != self())
@@ -209,7 +209,7 @@ std::shared_ptr<Processes> Processes::later(uint32_t rank, uint32_t size, Connec
 void Processes::start(std::unique_ptr<transport::Mesh> made) {
   mesh = std::move(made);
   ownRank = mesh->rank(), numProcesses = mesh->size(), owner = ::getpid();
-  connected.store(true, std::memory_order_release); // the mesh's thread, which ends before we do, may ask
+  connected.store(true, std::memory_order_release); // the mesh's thread, which ends before this object, may read the flag
   {
     Connected &ones = connectedOnes();
     std::lock_guard lock(ones.mutex);
@@ -253,15 +253,15 @@ void Processes::stop(const std::string &failure) {
   {
     std::lock_guard lock(mutex);
     hasLeft = true;
-    context = std::move(ofReplicas); // which holds this object
+    context = std::move(ofReplicas); // the context keeps this object alive
   }
   if (context)
     context->finish(ownRank, failure.empty() ? Status() : aborted(mesh->describe(ownRank) + " was ended by an error: " + failure));
-  tasks.stop(); // what others need of this process goes before the goodbye
+  tasks.stop(); // messages that other processes need from this one go before the goodbye
   mesh->stop(failure);
 }
 
-/// " (argument 3 is f32[8] in the one and f32[6] in the other)"; "" if nothing is known to differ.
+/// Returns " (argument 3 is f32[8] in the one and f32[6] in the other)"; "" if no difference is known.
 static std::string differenceOf(const std::string &ofOne, const std::string &ofOther) {
   auto linesOf = [](const std::string &text) {
     std::vector<std::string> lines;
@@ -279,7 +279,8 @@ static std::string differenceOf(const std::string &ofOne, const std::string &ofO
   return " (the one has " + std::to_string(one.size()) + " arguments and the other " + std::to_string(other.size()) + ")";
 }
 
-/// Returns "; what differs is a number: 0.1 in the one, 0.2 in the other"; "" if it is unknown. `own`: of this process, which knows the names.
+/// Returns "; what differs is a number: 0.1 in the one, 0.2 in the other"; "" if the difference is unknown. `own` belongs to this process, which
+/// knows the names.
 static std::string differenceOf(const Processes::Agreement &one, const Processes::Agreement &other, const Processes::Agreement *own) {
   if (!own || !own->difference || one.parts.size() != own->parts.size() || other.parts.size() != own->parts.size())
     return "";
@@ -322,7 +323,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   std::shared_ptr<RunContext> context;
   uint64_t number;
   Status status;
-  std::vector<uint32_t> late; // who has not begun this launch
+  std::vector<uint32_t> late; // processes that have not begun this launch
   {
     std::lock_guard lock(mutex);
     number = next[clique]++;
@@ -337,9 +338,10 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
       for (auto &[from, message] : launch.early)
         hand(from, std::move(message), *context);
     launch.early.clear();
-    launch.context = context; // what comes from now on is handed over by the mesh's thread
+    launch.context = context; // the mesh's thread hands over the messages from now on
   }
-  // The program that a lost process had launched instead is reported first. A process that has done its part of this launch may have left since.
+  // If a lost process had launched another program, that error is reported first. A process that has done its part of this launch may have left
+  // since.
   if (status.ok())
     MILLRACE_TRY(mesh->firstLoss(late).second);
   auto hasDoneIts = [&](uint32_t process, const Status &why) {
@@ -358,7 +360,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
         status = sent;
   if (!status.ok())
     context->fail(status);
-  // A process may have been lost before the context existed: lost() was then called without it.
+  // A process may have been lost before the context existed, when lost() could not inform the context.
   if (auto [process, loss] = mesh->firstLoss(clique); !loss.ok())
     context->remoteLost(process, loss);
   return context;
@@ -384,7 +386,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::replicas(double timeoutSeconds)
     launch.early.clear();
     launch.context = context;
   }
-  if (auto [process, loss] = mesh->firstLoss(all); !loss.ok()) // lost() may have come before
+  if (auto [process, loss] = mesh->firstLoss(all); !loss.ok()) // lost() may have been called before the context existed
     context->remoteLost(process, loss);
   return context;
 }
@@ -422,7 +424,7 @@ void Processes::receive(uint32_t from, Message message) {
   key.second = reader.number<uint64_t>();
   bool isOurs = std::binary_search(key.first.begin(), key.first.end(), rank()) && std::binary_search(key.first.begin(), key.first.end(), from);
   if (!reader.ok() || !isOurs)
-    return; // of a launch without this process
+    return; // the message belongs to a launch without this process
   const bool isWait = message.kind == Idle && key.second == replicasNumber && tellWait;
   std::shared_ptr<RunContext> context;
   Status status;
@@ -436,7 +438,7 @@ void Processes::receive(uint32_t from, Message message) {
     uint64_t &number = next[key.first];
     bool isLaunched = isOfReplicas ? ofReplicas || hasLeft : key.second < number;
     if (isLaunched && !open.count(key))
-      return; // it is over here
+      return; // the launch has ended in this process
     if (!isLaunched && !isOfReplicas && key.second - number > maxAhead)
       return;
     Open &launch = open[key];
@@ -459,7 +461,7 @@ void Processes::receive(uint32_t from, Message message) {
   else if (context && message.kind != Begin)
     hand(from, std::move(message), *context);
   if (isWait)
-    tellWait(); // who has no context yet may make one
+    tellWait(); // a process without a context may make one
 }
 
 void Processes::hand(uint32_t from, Message message, RunContext &context) {
@@ -493,11 +495,11 @@ void Processes::hand(uint32_t from, Message message, RunContext &context) {
     auto isOther = [&](uint32_t process) { return process != rank() && std::binary_search(head.clique.begin(), head.clique.end(), process); };
     if (!reader.isComplete() || !isOther(head.origin) || !std::all_of(onward.begin(), onward.end(), isOther) || onward.size() > head.clique.size())
       return damaged();
-    // At first: once its own members have it, this process may end.
+    // The part is forwarded first: once its own members have it, this process may end.
     if (!onward.empty())
       tasks.add([this, head, onward, payload = message.payload, bytes = message.payloadBytes] {
         SharedLease whole;
-        for (uint32_t process : onward) // who is lost needs nothing
+        for (uint32_t process : onward) // errors are ignored, for a lost process needs no part
           (void)mesh->send(process, Part, head.encode({}), {{payload.get(), bytes}}, &whole).ok();
       });
     return context.remotePart(head.origin, head.group, head.number, std::move(message.payload), message.payloadBytes);

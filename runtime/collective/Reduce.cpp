@@ -15,7 +15,7 @@ namespace {
 
 using Reduction = CollectiveStep::Reduction;
 
-/// Integers: computed on the unsigned type (wrapping), compared on the type itself.
+/// Combines integers: computes on the unsigned type, which wraps around, and compares on the type itself.
 template <typename T, typename U>
 T combineIntegers(Reduction reduction, T a, T b) {
   switch (reduction) {
@@ -46,7 +46,7 @@ template <typename T, typename Combine>
 [[gnu::always_inline]] inline void loop(const void *lhs, const void *rhs, void *out, int64_t n, Combine combine) {
   const T *a = static_cast<const T *>(lhs), *b = static_cast<const T *>(rhs);
   T *c = static_cast<T *>(out);
-  if (a == c) { // two streams that do not overlap: vectors
+  if (a == c) { // two streams that do not overlap, which the compiler can vectorize
     for (int64_t i = 0; i < n; ++i)
       c[i] = combine(c[i], b[i]);
     return;
@@ -55,7 +55,7 @@ template <typename T, typename Combine>
     c[i] = combine(a[i], b[i]);
 }
 
-/// Calls `body` with the reduction as a constant: the loops have no switch in them.
+/// Calls `body` with the reduction as a constant, so that the loops contain no switch.
 template <typename Body>
 [[gnu::always_inline]] inline void withConstant(Reduction reduction, Body body) {
   switch (reduction) {
@@ -84,7 +84,7 @@ void floats(Reduction reduction, const void *lhs, const void *rhs, void *out, in
   });
 }
 
-/// Bits of a narrow integer brought back to canonical form after wrapping.
+/// Restores the canonical form of narrow integers after they have wrapped around.
 template <typename T>
 void narrowIntegers(Reduction reduction, unsigned bits, const void *lhs, const void *rhs, void *out, int64_t n) {
   unsigned shift = 8 - bits;
@@ -94,8 +94,8 @@ void narrowIntegers(Reduction reduction, unsigned bits, const void *lhs, const v
   });
 }
 
-/// The two formats of 16 bits that programs sum whole gradients in: every sum is one of f32, whose 24 bits of mantissa make
-/// rounding twice harmless, rounded to the format (ties to even).
+/// The two formats of 16 bits in which programs sum whole gradients. Every sum is computed in f32, whose 24 bits of mantissa make double rounding
+/// harmless, and rounded to the format (ties to even).
 struct Brain {
   static float value(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
   static uint16_t round(float value) {
@@ -123,7 +123,7 @@ void sixteenBits(Reduction reduction, DType type, const void *lhs, const void *r
 }
 
 #ifdef __x86_64__
-/// With conversions of f16 that are instructions, not calls, and vectors that are wide enough to be worth it for bf16.
+/// Is compiled for processors with instructions that convert f16, and with vectors that are wide enough to be worth it for bf16.
 [[gnu::target("avx2,f16c")]] void wideSixteenBits(Reduction reduction, DType type, const void *lhs, const void *rhs,
                                                   void *out, int64_t n) {
   type == DType::BF16 ? halves<Brain>(reduction, lhs, rhs, out, n) : halves<Half>(reduction, lhs, rhs, out, n);
@@ -178,7 +178,7 @@ template <typename T>
   }
 }
 
-/// Of numbers of 16 bits: added up as f32, rounded once.
+/// Sums values of 16 bits in f32 and rounds once.
 template <typename Format>
 [[gnu::always_inline]] inline void halfSums(const std::vector<const void *> &operands, void *out, int64_t n) {
   constexpr int64_t block = 64;
@@ -249,7 +249,7 @@ bool reduceElements(Reduction reduction, DType type, const void *lhs, const void
     return false;
   switch (type) {
   case DType::I1:
-    // On booleans a sum is an or, a product an and.
+    // On booleans, a sum is an or, and a product an and.
     loop<uint8_t>(lhs, rhs, out, n, [=](uint8_t a, uint8_t b) -> uint8_t {
       switch (reduction) {
       case Reduction::Sum: case Reduction::Max: case Reduction::Or: return a | b;

@@ -15,13 +15,13 @@ using Kind = CollectiveStep::Kind;
 
 /// Arguments begin at multiples of this in a payload.
 constexpr uint64_t alignment = kBufferAlignment;
-/// Fact: a mark in a message: there is no buffer.
+/// Fact: the mark in a message that an operand has no buffer.
 constexpr uint64_t kNoBytes = ~uint64_t(0);
 constexpr size_t maxArguments = 1 << 16, maxRank = 256;
 
 const char zeros[alignment] = {};
 
-/// Some device at `positions` of a group reads the arguments of that at position `own`.
+/// Returns true if a device at `positions` of a group reads the arguments of the device at position `own`.
 bool isRead(const CollectiveStep &step, size_t own, const std::vector<size_t> &positions) {
   switch (step.kind) {
   case Kind::CollectiveBroadcast:
@@ -29,7 +29,7 @@ bool isRead(const CollectiveStep &step, size_t own, const std::vector<size_t> &p
   case Kind::CollectiveReduce:
     return step.dynamicRoot || std::find(positions.begin(), positions.end(), size_t(step.root)) != positions.end();
   case Kind::CollectivePermute:
-    // The members of its group are all ids, in order.
+    // The pairs hold ids; the members of the group are all ids, in order.
     return std::any_of(step.groups.begin(), step.groups.end(), [&](const std::vector<int64_t> &pair) {
       return pair[0] == int64_t(own) && std::find(positions.begin(), positions.end(), size_t(pair[1])) != positions.end();
     });
@@ -38,7 +38,7 @@ bool isRead(const CollectiveStep &step, size_t own, const std::vector<size_t> &p
   }
 }
 
-/// Parts of a tensor that is [outer][parts][part bytes] in memory, as [outer][positions][part bytes].
+/// Packs the parts at `positions` of a tensor that is [outer][parts][part bytes] in memory, as [outer][positions][part bytes].
 std::unique_ptr<char[]> pack(const char *from, size_t outer, size_t parts, size_t partBytes, const std::vector<size_t> &positions) {
   std::unique_ptr<char[]> packed(new char[outer * positions.size() * partBytes]);
   char *to = packed.get();
@@ -50,9 +50,9 @@ std::unique_ptr<char[]> pack(const char *from, size_t outer, size_t parts, size_
   return packed;
 }
 
-/// Keeps what the call points to.
+/// A call of another process, with the memory that the call points to.
 struct RemoteCall {
-  CollectiveStep step; ///< of which nothing is known but that it equals ours
+  CollectiveStep step; ///< equals this process's step; its fields are unknown
   std::shared_ptr<char> payload;
   CollectiveCall call{step, {}, {}, nullptr, {}, 0, 0, true};
 };
@@ -60,7 +60,7 @@ struct RemoteCall {
 } // namespace
 
 EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions, ProcessPart part) {
-  const bool isGathered = part.count && call.step.kind == Kind::AllGather; // operands come as parts
+  const bool isGathered = part.count && call.step.kind == Kind::AllGather; // operands are sent as parts
   bool read = isRead(call.step, own, positions) && !isGathered;
   int64_t split = splitDimension(call.step);
   // Sizes that do not divide are an error, which the devices report themselves.
@@ -131,7 +131,7 @@ StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head
   if (count > maxArguments || remote->call.pieces.size() > size || part.count > size || (part.count ? part.index >= part.count || isInPieces : part.index))
     return damaged;
   std::vector<uint64_t> offsets;
-  uint64_t total = 0; // of whole arguments
+  uint64_t total = 0; // bytes of whole arguments
   for (uint32_t i = 0; i < count; ++i) {
     TensorView view;
     view.dtype = DType(reader.number<uint8_t>());
@@ -170,7 +170,7 @@ uint64_t signatureOf(const CollectiveStep &step) {
   for (int64_t number : {int64_t(step.kind), int64_t(step.groupMode), int64_t(step.reduction), step.channel, step.dimension, step.dimension2,
                          step.splitCount, step.root, int64_t(step.dynamicRoot), int64_t(step.results.size())})
     writer.number(number);
-  writer.text(step.name); // with that of the group, where there are several of the same members
+  writer.text(step.name); // the name includes that of the group, where several groups have the same members
   for (const std::vector<int64_t> &group : step.groups)
     writer.list(group);
   return hash64(writer.bytes.data(), writer.bytes.size());

@@ -11,11 +11,12 @@
 namespace millrace::runtime {
 namespace {
 
-/// A process tells the others that it is idle when it has been for that long: most waits end before. Unit: seconds. Source: judgement, not measured
-/// alone.
+/// A process tells the others that it is idle when it has been idle for that long: most waits end before. Unit: seconds. Source: judgement, not
+/// measured alone.
 constexpr double kIdleSeconds = 0.25;
 
-/// So many members of a deadlock between processes are told what they wait for. Unit: members. Source: judgement: an error message stays readable.
+/// The error of a deadlock between processes lists the waits of at most so many members. Unit: members. Source: judgement: an error message stays
+/// readable.
 constexpr size_t kMaxToldWaits = 4;
 
 std::vector<uint32_t> everybody(uint32_t size) {
@@ -24,7 +25,7 @@ std::vector<uint32_t> everybody(uint32_t size) {
   return members;
 }
 
-/// "1" of "all_reduce of group 1 (sum) of f32[4]", as lowering/program/CollectiveSteps.cpp names a step; "" if no group is named.
+/// Returns "1" for "all_reduce of group 1 (sum) of f32[4]", as lowering/program/CollectiveSteps.cpp names a step; "" if no group is named.
 std::string_view groupNameIn(std::string_view operation) {
   constexpr std::string_view before = " of group ";
   const size_t at = operation.find(before);
@@ -50,7 +51,7 @@ struct RunContext::Meeting {
       if (context.isLocal(members[share]))
         ++left;
       else
-        begun[share] = 1; // by its own process
+        begun[share] = 1; // the process of that member begins its share
     numOthers = context.otherProcesses(members).size();
   }
 
@@ -58,26 +59,26 @@ struct RunContext::Meeting {
   OperationId operation; ///< its texts are `name` and `location` until a member of this process has arrived
   std::string name, location;
   std::vector<std::shared_ptr<const void>> held; ///< contributions of other processes
-  uint32_t first = 0; ///< who arrived first, for messages
+  uint32_t first = 0; ///< the member that arrived first, for messages
   size_t arrived = 0;
   std::vector<const void *> contributions; ///< constant once all have arrived
   std::vector<uint8_t> present;
-  std::vector<Status> statuses;            ///< of the shares; each written by who does it
+  std::vector<Status> statuses;            ///< per share; written by the thread that does the share
   std::vector<std::atomic<uint8_t>> begun; ///< per share
   size_t left;                             ///< shares of this process that are not done; guarded by the context's mutex
-  bool isBroken = false;                   ///< a member left; guarded likewise
-  uint64_t number = 0;                     ///< of the group's meetings
-  // Of work that is done in parts; guarded likewise.
+  bool isBroken = false;                   ///< a member has left; guarded by the context's mutex
+  uint64_t number = 0;                     ///< number among the group's meetings
+  // The work if it is done in parts; guarded by the context's mutex.
   std::shared_ptr<const Parted> parted;
-  bool isAttended = false;   ///< a member of this process completes it: who arrives last need not see to it
-  bool isUnattended = false; ///< another thread has to do the work; told to one caller of enter()
-  bool isTold = false;     ///< this process's part, or never will be
-  size_t numOthers = 0;    ///< processes
+  bool isAttended = false;   ///< a member of this process completes the meeting; the last to arrive need not
+  bool isUnattended = false; ///< another thread has to do the work; returned to one caller of enter()
+  bool isTold = false;     ///< this process's part is sent, or never will be
+  size_t numOthers = 0;    ///< number of other processes
   struct Part {
     std::shared_ptr<char> bytes;
     uint64_t size;
   };
-  std::map<uint32_t, Part> parts; ///< of other processes; constant once all are there
+  std::map<uint32_t, Part> parts; ///< parts of other processes; constant once all are present
 
   bool begin(size_t share) {
     return !begun[share].load(std::memory_order_relaxed) && !begun[share].exchange(1, std::memory_order_acq_rel);
@@ -120,20 +121,20 @@ void RunContext::abort(Status status) {
   changed.notify_all();
 }
 
-/// The members that a member which waits waits for.
+/// Returns the members for which a waiting member waits.
 std::vector<uint32_t> RunContext::missingFor(uint32_t member) const {
   const Waiting &w = waiting[member];
   if (!w.meeting)
     return {w.source};
   std::vector<uint32_t> missing;
-  const bool isComplete = w.meeting->arrived == w.meeting->members.size(); // then parts are missing
+  const bool isComplete = w.meeting->arrived == w.meeting->members.size(); // a complete meeting waits for parts
   for (size_t i = 0; i < w.meeting->members.size(); ++i)
     if (uint32_t each = w.meeting->members[i]; isComplete ? !isLocal(each) && !w.meeting->parts.count(remote->processOf(each)) : !w.meeting->present[i])
       missing.push_back(each);
   return missing;
 }
 
-/// Something takes one of the processes long that are waited for: it has not forgotten to come.
+/// Returns true if one of the processes that `member` waits for does something that takes long, and has not just failed to come.
 bool RunContext::isSomebodyBusy(uint32_t member) const {
   std::vector<uint32_t> missing = missingFor(member);
   return remote && std::any_of(missing.begin(), missing.end(), [&](uint32_t other) {
@@ -141,7 +142,7 @@ bool RunContext::isSomebodyBusy(uint32_t member) const {
   });
 }
 
-/// "all_reduce at f.py:3 on device 0 waits for device 1, which has finished without taking part".
+/// Returns "all_reduce at f.py:3 on device 0 waits for device 1, which has finished without taking part".
 std::string RunContext::describe(uint32_t member) const {
   std::string text = title(waiting[member].operation) + " on device " + std::to_string(member) + " waits for ";
   std::vector<uint32_t> missing = missingFor(member);
@@ -172,10 +173,10 @@ IdleState RunContext::idleState() const {
   return state;
 }
 
-/// A broadcast's group begins with its root, so members that name different roots come to groups of the same members in another order, where each
-/// waits for ever. "" if there are no such.
+/// Finds members of a broadcast that name different roots. A broadcast's group begins with its root, so such members wait in groups of the same
+/// members in another order, for ever. Returns "" if there are none.
 std::string RunContext::differentRoots() const {
-  std::map<std::vector<uint32_t>, const Meeting *> found; // by the sorted members
+  std::map<std::vector<uint32_t>, const Meeting *> found; // by sorted members
   for (const auto &[members, group] : groups) {
     if (group.open.empty() || group.open.front()->operation.name.rfind("collective_broadcast", 0) != 0)
       continue;
@@ -186,7 +187,7 @@ std::string RunContext::differentRoots() const {
     if (isNew)
       continue;
     const Meeting *other = entry->second;
-    if (one->first > other->first) // every process says the same
+    if (one->first > other->first) // every process reports the same order
       std::swap(one, other);
     auto describeOf = [](const Meeting &meeting) {
       return "device " + std::to_string(meeting.first) + " executes " + title(meeting.operation) + " from device " +
@@ -197,8 +198,8 @@ std::string RunContext::differentRoots() const {
   return "";
 }
 
-// Every member waits or has left, so none is left that could end a wait. With several processes each sees its own members only; but if each was idle
-// when it said so, and had received all that each other one had sent by then, then no message is under way that could wake a member.
+// Reports a deadlock. Every member waits or has left, so no local member can end a wait. With several processes each sees its own members only; but
+// if each process was idle when it said so, and had received all that the others had sent by then, no message is under way that could wake a member.
 void RunContext::checkDeadlock() {
   if (!aborted.ok() || waitingCount == 0 || !isIdle())
     return;
@@ -215,7 +216,7 @@ void RunContext::checkDeadlock() {
     std::vector<uint32_t> processes = others;
     processes.push_back(remote->self());
     auto stateOf = [&](uint32_t process) -> const IdleState & { return process == remote->self() ? counts : idle[process]; };
-    // Whose members have all finished is woken by nothing, and no longer counts what comes.
+    // A process whose members have all finished is woken by nothing, and no longer counts messages.
     auto hasFinished = [&](uint32_t process) { return process != remote->self() && idle[process].waiting.empty(); };
     for (uint32_t a : processes)
       for (uint32_t b : processes)
@@ -227,12 +228,12 @@ void RunContext::checkDeadlock() {
   std::string all;
   size_t told = 0;
   for (const auto &[member, text] : texts)
-    if (told++ < (remote ? kMaxToldWaits : 1)) // of one process, what the others wait in is part of the text
+    if (told++ < (remote ? kMaxToldWaits : 1)) // with one process, the text of the first wait contains the others
       all += (all.empty() ? "" : "; ") + text;
   abort(failedPrecondition("missing participant: " + all));
 }
 
-/// Tells the other processes that this one is idle, unless they know. Unlocks while it does.
+/// Tells the other processes that this one is idle, unless they know. Unlocks meanwhile.
 void RunContext::tellIdle(std::unique_lock<std::mutex> &lock) {
   if (!remote || !isIdle())
     return;
@@ -253,7 +254,7 @@ void RunContext::setTimeout(std::vector<uint32_t> members, const std::string &gr
   channelTimeouts[channels] = seconds;
 }
 
-/// Of what `member` waits for.
+/// Returns the timeout of the wait of `member`.
 double RunContext::timeoutOf(uint32_t member) const {
   const Waiting &w = waiting[member];
   if (!w.active || timeouts.empty())
@@ -295,7 +296,7 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
     }
     tellIdle(lock);
     if (remote)
-      checkDeadlock(); // a message that came while it was unlocked has woken no thread
+      checkDeadlock(); // a message that arrived while the mutex was unlocked has woken no thread
     if (remote && !isTold && Clock::now() - start >= seconds(toldSeconds) && waiting[member].active) {
       isTold = true;
       std::fprintf(stderr, "millrace: for %g s %s\n", toldSeconds, describe(member).c_str());
@@ -312,7 +313,7 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   }
   if (done())
     return Status();
-  // The reason is shared; the operation that it interrupts here is this member's own.
+  // The error's reason is shared by all members; the interrupted operation is this member's own.
   return aborted;
 }
 
@@ -330,7 +331,7 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::join(uint32_t member,
       for (uint32_t process : processes)
         ++counts.sentTo[process];
     }
-    // This comes before the contribution can be read here: if it fails, there is no rendezvous to leave.
+    // The arrival is sent before other threads can read the contribution: after a failure, there is no rendezvous to leave.
     if (Status status = remote->arrive(member, members, operation, contribution); !status.ok()) {
       // A process that ends because of another one is not the first cause.
       fail(status);
@@ -356,7 +357,7 @@ void RunContext::remoteArrive(uint32_t member, const std::vector<uint32_t> &memb
     std::lock_guard lock(mutex);
     ++counts.receivedFrom[remote->processOf(member)];
     const void *shown = contribution.get();
-    // An error ends the waits of those who are here.
+    // On an error the waits of local members end.
     if (!enter(member, members, operation, shown, std::move(contribution), nullptr, /*completes=*/false, meeting).ok())
       return;
     isUnattended = std::exchange(meeting->isUnattended, false);
@@ -371,7 +372,7 @@ void RunContext::remotePart(uint32_t process, const std::vector<uint32_t> &membe
   ++counts.receivedFrom[process];
   if (!aborted.ok())
     return;
-  // The process came to the meeting before, so it is here; a member of this process is on its way at least.
+  // The process arrives at the meeting before it sends its part, so the meeting exists here.
   std::shared_ptr<Meeting> meeting;
   if (auto found = groups.find(members); found != groups.end()) {
     Group &group = found->second;
@@ -400,7 +401,7 @@ void RunContext::stopWaiting(uint32_t member) {
   --waitingCount;
 }
 
-/// `member` comes to the next meeting of its group; `held`: the contribution of another process's.
+/// Enters `member` into the next meeting of its group. `held` keeps the contribution of another process's member.
 Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation, const void *contribution,
                          std::shared_ptr<const void> held, std::shared_ptr<const Parted> parted, bool completes,
                          std::shared_ptr<Meeting> &meeting) {
@@ -409,8 +410,8 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   Group &group = groups[members];
   group.next.resize(members.size());
   size_t index = size_t(group.next[position] - group.first);
-  // An error of the others' next operation is no reason to fail one for which they have done their part. (Of several members here some may have
-  // returned with the error, and their contributions are gone.)
+  // An error of the other members' next operation must not fail an operation for which they have done their part. (Of several local members some may
+  // have returned with the error, and their contributions are gone.)
   const bool isLast = !held && index < group.open.size() && group.open[index]->arrived + 1 == members.size() && group.open[index]->left == 1;
   if (!aborted.ok() && !isLast)
     return aborted;
@@ -423,7 +424,7 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   bool isFirst = meeting->arrived == 0;
   if (!isFirst && (operation.step && meeting->operation.step ? meeting->operation.step != operation.step
                                                              : meeting->operation.signature != operation.signature)) {
-    // Every process finds this out by itself: the order is not that of arrival.
+    // Every process detects the mismatch by itself, so the order in the text must not be that of arrival.
     auto one = std::pair(meeting->first, title(meeting->operation)), other = std::pair(member, title(operation));
     if (one.first > other.first)
       std::swap(one, other);
@@ -436,7 +437,7 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
     meeting->first = member;
   if (isFirst || !meeting->operation.step) {
     meeting->operation = operation;
-    if (held) { // the texts end with the message that they came with
+    if (held) { // the texts are only valid as long as the message
       meeting->operation.name = meeting->name = operation.name;
       meeting->operation.location = meeting->location = operation.location;
     }
@@ -450,7 +451,7 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   meeting->present[position] = 1;
   if (++meeting->arrived < members.size())
     return Status();
-  // Nobody comes to a meeting before the earlier ones of its group: this is the first of them.
+  // Members enter the meetings of a group in order, so this meeting is the first one of `open`.
   if (meeting->parted && meeting->parts.size() < meeting->numOthers) {
     group.unfinished.emplace(meeting->number, meeting);
     if (Status why = whyPartsNeverCome(*meeting); !why.ok())
@@ -461,7 +462,7 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   for (uint32_t other : members)
     if (waiting[other].meeting == meeting.get())
       stopWaiting(other);
-  // Other processes may need this one's part before a member of this one completes the meeting, which may need something of theirs first.
+  // Other processes may need this one's part before a local member completes the meeting, and that member may need a message of theirs first.
   if (meeting->parted && !std::exchange(meeting->isAttended, true)) {
     meeting->isUnattended = true;
     ++unattended;
@@ -470,7 +471,7 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   return Status();
 }
 
-/// Lets another thread do the work of a complete rendezvous that no member here completes yet.
+/// Lets another thread do the work of a complete meeting that no local member completes yet.
 void RunContext::workLater(const std::shared_ptr<Meeting> &meeting) {
   remote->callLater([weak = weak_from_this(), meeting] {
     std::shared_ptr<RunContext> context = weak.lock();
@@ -483,7 +484,7 @@ void RunContext::workLater(const std::shared_ptr<Meeting> &meeting) {
   });
 }
 
-/// Does the shares that are not started, from position `first` on, and sends the other processes this one's part once it is done.
+/// Does the shares that have not begun, from position `first` on, and then sends this process's part to the other processes.
 void RunContext::doShares(Meeting &meeting, const Work &work, size_t first) {
   const size_t size = meeting.members.size();
   size_t done = 0, last = 0;
@@ -498,7 +499,7 @@ void RunContext::doShares(Meeting &meeting, const Work &work, size_t first) {
     return;
   bool isWhole = !meeting.isBroken;
   for (size_t share = 0; share < size; ++share)
-    isWhole &= meeting.statuses[share].ok(); // what fails here ends the waits of the others by RunContext::finish
+    isWhole &= meeting.statuses[share].ok(); // a failed share ends the waits of the others through RunContext::finish
   if (meeting.parted && isWhole) {
     for (uint32_t process : otherProcesses(meeting.members))
       ++counts.sentTo[process];
@@ -538,10 +539,10 @@ Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work)
   lock.unlock();
   doShares(meeting, meeting.parted ? meeting.parted->share : work, own);
   lock.lock();
-  // A thread that has started a share never blocks in it, except to send it.
+  // A thread that has begun a share never blocks in it, except to send the part.
   changed.wait(lock, [&] { return meeting.left == 0 && meeting.isTold; });
   if (meeting.isBroken) {
-    changed.wait(lock, [&] { return !aborted.ok(); }); // who left says why
+    changed.wait(lock, [&] { return !aborted.ok(); }); // the member that left reports the reason
     return aborted;
   }
   MILLRACE_TRY(meeting.statuses[own]);
@@ -559,9 +560,9 @@ void RunContext::leave(Meeting &meeting) {
   meeting.isBroken = true;
   size_t begun = 0;
   for (size_t share = 0; share < meeting.members.size(); ++share)
-    begun += meeting.begin(share); // those of other processes have begun
+    begun += meeting.begin(share); // the shares of other processes count as begun
   meeting.left -= begun;
-  meeting.isTold |= begun && meeting.left == 0; // else who did the last share sees to it
+  meeting.isTold |= begun && meeting.left == 0; // otherwise the thread of the last share sets the flag
   changed.notify_all();
   changed.wait(lock, [&] { return meeting.left == 0 && meeting.isTold; });
 }
@@ -598,7 +599,7 @@ void RunContext::remoteSend(uint32_t source, uint32_t target, int64_t channel, s
 
 void RunContext::deliver(uint32_t source, uint32_t target, int64_t channel, std::string bytes) {
   mail[{source, target, channel}].push_back(std::move(bytes));
-  // The receiver may wait for just this: it no longer counts as waiting.
+  // The receiver may wait for this message, and then no longer counts as waiting.
   Waiting &w = waiting[target];
   if (w.active && !w.meeting && w.source == source) {
     w.active = false;
@@ -649,7 +650,7 @@ void RunContext::finish(uint32_t member, const Status &status) {
   remote->finish(member, cause);
   lock.lock();
   if (localFinished == localCount)
-    tellIdle(lock); // others may wait for its members
+    tellIdle(lock); // other processes may wait for its members
 }
 
 void RunContext::remoteFinish(uint32_t member, const Status &cause) {
@@ -658,7 +659,7 @@ void RunContext::remoteFinish(uint32_t member, const Status &cause) {
   finished[member] = 1;
   if (!cause.ok())
     abort(cause);
-  changed.notify_all(); // those who wait look whether it was the last one
+  changed.notify_all(); // waiting threads check whether it was the last member
 }
 
 bool RunContext::isAwaited() {
@@ -668,7 +669,7 @@ bool RunContext::isAwaited() {
   const uint32_t self = remote->self();
   return std::any_of(idle.begin(), idle.end(), [&](const auto &entry) {
     const auto &[process, state] = entry;
-    // Unless it has gone on since it said so, or something is under way to it.
+    // The state is current unless the process has continued since it said so, or a message is under way to it.
     return process != self && !state.waiting.empty() && state.receivedFrom[self] == counts.sentTo[process] &&
            state.sentTo[self] == counts.receivedFrom[process];
   });
@@ -694,7 +695,7 @@ void RunContext::remoteLost(uint32_t process, const Status &why) {
         return abort(lost);
 }
 
-/// An error if a process is gone that would have passed on to this one a part that is missing. All that it had sent has been received.
+/// Returns an error if a process is gone that would have forwarded a missing part to this one. All that it had sent has been received.
 Status RunContext::whyPartsNeverCome(const Meeting &meeting) const {
   if (gone.empty())
     return Status();
