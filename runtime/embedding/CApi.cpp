@@ -16,14 +16,14 @@ struct millrace_executable {
 struct millrace_buffer {
   BufferPtr buffer;
   std::mutex mutex;
-  std::vector<int64_t> dims; ///< what millrace_buffer_type points to; guarded by mutex, set once
+  std::vector<int64_t> dims; ///< the dimensions that millrace_buffer_type returns; guarded by mutex, set once
   bool dimsKnown = false;
 };
 
 namespace millrace::runtime {
 
 namespace {
-/// What is left to return when there is no memory for an error.
+/// Is returned when there is no memory for an error object.
 millrace_error outOfMemory{Code::ResourceExhausted, "out of memory"};
 } // namespace
 
@@ -36,7 +36,7 @@ millrace_error *toCError(const Status &status) {
 
 namespace {
 
-/// Runs `body`, which returns a Status, and turns exceptions (only memory can run out) into errors.
+/// Runs `body`, which returns a Status, and turns exceptions (only std::bad_alloc can occur) into errors.
 template <typename Body>
 millrace_error *guarded(Body body) {
   try {

@@ -11,7 +11,7 @@
 namespace millrace::runtime::ffi {
 namespace {
 
-/// A caller compiled against an older interface passes less than we would read.
+/// Checks the size that a caller states: one that was compiled against an older interface passes a smaller struct.
 template <typename Args>
 Status checkSize(const Args *args, size_t needed = abi::statedSize<Args>) {
   if (args->header.size >= needed)
@@ -33,7 +33,7 @@ abi::Error *errorCreate(abi::ErrorCreateArgs *args) {
 }
 
 void errorMessage(abi::ErrorMessageArgs *args) {
-  args->message = args->error->status.message().data(); // a std::string of the status: ends with a null
+  args->message = args->error->status.message().data(); // the status holds a std::string, which ends with a null
 }
 
 void errorDestroy(abi::ErrorDestroyArgs *args) { delete args->error; }
@@ -41,7 +41,7 @@ void errorDestroy(abi::ErrorDestroyArgs *args) { delete args->error; }
 abi::Error *registerStaticHandler(abi::RegisterHandlerArgs *args) {
   MILLRACE_FFI_TRY(checkSize(args));
   std::string_view platform(args->platform.data, args->platform.size);
-  // A library may register the same name for several platforms; only ours concerns us.
+  // A library may register the same name for several platforms, of which only the CPU is of interest.
   if (platform != "cpu" && platform != "CPU" && platform != "Host" && platform != "HOST")
     return nullptr;
   return makeError(registerHandler(std::string(args->name.data, args->name.size), args->bundle));
@@ -66,7 +66,7 @@ StatusOr<State *> stateOf(const abi::StateArgs *args) {
   return args->context->states[stage];
 }
 
-/// The arguments of a handler that was compiled for a version without stages of states; null for the others.
+/// Returns the arguments of a handler that was compiled for a version without stages of states; null for other handlers.
 abi::OldStateArgs *asOld(abi::StateArgs *args) {
   return args->context->minor < 3 ? reinterpret_cast<abi::OldStateArgs *>(args) : nullptr;
 }

@@ -9,7 +9,7 @@
 namespace millrace::runtime::ffi {
 namespace {
 
-/// The elements one after the other, each in the bytes of its type (little endian: the low bytes).
+/// Returns the elements one after the other, each in the bytes of its type (little endian: the low bytes).
 std::vector<uint8_t> bytesOf(const Attribute &attribute) {
   size_t width = byteSize(attribute.dtype);
   std::vector<uint8_t> bytes;
@@ -67,7 +67,7 @@ abi::AttributeKind AttributeTable::fill(Entry &entry, const Attribute &attribute
     value = &entry.dictionary->table;
     return abi::AttributeKind::Dictionary;
   }
-  return abi::AttributeKind::Dictionary; // not reached: all kinds are above
+  return abi::AttributeKind::Dictionary; // not reached: the switch covers all kinds
 }
 
 } // namespace millrace::runtime::ffi

@@ -24,7 +24,7 @@ const char *report(const Status &status) {
 
 extern "C" {
 
-/// See millrace.h. `traits` are about accelerators and mean nothing here.
+/// Documented in millrace.h. `traits` describe accelerators and are ignored.
 const char *millrace_register_ffi_handler(const char *name, void *instantiate, void *prepare, void *initialize,
                                           void *execute, int api_version, uint32_t traits) {
   (void)traits;
@@ -44,14 +44,14 @@ const char *millrace_register_ffi_handler(const char *name, void *instantiate, v
   return report(ffi::registerHandler(name, bundle));
 }
 
-/// A type of states. `type_id` points to an int64 (0: a number is assigned); `type_info` to the interface's type
-/// information, or is null.
+/// Registers a type of states. `type_id` points to an int64 (0: a number is assigned); `type_info` points to the interface's type information, or is
+/// null.
 const char *millrace_register_ffi_type(const char *name, void *type_id, const void *type_info) {
   return report(ffi::registerType(name, static_cast<ffi::abi::TypeId *>(type_id),
                                   static_cast<const ffi::abi::TypeInfo *>(type_info)));
 }
 
-/// See PythonCallback.h.
+/// Documented in PythonCallback.h.
 void millrace_set_python_callbacks(millrace_python_call *call, millrace_python_hold *hold) {
   ffi::setPythonCallbacks(call, hold);
 }

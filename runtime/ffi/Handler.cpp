@@ -13,7 +13,7 @@ namespace {
 
 const char *const stageNames[] = {"instantiate", "prepare", "initialize", "execute"};
 
-/// Operands or results of one call. Points into the views, which must outlive it.
+/// The operands or results of one call. Points into the views, which must outlive it.
 class BufferList {
 public:
   explicit BufferList(std::vector<TensorView> &views) {
@@ -38,17 +38,17 @@ private:
   std::vector<void *> values;
 };
 
-/// The minor version of the interface that each stage's handler was compiled for: a bundle may mix libraries.
+/// The minor version of the interface for which each stage's handler was compiled; a bundle may mix libraries.
 using MinorVersions = std::array<int, abi::numStages>;
 
-/// One place of call in a loaded program.
+/// One call site in a loaded program.
 struct Site {
   Site(const abi::Bundle &bundle, const MinorVersions &minors, const CustomCallStep &step)
       : bundle(bundle), minors(minors), attributes(step.attributes) {}
   abi::Bundle bundle;
   MinorVersions minors;
   AttributeTable attributes;
-  State state; ///< what the stage instantiate left
+  State state; ///< state that the stage instantiate has made
 
   Status run(abi::Stage stage, abi::Context &context, const abi::Arguments &arguments,
              const abi::Arguments &results) const {
@@ -93,7 +93,7 @@ StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, const MinorVe
   return CustomCallHandler([site](const CustomCall &call) { return runCall(*site, call); });
 }
 
-/// Asks a handler which minor version of the interface it was compiled for.
+/// Asks a handler for the minor version of the interface for which it was compiled.
 StatusOr<int> versionOf(abi::Handler *handler, abi::Stage stage) {
   abi::Metadata metadata = {};
   metadata.size = abi::statedSize<abi::Metadata>;
@@ -120,7 +120,7 @@ Status runUntyped(void *function, const CustomCall &call) {
   for (const TensorView &view : call.results)
     out.push_back(view.data);
   void *target = out.size() == 1 ? out[0] : out.data();
-  // Only its library knows the layout of a status: zeros mean success, and a failure changes them.
+  // Only the handler's library knows the layout of a status: zeros mean success, and a failure changes them.
   alignas(16) std::array<uint8_t, 128> status = {};
   switch (step.apiVersion) {
   case 0:

@@ -13,11 +13,11 @@ namespace {
 
 constexpr const char *target = "millrace_python_callback";
 
-/// The registered functions and how many threads are inside of them.
+/// The registered functions, and the number of threads that are inside them.
 struct Interpreter {
   std::mutex mutex;
   std::condition_variable left;
-  millrace_python_call *call = nullptr; ///< this and the rest guarded by mutex
+  millrace_python_call *call = nullptr; ///< this and the following members are guarded by mutex
   millrace_python_hold *hold = nullptr;
   int inside = 0;
   static Interpreter &get() {
@@ -26,7 +26,8 @@ struct Interpreter {
   }
 };
 
-/// Time in which a function may be called. The mutex is not held meanwhile: the function takes the interpreter's lock.
+/// Counts a thread as inside for its lifetime, in which it may call a function. The mutex is not held meanwhile: the function takes the interpreter's
+/// lock.
 class Visit {
 public:
   Visit() {
@@ -50,7 +51,7 @@ Status noPython() {
   return failedPrecondition("Python is not there (any more): the function of this callback cannot be called");
 }
 
-/// Keeps the Python function while a loaded program may call it.
+/// Keeps the Python function alive while a loaded program may call it.
 class Hold {
 public:
   explicit Hold(int64_t index) : index(index) {}

@@ -37,7 +37,7 @@ void TaskThreads::schedule(Task task, void *data) {
       std::thread([this] { work(); }).detach();
       ++started;
     } catch (const std::system_error &) {
-      // The system gives no more threads; those that run will come to it.
+      // The system grants no further thread; those that run will execute the task.
       if (started == 0) {
         lock.unlock();
         return task(data);
