@@ -46,19 +46,19 @@ const Implementation<T> &implementation() {
   return best;
 }
 
-/// Lines of one tensor that are worth handing out as they are. Unit: lines. Source: judgement, not measured alone; commit 50ba445 has the figures of
-/// the whole change.
+/// A tensor with at least so many lines has whole lines distributed over lanes and threads. Unit: lines. Source: judgement, not measured alone;
+/// commit 50ba445 has the figures of the whole change.
 constexpr int64_t kMinLinesSideBySide = 4;
-/// With more of them whole lines side by side are faster. Unit: lanes, empty ones among them, of rows and columns for each point. Source: commit
+/// If rows and columns take more lanes than this, whole lines side by side are faster. Unit: lanes per point, empty lanes included. Source: commit
 /// 50ba445, two threads: rfft 64x16000 0.65 to 0.54 ms; where empty lanes cost more than an eighth, whole lines run side by side.
 constexpr double kMaxLanesPerPoint = 1.12;
-/// Tiny images are transformed together: so many groups of them fill the level 2 cache. Unit: groups. Source: commit 3b92ee0, xla-run --repeat=60,
-/// two threads, groups of 128 KB: fft2 of 20000x4x4 2.29 to 0.64 ms, 300x32x32 the same.
+/// Tiny images are transformed together, in groups of which so many fill the second-level cache. Unit: groups. Source: commit 3b92ee0, xla-run
+/// --repeat=60, two threads, groups of 128 KB: fft2 of 20000x4x4 2.29 to 0.64 ms, 300x32x32 the same.
 constexpr int64_t kImageGroupsInCache = 8;
-/// Longer contiguous lines are faster as rows and columns. Unit: points. Source: commit 37a43bc, two threads, against MKL: 64x2048 1.06 to 1.26,
-/// 1024x1000 0.71 to 0.90.
+/// Contiguous lines of more points are faster as rows and columns. Unit: points. Source: commit 37a43bc, two threads, against MKL: 64x2048 1.06 to
+/// 1.26, 1024x1000 0.71 to 0.90.
 constexpr int64_t kMaxRunPoints = 4096;
-/// A few lines that are convolutions of at least this length go by rows and columns. Unit: points. Source: judgement, not measured alone; commit
+/// Convolutions of at least this length go by rows and columns if there are few lines. Unit: points. Source: judgement, not measured alone; commit
 /// 2797e38 has the figures of the whole change.
 constexpr int64_t kMinConvolutionPoints = 1024;
 
@@ -77,8 +77,8 @@ public:
     }
   }
 
-  /// The lines of `lines` (its plan is set here), each of this length; `all`: of the whole tensor, which decide how they are transformed, so
-  /// that the number of threads changes no result. An error code is "no memory".
+  /// Transforms `lines`, whose plan is set here; each has this plan's length. `all` is the number of lines of the whole tensor, which decides how
+  /// lines are transformed, so that the number of threads changes no result. An error code means that there is no memory.
   int32_t run(Lines<T> lines, int64_t all) {
     using Ends = typename Lines<T>::Ends;
     bool isOdd = lines.ends == Ends::OddReal || lines.ends == Ends::OddOut;
@@ -86,7 +86,7 @@ public:
       return runConvolutions(lines);
     if (all < kMinLinesSideBySide && isOdd && (convolution || columnPlan))
       return runOddLines(lines);
-    bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
+    bool isTogether = lines.inStep == 2 && lines.outStep == 2; // the points are contiguous
     if (isTogether && !isOdd && whole.run && points <= kMaxRunPoints && all >= kMinLinesSideBySide) {
       lines.plan = &whole;
       int64_t together = lanes() / whole.run;
@@ -107,15 +107,16 @@ public:
   }
 
   const int64_t length;
-  const bool isHalved; ///< real lines are complex ones of half the length
+  const bool isHalved; ///< real lines are complex lines of half the length
   const int64_t points;
 
 private:
   static int64_t lanes() { return implementation<T>().lanes; }
-  /// Lines whose points lie apart are transformed as neighbours, one in each lane, as long as the level 2 cache holds all of them.
+  /// Returns the length up to which lines with strided points are transformed side by side, one in each lane: the second-level cache holds all of
+  /// them.
   static int64_t maxColumnPoints() { return Machine::host().cacheBytes(2) / (2 * int64_t(sizeof(T)) * lanes()); }
 
-  /// The number of rows for which the fewest lanes stay empty, rather near the square root; 0 if lines are too short for rows and columns
+  /// Returns the number of rows that leaves the fewest lanes empty, preferably near the square root; 0 if lines are too short for rows and columns
   /// that fill vectors.
   int64_t bestRows() {
     int64_t lanes = AxisPlan::lanes(), best = 0;
@@ -137,7 +138,7 @@ private:
     return runGroups(lines, implementation.transform, implementation.lanes, lines.groups(implementation.lanes), lines.plan->scratch(implementation.lanes));
   }
 
-  /// All groups of `together` lines, by all threads; `scratch` numbers for each thread.
+  /// Transforms all groups of `together` lines on all threads, each with `scratch` elements of scratch memory.
   static int32_t runGroups(const Lines<T> &lines, TransformGroups<T> transform, int64_t together, int64_t groups, int64_t scratch) {
     struct Job {
       const Lines<T> &lines;
@@ -158,10 +159,10 @@ private:
     return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, &job);
   }
 
-  /// The elements that a line of `lines` begins with.
+  /// Returns the address of the first element of a line of `lines`.
   static const T *inOf(const Lines<T> &lines, int64_t line) { return lines.in + line / lines.inner * lines.inOuter + line % lines.inner * lines.inInner; }
   static T *outOf(const Lines<T> &lines, int64_t line) { return lines.out + line / lines.inner * lines.outOuter + line % lines.inner * lines.outInner; }
-  /// One line of contiguous complex numbers, as a tensor of its own.
+  /// Transforms one line of contiguous complex elements, as a tensor of its own.
   int32_t runAlone(const T *in, T *out, bool isInverse, T scale) {
     Lines<T> line;
     line.in = in, line.out = out;
@@ -171,7 +172,7 @@ private:
     return run(line, 1);
   }
 
-  /// A few odd real lines: complex ones, by rows and columns, instead of one lane each.
+  /// Transforms a few real lines of odd length as complex lines, by rows and columns, instead of one line per lane.
   int32_t runOddLines(const Lines<T> &lines) {
     const bool isForward = lines.ends == Lines<T>::Ends::OddReal;
     size_t n = size_t(points);
@@ -184,7 +185,7 @@ private:
           from[2 * k] = in[k], from[2 * k + 1] = 0;
         else if (k <= n / 2)
           from[2 * k] = in[2 * k], from[2 * k + 1] = k ? in[2 * k + 1] : 0;
-        else // the rest of the spectrum is the conjugated one backwards
+        else // the rest of the spectrum is the conjugate in reverse order
           from[2 * k] = in[2 * (n - k)], from[2 * k + 1] = -in[2 * (n - k) + 1];
       if (int32_t code = runAlone(from.get(), to.get(), !isForward, lines.scale))
         return code;
@@ -197,7 +198,7 @@ private:
     return 0;
   }
 
-  /// A few lines with a large prime factor: the two transforms of each convolution go by rows and columns.
+  /// Transforms a few lines whose length has a large prime factor: the two transforms of each convolution go by rows and columns.
   int32_t runConvolutions(const Lines<T> &lines) {
     using Ends = typename Lines<T>::Ends;
     size_t n = size_t(points), all = size_t(whole.convolution);
@@ -247,7 +248,7 @@ private:
     });
   }
 
-  /// One line of many after the other, each by one thread.
+  /// Transforms many lines, each on one thread.
   int32_t runLines(const Lines<T> &lines) {
     struct Job {
       AxisPlan &plan;
@@ -275,8 +276,9 @@ private:
     return pool.run(lines.lines, pieceSize(lines.lines, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(lines.lines))), piece, &job);
   }
 
-  /// Element j1 * n2 + j2 of the line is row j1, column j2; point k1 + n1 * k2 comes from row k1 of the transformed columns. `between` and,
-  /// for half a spectrum to real numbers, `joined` have room for the line; `transform` runs all groups of what it is given.
+  /// Transforms one line by rows and columns: element j1 * n2 + j2 of the line is row j1, column j2, and point k1 + n1 * k2 comes from row k1 of the
+  /// transformed columns. `between` and, for half a spectrum to real elements, `joined` have room for the line; `transform` runs all groups of its
+  /// lines.
   template <typename TransformAll>
   int32_t runLine(const Lines<T> &lines, int64_t line, T *between, T *joined, TransformAll transform) const {
     using Ends = typename Lines<T>::Ends;
@@ -309,11 +311,11 @@ private:
   }
 
   LinePlan<T> whole;
-  bool fillsLanes = false; ///< groups of rows and of columns
+  bool fillsLanes = false; ///< groups of rows and of columns fill their lanes
   std::unique_ptr<LinePlan<T>> columnPlan, rowPlan;
-  std::unique_ptr<AxisPlan> convolution; ///< of the convolution's length, for a few lines
+  std::unique_ptr<AxisPlan> convolution; ///< plan of the convolution's length, for a few lines
   std::once_flag turnsMade;
-  std::vector<T> turns; ///< e^(-2 pi i k1 j2 / n), [n1][n2]
+  std::vector<T> turns; ///< roots of unity e^(-2 pi i k1 j2 / n), [n1][n2]
 };
 
 enum class Type { FFT, IFFT, RFFT, IRFFT };
@@ -335,11 +337,11 @@ public:
       try {
         return static_cast<Images *>(context)->run(begin, end);
       } catch (const std::bad_alloc &) {
-        return 1; // a thread of the pool has nobody who catches it
+        return 1; // no caller of a thread of the pool catches exceptions
       }
     };
-    // All axes of images that stay in the second-level cache, one image after the other, rather than one axis of all images. Tiny ones go
-    // together: a single one would leave lanes empty.
+    // Images that stay in the second-level cache are transformed along all axes one after the other, instead of all images along one axis. Tiny
+    // images go together, as a single one would leave lanes empty.
     ThreadPool &pool = ThreadPool::global();
     const int64_t levelTwoBytes = Machine::host().cacheBytes(2);
     bool isOneByOne = axes.size() > 1 && images.count >= pool.size() && images.bytes() <= levelTwoBytes;
@@ -351,7 +353,7 @@ public:
 private:
   bool isReal() const { return type == Type::RFFT || type == Type::IRFFT; }
 
-  /// An image is what the transformed axes and those between and behind them hold; images lie one after the other.
+  /// An image holds the transformed dimensions, and those between and behind them; images are contiguous in memory.
   struct Images {
     Images(const Transform &transform, const TensorView &x, const TensorView &y)
         : transform(transform), from(static_cast<const T *>(x.data)), to(static_cast<T *>(y.data)), type(transform.type) {
@@ -403,7 +405,7 @@ private:
       return plan.run(lines, count * ofImage);
     }
 
-    /// The last axis, between `size` real numbers of an image and half a spectrum.
+    /// Transforms the last axis, between `size` real elements of an image and half a spectrum.
     int32_t realAxis(const T *source, T *target, int64_t images, int64_t size, bool isForward) const {
       using Ends = typename Lines<T>::Ends;
       AxisPlan<T> &plan = *transform.axes.back();
@@ -424,12 +426,12 @@ private:
     int64_t count = 1;
     std::vector<int64_t> dims;
     std::vector<size_t> axes;
-    int64_t inSize, outSize; ///< numbers of an image
+    int64_t inSize, outSize; ///< elements of an image
     std::unique_ptr<T[]> spectrum;
   };
 
   Type type;
-  std::vector<int64_t> places; ///< of the axes; empty: the last ones
+  std::vector<int64_t> places; ///< the axes' dimensions; empty: the last ones
   std::vector<std::unique_ptr<AxisPlan<T>>> axes;
 };
 
@@ -442,7 +444,7 @@ CustomCallHandler handlerOf(Type type, const std::vector<int64_t> &lengths, cons
                 call.results[0].dtype == (type == Type::IRFFT ? real : complex) &&
                 call.results[0].dims.size() == call.arguments[0].dims.size();
     if (fits) {
-      // What the transform reads and writes: sizes of whole axes, of half a spectrum's last one.
+      // The sizes of operand and result: the transform's lengths, and that of half a spectrum for the last axis.
       size_t rank = call.arguments[0].dims.size(), first = rank - lengths.size();
       std::vector<int64_t> whole = call.arguments[0].dims;
       for (size_t i = 0; fits && i < lengths.size(); ++i) {

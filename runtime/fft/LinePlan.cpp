@@ -16,7 +16,7 @@ std::vector<T> partsOf(const ComplexTable &table) {
   return parts;
 }
 
-/// Fewer passes with eight points at a time: factors of two, the largest first.
+/// Returns the factors of two as radices, the largest first: radix 8 gives fewer passes.
 std::vector<int64_t> passesOfTwos(int64_t n) {
   int twos = 0;
   for (; n % 2 == 0; n /= 2)
@@ -31,7 +31,7 @@ std::vector<int64_t> passesOfTwos(int64_t n) {
   return passes;
 }
 
-/// Where registers hold eight points. First a pass that reads whole vectors of neighbouring points.
+/// Returns the radices of the passes for processors whose registers hold eight points. The first pass reads whole vectors of contiguous points.
 std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
   const int64_t points = n, block = 8;
   std::vector<int64_t> radices = fftRadices(n);
@@ -50,7 +50,8 @@ std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
   return passes;
 }
 
-/// First `run`, last the largest radix that has a butterfly of its own: the last pass turns nothing.
+/// Returns the radices of the passes: first `run`, last the largest radix that has a butterfly of its own, since the last pass multiplies by no roots
+/// of unity.
 std::vector<int64_t> passesOfRuns(int64_t n, int64_t run) {
   std::vector<int64_t> twos = passesOfTwos(n / run), passes;
   if (twos == std::vector<int64_t>{4, 4})
@@ -96,7 +97,7 @@ LinePlan<T>::LinePlan(int64_t n, int64_t lanes) : n(n) {
     for (int64_t radix : runRadices) {
       std::vector<T> &own = runRoots.emplace_back();
       int64_t m = n / stride / radix;
-      for (int64_t p = 0; p < m && stride > 1 && m > 1; ++p) // the first pass has its own, the last none
+      for (int64_t p = 0; p < m && stride > 1 && m > 1; ++p) // the first pass has its own roots, the last pass has none
         for (int64_t j = 1; j < radix; ++j)
           for (int64_t part : {int64_t(0), n})
             own.push_back(roots[std::size_t(part + p * stride * j)]);
