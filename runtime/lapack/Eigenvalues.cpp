@@ -12,7 +12,7 @@ namespace {
 
 double cube(int n) { return double(n) * n * n; }
 
-/// The iterations need finite numbers: with NaN some never end.
+/// Returns true if all elements are finite: with NaN, some iterations never end.
 template <typename T>
 bool isFinite(const T *matrix, int64_t size) {
   return std::all_of(matrix, matrix + size, [](T x) {
@@ -21,7 +21,7 @@ bool isFinite(const T *matrix, int64_t size) {
 }
 constexpr int notFinite = -4; // "the fourth argument has an illegal value"
 
-/// a [n, n] -> vectors [n, n], values [n] ascending, info []; mode 'V' or 'N', uplo.
+/// Eigenvalues of a Hermitian matrix: a [n, n] -> vectors [n, n], values [n] ascending, info []; mode 'V' or 'N', uplo.
 template <typename T>
 Status syevd(const CustomCall &call) {
   Signature signature(call);
@@ -63,7 +63,7 @@ Status syevd(const CustomCall &call) {
   });
 }
 
-/// LAPACK leaves the vectors of a conjugate pair as real part and imaginary part in two columns.
+/// Unpacks eigenvectors: LAPACK stores the real and imaginary parts of a conjugate pair in two columns.
 template <typename R>
 void unpackVectors(int n, const R *imaginary, const R *packed, std::complex<R> *vectors) {
   for (int j = 0; j < n; ++j) {
@@ -78,8 +78,8 @@ void unpackVectors(int n, const R *imaginary, const R *packed, std::complex<R> *
   }
 }
 
-/// a [n, n] -> values [n] (real types: real parts, imaginary parts), left and right vectors [n, n] complex, info [];
-/// compute_left and compute_right 'V' or 'N' (zeros).
+/// Eigenvalues: a [n, n] -> values [n] (real types: real parts, imaginary parts), left and right vectors [n, n] complex, info []; compute_left and
+/// compute_right 'V' or 'N' (zeros).
 template <typename T>
 Status geev(const CustomCall &call) {
   using C = std::complex<Real<T>>;
@@ -135,8 +135,8 @@ Status geev(const CustomCall &call) {
   });
 }
 
-/// a [n, n] -> Schur form [n, n], vectors [n, n], values [n] (real types: two), selected [], info []; mode 'V' or 'N'
-/// (no vectors: zeros), sort 'N'.
+/// Schur decomposition: a [n, n] -> Schur form [n, n], vectors [n, n], values [n] (real types: two), selected [], info []; mode 'V' or 'N' (no
+/// vectors: zeros), sort 'N'.
 template <typename T>
 Status gees(const CustomCall &call) {
   Signature signature(call);
@@ -188,7 +188,7 @@ Status gees(const CustomCall &call) {
   });
 }
 
-/// a [n, n] -> Hessenberg form and reflectors [n, n], tau [n - 1], info []; low and high (from 1): the part that is not
+/// Hessenberg reduction: a [n, n] -> Hessenberg form and reflectors [n, n], tau [n - 1], info []; low and high (from 1) bound the rows that are not
 /// triangular yet.
 template <typename T>
 Status gehrd(const CustomCall &call) {
@@ -212,7 +212,7 @@ Status gehrd(const CustomCall &call) {
   });
 }
 
-/// a [n, n] -> reflectors [n, n], diagonal [n], off-diagonal [n - 1], tau [n - 1], info []; uplo.
+/// Tridiagonal reduction: a [n, n] -> reflectors [n, n], diagonal [n], off-diagonal [n - 1], tau [n - 1], info []; uplo.
 template <typename T>
 Status sytrd(const CustomCall &call) {
   Signature signature(call);

@@ -11,7 +11,7 @@ namespace {
 
 double cube(int n) { return double(n) * n * n; }
 
-/// a [n, n] -> factor [n, n] (the other triangle keeps a), info []; uplo 'L' or 'U'.
+/// Cholesky factorization: a [n, n] -> factor [n, n] (the other triangle keeps a), info []; uplo 'L' or 'U'.
 template <typename T>
 Status potrf(const CustomCall &call) {
   Signature signature(call);
@@ -30,7 +30,7 @@ Status potrf(const CustomCall &call) {
   });
 }
 
-/// a [m, n] -> lu [m, n], pivots [min(m, n)] (from 1), info [].
+/// LU factorization: a [m, n] -> lu [m, n], pivots [min(m, n)] (from 1), info [].
 template <typename T>
 Status getrf(const CustomCall &call) {
   Signature signature(call);
@@ -48,7 +48,7 @@ Status getrf(const CustomCall &call) {
   });
 }
 
-/// a [m, n] -> reflectors and R [m, n], tau [min(m, n)].
+/// QR factorization: a [m, n] -> reflectors and R [m, n], tau [min(m, n)].
 template <typename T>
 Status geqrf(const CustomCall &call) {
   Signature signature(call);
@@ -70,7 +70,8 @@ Status geqrf(const CustomCall &call) {
   });
 }
 
-/// a [m, n], columns [n] (non-zero: to the front) -> reflectors and R [m, n], columns [n] (from 1), tau [min(m, n)].
+/// QR factorization with column exchanges: a [m, n], columns [n] (non-zero: to the front) -> reflectors and R [m, n], columns [n] (from 1), tau
+/// [min(m, n)].
 template <typename T>
 Status geqp3(const CustomCall &call) {
   Signature signature(call);
@@ -103,7 +104,7 @@ Status geqp3(const CustomCall &call) {
   });
 }
 
-/// reflectors [m, n], tau [k] -> Q [m, n]: the first n columns of the product.
+/// Q of reflectors: reflectors [m, n], tau [k] -> the first n columns of Q [m, n].
 template <typename T>
 Status orgqr(const CustomCall &call) {
   Signature signature(call);
@@ -128,7 +129,7 @@ Status orgqr(const CustomCall &call) {
   });
 }
 
-/// reflectors [r, k], tau [k], c [m, n] -> Q c, Q^H c (left) or c Q, c Q^H; left and transpose booleans.
+/// Multiplication by Q: reflectors [r, k], tau [k], c [m, n] -> Q c, Q^H c (left) or c Q, c Q^H; left and transpose booleans.
 template <typename T>
 Status ormqr(const CustomCall &call) {
   Signature signature(call);

@@ -12,8 +12,8 @@
 namespace millrace::runtime::lapack {
 namespace {
 
-// Names of the library file, in the order in which they are tried: what the user chose, else the one that a wheel of ours holds
-// beside this code, else the system's.
+// Returns the names of the library file in the order in which they are tried: the user's choice, else the file that a Millrace wheel holds beside
+// this code, else the system's.
 std::vector<std::string> candidates() {
   if (std::string chosen = environment::text("MILLRACE_OPENBLAS"); !chosen.empty())
     return {chosen};
@@ -31,7 +31,7 @@ struct Library {
 
   Library() {
     for (const std::string &name : candidates()) {
-      // Local: numpy, scipy and torch carry other copies of the same names.
+      // RTLD_LOCAL, because numpy, scipy and torch carry other copies of the same symbols.
       handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle)
         break;
@@ -41,12 +41,12 @@ struct Library {
     }
     if (!handle)
       return;
-    // Batches run on our threads; threads of the library's own would fight with them.
+    // Batches run on the runtime's threads, with which threads of the library's own would compete.
     if (void *setThreads = find("openblas_set_num_threads"))
       reinterpret_cast<void (*)(int)>(setThreads)(1);
   }
 
-  // The build for SciPy has a prefix before every name.
+  // SciPy's build has a prefix before every name.
   void *find(const std::string &name) const {
     void *plain = dlsym(handle, name.c_str());
     return plain ? plain : dlsym(handle, ("scipy_" + name).c_str());

@@ -79,7 +79,7 @@ Status Signature::done() {
 }
 
 Status forMatrices(int64_t count, double flops, const std::function<void(int64_t, int64_t)> &body) {
-  // About 2 flops per nanosecond: LAPACK on small matrices.
+  // LAPACK does about 2 flops per nanosecond on small matrices.
   uint64_t picoseconds = uint64_t(std::max(1.0, flops * 500));
   ThreadPool &pool = ThreadPool::global();
   auto run = [](void *context, int64_t begin, int64_t end) -> int32_t {

@@ -11,8 +11,8 @@
 namespace millrace::runtime::lapack {
 namespace {
 
-/// pivots [k] (from 1) -> permutation [m]: row i of the permuted matrix is row permutation[i] of the given one; or its
-/// inverse.
+/// Permutation of row exchanges: pivots [k] (from 1) -> permutation [m], where row i of the permuted matrix is row permutation[i] of the given one;
+/// or its inverse.
 Status permutationOfPivots(const CustomCall &call) {
   Signature signature(call);
   Matrices<int> pivots = signature.operand<int>(1), permutation = signature.result<int>(1);
@@ -36,7 +36,7 @@ Status permutationOfPivots(const CustomCall &call) {
   return Status();
 }
 
-/// a [n, n] -> factors [n, n], pivots [n], info []; uplo. `isHermitian` makes a difference for complex types only.
+/// Bunch-Kaufman factorization: a [n, n] -> factors [n, n], pivots [n], info []; uplo. `isHermitian` makes a difference for complex types only.
 template <typename T, bool isHermitian>
 Status bunchKaufman(const CustomCall &call) {
   Signature signature(call);
@@ -59,7 +59,7 @@ Status bunchKaufman(const CustomCall &call) {
   });
 }
 
-/// factors [n, n], pivots [n], b [n, k] -> x [n, k]; uplo.
+/// Solution by Bunch-Kaufman factors: factors [n, n], pivots [n], b [n, k] -> x [n, k]; uplo.
 template <typename T, bool isHermitian>
 Status bunchKaufmanSolve(const CustomCall &call) {
   Signature signature(call);

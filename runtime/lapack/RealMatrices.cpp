@@ -13,12 +13,12 @@
 namespace millrace::runtime::lapack {
 namespace {
 
-/// Of matrices up to this size several run in the lanes of vectors. Unit: rows of a matrix. Source: commit 5f4109f: 1000 of 3x3 0.105 to 0.020 ms, 64
-/// of 8x8 0.025 to 0.0064 on one thread, 256 of 16x16 0.206 to 0.047 on two.
+/// Several matrices of at most this size are processed side by side in the lanes of vectors. Unit: rows of a matrix. Source: commit 5f4109f: 1000 of
+/// 3x3 0.105 to 0.020 ms, 64 of 8x8 0.025 to 0.0064 on one thread, 256 of 16x16 0.206 to 0.047 on two.
 constexpr int64_t kMaxLaneOrder = 16;
 
-/// The cost of one matrix (or strip) in the units of forMatrices, which are operations of the library on small matrices: ours are cheaper, but have a
-/// fixed cost.
+/// Returns the cost of one matrix (or strip) in the unit of forMatrices, an operation of LAPACK on small matrices. The kernels here are cheaper, but
+/// have a fixed cost.
 double costOf(double flops) { return flops / 8 + 80; }
 
 template <typename T>
@@ -45,11 +45,11 @@ template <typename T>
 T *scratchOf(int64_t numbers) {
   void *memory = threadScratch(size_t(numbers) * sizeof(T));
   if (!memory)
-    throw std::bad_alloc(); // forMatrices reports it
+    throw std::bad_alloc(); // forMatrices reports the error
   return static_cast<T *>(memory);
 }
 
-/// a [n, n], b [rows, columns] -> x. Attributes left, lower, transposed, unit.
+/// Triangular solution: a [n, n], b [rows, columns] -> x. Attributes left, lower, transposed, unit.
 template <typename T>
 Status triangularSolve(const CustomCall &call) {
   Signature signature(call);
@@ -65,7 +65,7 @@ Status triangularSolve(const CustomCall &call) {
   if (b.size() == 0 || b.count == 0)
     return Status();
   const Blocks<T> &best = blocks<T>();
-  // Equal strips of at most three vectors, more of them where one system must be enough for all threads.
+  // The strips are equal and have at most three vectors; there are more of them where one system must occupy all threads.
   int64_t vectors = (s.lines() + best.lanes - 1) / best.lanes, threads = ThreadPool::global().size();
   s.strips = (vectors + 2) / 3;
   if (b.count * s.strips < threads)
@@ -78,7 +78,7 @@ Status triangularSolve(const CustomCall &call) {
   });
 }
 
-/// a [n, n] -> factor [n, n], zeros in the other triangle; info [] if it is asked for. Attribute lower.
+/// Cholesky factorization: a [n, n] -> factor [n, n], zeros in the other triangle; info [] if it is asked for. Attribute lower.
 template <typename T>
 Status cholesky(const CustomCall &call) {
   Signature signature(call);
@@ -110,7 +110,7 @@ Status cholesky(const CustomCall &call) {
   });
 }
 
-/// Parts on all threads of the pool.
+/// Distributes parts over all threads of the pool.
 void shareOverPool(int64_t count, void (*body)(void *, int64_t, int64_t), void *context) {
   struct Work {
     void (*body)(void *, int64_t, int64_t);
@@ -126,7 +126,7 @@ void shareOverPool(int64_t count, void (*body)(void *, int64_t, int64_t), void *
   pool.run(count, pool.size() == 1 ? count : piece, run, &work);
 }
 
-/// a [m, n] -> lower and upper factor in one [m, n], row exchanges [min(m, n)] (from 1), info [].
+/// LU factorization: a [m, n] -> lower and upper factor in one [m, n], row exchanges [min(m, n)] (from 1), info [].
 template <typename T>
 Status lu(const CustomCall &call) {
   Signature signature(call);
@@ -144,7 +144,7 @@ Status lu(const CustomCall &call) {
   });
 }
 
-/// The element type of the first operand decides.
+/// Calls the function for the element type of the first operand.
 template <Function single, Function twice>
 Status byType(const CustomCall &call) {
   return !call.arguments.empty() && call.arguments[0].dtype == DType::F64 ? twice(call) : single(call);

@@ -9,7 +9,7 @@
 namespace millrace::runtime::lapack {
 namespace {
 
-/// a [m, n] -> a (destroyed), s [min(m, n)], u [m, k], vt [l, n], info []; mode 'A' (square u and vt), 'S' (as many
+/// Singular value decomposition: a [m, n] -> a (destroyed), s [min(m, n)], u [m, k], vt [l, n], info []; mode 'A' (square u and vt), 'S' (as many
 /// vectors as values) or 'N' (none: u and vt are zeros).
 template <typename T, bool divideAndConquer>
 Status gesvd(const CustomCall &call) {
@@ -55,7 +55,7 @@ Status gesvd(const CustomCall &call) {
   int query = -1, code = 0, integerQuery = 0;
   run(0, &wanted, &query, &realQuery, &integerQuery, &code);
   int size = workSize(wanted);
-  // Documented sizes of the other workspaces.
+  // The sizes of the other workspaces are those of LAPACK's documentation.
   size_t realSize = isComplexType<T> ? size_t(std::max<int64_t>(5 * small * small + 7 * small,
                                                                 2 * large * small + 2 * small * small + small)) + 1
                                      : 1;

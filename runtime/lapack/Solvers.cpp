@@ -11,7 +11,7 @@
 namespace millrace::runtime::lapack {
 namespace {
 
-/// a [k, k], b [m, n] -> x [m, n] with op(a) x = b (side 'L') or x op(a) = b ('R'); uplo, trans_x ('N', 'T', 'C'), diag.
+/// Triangular solution: a [k, k], b [m, n] -> x [m, n] with op(a) x = b (side 'L') or x op(a) = b ('R'); uplo, trans_x ('N', 'T', 'C'), diag.
 template <typename T>
 Status trsm(const CustomCall &call) {
   Signature signature(call);
@@ -28,8 +28,8 @@ Status trsm(const CustomCall &call) {
   if (a.rows != order || a.cols != order)
     return invalidArgument("expects a triangle of order " + std::to_string(order) + ", but got " +
                            std::to_string(a.rows) + "x" + std::to_string(a.cols));
-  // Columns of the left-hand case do not depend on each other, nor rows of the right-hand one: fixed parts of them are solved one by one, whatever
-  // the number of threads. Unit: right-hand sides. Source: judgement, not measured alone; commit de3ef10 has the figures of the whole change.
+  // The columns of the left-hand case, and the rows of the right-hand one, are independent: they are solved in parts of this fixed size, whatever the
+  // number of threads. Unit: right-hand sides. Source: judgement, not measured alone; commit de3ef10 has the figures of the whole change.
   constexpr int kLinesOfPart = 32;
   int lines = side == 'L' ? n : m, parts = std::max(1, (lines + kLinesOfPart - 1) / kLinesOfPart);
   return forMatrices(b.count * parts, double(m) * n * order / parts, [&](int64_t begin, int64_t end) {
@@ -43,7 +43,7 @@ Status trsm(const CustomCall &call) {
   });
 }
 
-/// Diagonals dl, d, du [n] (dl[0] and du[n-1] mean nothing), b [n, k] -> dl, d, du (destroyed), x [n, k], info [].
+/// Tridiagonal solution: diagonals dl, d, du [n] (dl[0] and du[n-1] are ignored), b [n, k] -> dl, d, du (destroyed), x [n, k], info [].
 template <typename T>
 Status gtsv(const CustomCall &call) {
   Signature signature(call);
@@ -66,8 +66,8 @@ Status gtsv(const CustomCall &call) {
   });
 }
 
-/// One tridiagonal system by elimination with row exchanges. Pivots below eps * (largest element of U) become that
-/// value, so that a singular matrix gives a large but finite solution.
+/// Solves one tridiagonal system by elimination with row exchanges. Pivots below eps * (largest element of U) are replaced by that value, so that a
+/// singular matrix gives a large but finite solution.
 template <typename T>
 void solvePerturbed(int n, const T *lower, const T *middle, const T *upper, int columns, T *b) {
   std::vector<T> d(middle, middle + n), u(upper, upper + n), u2(n, T(0));
@@ -123,7 +123,7 @@ void solvePerturbed(int n, const T *lower, const T *middle, const T *upper, int 
   }
 }
 
-/// Diagonals dl, d, du [n], b [n, k] -> x [n, k].
+/// Perturbed tridiagonal solution: diagonals dl, d, du [n], b [n, k] -> x [n, k].
 template <typename T>
 Status tridiagonalPerturbed(const CustomCall &call) {
   Signature signature(call);
