@@ -34,8 +34,8 @@ namespace {
 using namespace llvm;
 using namespace llvm::orc;
 
-/// Counts the bytes of each program and writes the perf map. Makes constants a part of the code's memory: a process may have some
-/// 65000 mappings, and neighbours are one if their protection is the same.
+/// Counts the bytes of each program and writes the perf map. Puts constants into the memory of the code, because a process may have only some 65000
+/// mappings, and adjacent ones with the same protection count as one.
 class Observer : public ObjectLinkingLayer::Plugin {
 public:
   void modifyPassConfig(MaterializationResponsibility &mr, jitlink::LinkGraph &, jitlink::PassConfiguration &config) override {
@@ -90,7 +90,7 @@ private:
   std::FILE *perfMap = nullptr;
 };
 
-/// Where the reporter of the session leaves the errors of this thread's lookup.
+/// The session's error reporter stores the errors of this thread's lookup here.
 thread_local std::string *linkErrors = nullptr;
 
 /// The session of the process; never destroyed.
@@ -117,7 +117,7 @@ private:
       return;
     }
     session = std::make_unique<ExecutionSession>(std::move(*control));
-    // The error of a lookup says only that symbols failed; the reason is reported here, on the same thread.
+    // The error of a lookup says only that symbols failed; the reporter receives the reason, on the same thread.
     session->setErrorReporter([](Error error) {
       std::string text = toString(std::move(error));
       if (linkErrors)
@@ -165,7 +165,7 @@ const std::vector<std::string> &hostFeatures() {
       if (feature.second && (!feature.first().starts_with("amx-") || requestMatrixRegisters()))
         list.push_back(feature.first().str());
 #if defined(__aarch64__) && defined(__linux__)
-    // LLVM reads /proc/cpuinfo, which describes another machine under qemu: the kernel's word is the processor's.
+    // LLVM reads /proc/cpuinfo, which describes another machine under qemu; the kernel's auxiliary vector describes the emulated processor.
     if ((::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) && std::find(list.begin(), list.end(), "dotprod") == list.end())
       list.push_back("dotprod");
 #endif
@@ -262,7 +262,7 @@ StatusOr<std::shared_ptr<LoadedCode>> LoadedCode::load(const Program &program, c
 }
 
 void LoadedCode::upgrade(const KernelEntry &kernel, const LoaderOptions &options) {
-  // A program of one kernel, in a library of its own: the symbol is defined here already.
+  // The kernel becomes a program in a library of its own, because this library already defines the symbol.
   Program one;
   one.name = "upgrade";
   one.target = target;
