@@ -23,7 +23,7 @@ void KernelUpgrades::whenWhole(std::function<void(const std::vector<KernelEntry>
     atEnd.push_back(std::move(call));
     return;
   }
-  lock.unlock(); // nothing changes any more
+  lock.unlock(); // a finished list no longer changes
   if (isWhole)
     call(kernels);
 }

@@ -14,7 +14,7 @@
 namespace millrace::runtime {
 namespace {
 
-/// Converts; the first enumerator out of range, or table missing, makes `failed` true and the caller gives up.
+/// Converts a flatbuffer into a Program. The first enumerator out of range, or missing table, sets `failed`, and the caller discards the result.
 class Reader {
 public:
   explicit Reader(std::shared_ptr<const void> owner) : owner(std::move(owner)) {}
@@ -122,7 +122,7 @@ private:
 Step Reader::step(const fb::Step &s) {
   Step result;
   result.location = s.location();
-  if (!s.body()) { // the verifier allows a type without a value
+  if (!s.body()) { // the verifier accepts a type without a value
     failed = true;
     return result;
   }

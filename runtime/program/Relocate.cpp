@@ -9,7 +9,7 @@
 
 namespace millrace::runtime {
 
-/// 12 of "train.py:12:3" and of "train.py:12"; "0" if there is none.
+/// Returns 12 for "train.py:12:3" and for "train.py:12"; "0" if there is no line.
 static std::string lineOf(std::string_view place) {
   auto isNumber = [](std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; };
   std::string_view line;

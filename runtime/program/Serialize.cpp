@@ -259,7 +259,7 @@ Program preparationOf(const Program &program) {
 
 StatusOr<std::string> serialize(const Program &program) {
   MILLRACE_TRY(validate(program));
-  // A flatbuffer addresses with signed 32 bits.
+  // A flatbuffer has offsets of signed 32 bits.
   uint64_t blobBytes = 0;
   for (const auto *list : {&program.constants, &program.objects})
     for (const Constant &c : *list)

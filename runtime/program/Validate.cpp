@@ -51,7 +51,7 @@ private:
     return Status();
   }
   Status checkExpr(const DimExpr &expr) const;
-  /// Shapes agree as far as they are static.
+  /// Checks that two shapes agree as far as they are static.
   Status checkSameShape(const Slot &a, const Slot &b, const char *what) const {
     if (a.dtype != b.dtype)
       return error(std::string(what) + ": element types " + std::string(name(a.dtype)) + " and " +
@@ -89,10 +89,10 @@ private:
   const Program &program;
   const Function &f;
   uint32_t location = kNone;
-  std::set<uint32_t> pairs; ///< of the function's collectives in two halves
+  std::set<uint32_t> pairs; ///< ids of the function's collectives in two halves
 };
 
-/// dims * byteSize without overflow; false when it does not fit.
+/// Computes dims * byteSize; returns false on overflow.
 bool staticBytes(const std::vector<Dim> &dims, DType dtype, uint64_t &bytes) {
   bool isEmpty = std::any_of(dims.begin(), dims.end(), [](const Dim &d) { return d.value == 0; });
   unsigned __int128 product = isEmpty ? 0 : byteSize(dtype);
@@ -107,7 +107,7 @@ bool staticBytes(const std::vector<Dim> &dims, DType dtype, uint64_t &bytes) {
   return true;
 }
 
-/// "f32[2,3]".
+/// Returns a type such as "f32[2,3]".
 std::string shapeText(const Slot &s) {
   std::string text = std::string(name(s.dtype)) + "[";
   for (size_t d = 0; d < s.dims.size(); ++d)
@@ -430,7 +430,7 @@ Status Checker::run() {
   return checkSteps(f.steps, 0);
 }
 
-/// Depth-first over calls; functions on the stack are 1, finished ones 2.
+/// Checks that calls are acyclic, depth-first: functions on the stack are 1, finished ones 2.
 Status checkAcyclic(const Program &program) {
   std::vector<std::vector<uint32_t>> callees(program.functions.size());
   auto collect = [&](auto &self, const Steps &steps, std::vector<uint32_t> &list) -> void {
@@ -497,7 +497,7 @@ Status checkSpec(const TensorSpec &spec, const Slot &slot, const std::string &wh
   return Status();
 }
 
-/// The function exists, reads arguments of the program that keep their memory, and makes what the entry function reads.
+/// Checks that the function exists, reads arguments of the program that keep their memory, and returns the values that the entry function reads.
 Status checkPreparation(const Program &program) {
   const Preparation &preparation = program.preparation;
   if (!preparation.exists())
@@ -547,7 +547,7 @@ Status validate(const Program &program) {
     for (const Constant &c : *list)
       if (!c.data && c.size)
         return invalidArgument("constant without data");
-  // Calls first: Checker follows them one level.
+  // The slots of calls are checked first, because Checker follows calls one level.
   for (const Function &f : program.functions) {
     for (SlotId id : f.arguments)
       if (id >= f.slots.size())
