@@ -17,7 +17,7 @@ std::string ownFolder() {
   return file.substr(0, file.rfind('/') + 1);
 }
 
-/// Symbols of the carrier's libraries are its own: libtorch has some of Gloo's.
+/// The carrier's libraries prefer their own symbols, because libtorch defines some of Gloo's.
 void *open(const std::string &file) { return ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND); }
 
 struct StoreFunctions {
@@ -25,7 +25,7 @@ struct StoreFunctions {
   double seconds;
 
   static int put(void *context, const char *key, const char *value, size_t bytes) {
-    // Stores of launchers hold text.
+    // The stores of launchers hold text only.
     return static_cast<StoreFunctions *>(context)->store.put(std::string("millrace/carrier/") + key, toHex({value, bytes})).ok() ? 0 : 1;
   }
   static int get(void *context, const char *key, void (*take)(void *, const char *, size_t), void *to) {

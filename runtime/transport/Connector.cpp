@@ -29,32 +29,32 @@
 namespace millrace::runtime::transport {
 namespace {
 
-/// Of what processes tell each other. Other versions are refused by name.
+/// Version of the messages between processes. A process with another version is refused with an error that names both.
 constexpr uint32_t protocolVersion = 4;
 constexpr size_t secretBytes = 32;
-/// A caller that has not shown the secret by then is sent away; so many may be trying at once.
+/// A caller that has not proved within this time that it knows the secret is disconnected; at most so many callers wait at once.
 constexpr double helloSeconds = 10;
 constexpr size_t maxCallers = 256;
-/// Between two looks into the store for processes that will not come.
+/// Time between two searches of the store for processes that will not come.
 constexpr double lookSeconds = 1;
-/// A thread that has waited for others for so long reports it on standard error.
+/// A thread that has waited for other processes for this long reports it on standard error.
 constexpr double toldSeconds = 5;
 
 using Secret = std::array<char, secretBytes>;
 
-/// The purpose of a connection: Lanes + i is the i-th lane.
+/// The purpose of a connection: Lanes + i is lane i.
 enum Channel : uint32_t { Data, Control, Lanes };
 
 struct Hello {
   uint32_t magic, version, from, channel;
-  uint32_t lanes; ///< so many there will be
-  Secret secretOfListener, secretOfCaller; ///< what is shown for them
+  uint32_t lanes; ///< number of lanes that follow
+  Secret secretOfListener, secretOfCaller; ///< proofs of these secrets
 };
 struct Welcome {
   uint32_t magic, version;
   Secret secretOfCaller;
 };
-/// The roles for which each end proves that it knows the secrets: a proof that was received cannot be sent back.
+/// The roles for which each end proves that it knows the secrets: an end cannot send back a proof that it has received.
 constexpr std::string_view asCaller = "caller", asListener = "listener";
 constexpr uint32_t helloMagic = 0x4d524831, welcomeMagic = 0x4d525731;
 
@@ -65,7 +65,7 @@ StatusOr<std::string> randomBytes(size_t size) {
   return bytes;
 }
 
-/// Takes as long whatever the difference is.
+/// Compares two secrets in a time that does not depend on their difference.
 bool isEqual(const Secret &a, const Secret &b) {
   char difference = 0;
   for (size_t i = 0; i < secretBytes; ++i)
@@ -79,18 +79,18 @@ Secret secretFrom(std::string_view bytes) {
   return secret;
 }
 
-/// The key under which a process leaves secretMark(): unlike the value of keyOf(), it stays when the process has left.
+/// Returns the key under which a process leaves secretMark(); unlike the value of keyOf(), the mark stays when the process has left.
 std::string secretKeyOf(uint32_t rank) { return "millrace/secret/" + std::to_string(rank); }
 
-/// The proof that who puts `bytes` into the store as process `rank` has the job's secret; "" where the job has none.
+/// Returns the proof that the process that puts `bytes` into the store as process `rank` has the job's secret; "" if the job has none.
 std::string signatureOf(std::string_view jobSecret, uint32_t rank, std::string_view bytes) {
   return jobSecret.empty() ? std::string() : hmacSha256(jobSecret, secretKeyOf(rank) + '/' + std::string(bytes));
 }
 
-/// Says whether a process has the job's secret, and which one, to those who have it. Some stores hold no empty text.
+/// Returns the mark that tells other processes with the job's secret whether this one has the same. Some stores hold no empty text.
 std::string secretMark(std::string_view jobSecret, uint32_t rank) { return "proof:" + toHex(signatureOf(jobSecret, rank, "mark")); }
 
-/// The same for all processes of one host, until it boots again.
+/// Returns an id that all processes of one host share until the host boots again.
 std::string bootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -109,7 +109,7 @@ struct Card {
   std::string bootId, host, unixName, address, secret, note;
   uint32_t pid = 0;
   uint16_t port = 0;
-  std::string bytes, signature; ///< what the fields above were read from; and signatureOf() it
+  std::string bytes, signature; ///< the encoding of the fields above, and its signatureOf()
 
   /// Encodes the value that process `rank` of the job with this secret puts into the store.
   std::string encode(std::string_view jobSecret, uint32_t rank) const {
@@ -187,14 +187,15 @@ private:
     return store.put(keyOf(mesh.rank()), own.encode(mesh.settings.secret, mesh.rank())).withContext(cannotJoin);
   }
 
-  /// Returns the proof, for a purpose, of knowing the secret of a card and the job's. The secrets themselves are never sent.
+  /// Returns the proof, for a purpose, of knowing the secret of a card and that of the job. The secrets themselves are never sent.
   Secret shown(std::string_view purpose, const std::string &secretOfCard) const {
     return secretFrom(hmacSha256(hmacSha256(mesh.settings.secret, secretOfCard), purpose));
   }
 
-  /// An error unless what process `rank` has put into the store shows the secret that this process has; `expected` is what it would be then.
+  /// Returns an error unless the text that process `rank` has put into the store proves this process's secret, for which it would be `expected`.
   Status checkSecret(uint32_t rank, const std::string &shown, const std::string &expected, const std::string &ofNone) const {
-    if (shown.size() == expected.size() && hmacSha256(own.secret, shown) == hmacSha256(own.secret, expected)) // takes as long whatever the difference is
+    // Takes the same time whatever the difference is.
+    if (shown.size() == expected.size() && hmacSha256(own.secret, shown) == hmacSha256(own.secret, expected))
       return Status();
     std::string text = shown == ofNone      ? " has no MILLRACE_SECRET, but this process has one"
                        : expected == ofNone ? " has a MILLRACE_SECRET, but this process has none"
@@ -207,7 +208,7 @@ private:
   /// Decodes the store's value under keyOf(rank) for a process of this job.
   StatusOr<Card> cardFrom(uint32_t rank, const std::string &text) {
     if (text == leftMark) {
-      if (std::optional<std::string> mark = store.tryGet(secretKeyOf(rank))) // it may have left because its secret is another one
+      if (std::optional<std::string> mark = store.tryGet(secretKeyOf(rank))) // the process may have left because its secret differs
         MILLRACE_TRY(checkSecret(rank, *mark, secretMark(mesh.settings.secret, rank), secretMark("", rank)));
       return hasLeft(rank);
     }
@@ -230,7 +231,7 @@ private:
     return failedPrecondition("process " + std::to_string(rank) + " of " + std::to_string(mesh.size()) + " has ended without joining the others");
   }
 
-  /// Returns the card that the process of `rank` put into the store; waits for it.
+  /// Waits for the card that the process of `rank` puts into the store, and returns it.
   StatusOr<Card> cardOf(uint32_t rank) {
     StatusOr<std::string> text = store.get(keyOf(rank), secondsLeft());
     if (!text)
@@ -247,7 +248,7 @@ private:
       StatusOr<Socket> socket = reach(*card);
       if (!socket)
         return socket.status().withContext(mesh.describe(rank) + " cannot be reached");
-      if (channel == Data && !socket->peerProcess()) // a UNIX socket tells who is at its other end
+      if (channel == Data && !socket->peerProcess()) // a UNIX socket identifies the process at its other end
         mesh.peers[rank]->lanes.resize(lanes());
       Hello hello{helloMagic, protocolVersion,           mesh.rank(),          channel, uint32_t(mesh.peers[rank]->lanes.size()),
                   shown(asCaller, card->secret), shown(asCaller, own.secret)};
@@ -266,7 +267,7 @@ private:
     return Status();
   }
 
-  /// Until something can be read, or will never be, from a process that listens: one that is stopped does not answer.
+  /// Waits until the connection to a listening process can be read or is closed. A process that is stopped does not answer.
   Status awaitAnswer(const Socket &socket, uint32_t rank, const Card &card) {
     while (Clock::now() < deadline) {
       pollfd answer{socket.descriptor(), POLLIN, 0};
@@ -278,16 +279,16 @@ private:
     return Status();
   }
 
-  /// An error if processes that have connected are gone or stopped. Called every lookSeconds.
+  /// Returns an error if connected processes are gone or stopped. Called every lookSeconds.
   Status checkTheyStay() {
-    std::string gone; // all of them: one may have ended because of another
+    std::string gone; // lists all of them: one may have ended because of another
     for (uint32_t rank = 0; rank < mesh.size(); ++rank) {
       const Mesh::Peer &peer = *mesh.peers[rank];
       if (rank == mesh.rank() || !isConnected(rank))
         continue;
       MILLRACE_TRY(checkGoesOn(rank, peer.bootId, peer.pid));
       char byte;
-      if (::recv(peer.data.descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) // the other end is closed
+      if (::recv(peer.data.descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) // the other end has closed the connection
         gone += (gone.empty() ? "" : ", and ") + mesh.describe(rank) + " has ended";
     }
     return gone.empty() ? Status() : Status(Code::Unavailable, gone + " before all processes had come");
@@ -298,7 +299,7 @@ private:
     return checkGoesOn(rank, card.bootId, int(card.pid));
   }
 
-  /// An error if a process of this host has been stopped for MeshOptions::stoppedSeconds. Called every lookSeconds.
+  /// Returns an error if a process of this host has been stopped for MeshOptions::stoppedSeconds. Called every lookSeconds.
   Status checkGoesOn(uint32_t rank, const std::string &host, int pid) {
     if (!mesh.settings.watches || host != own.bootId || !isStopped(pid))
       stoppedLooks.erase(rank);
@@ -311,7 +312,7 @@ private:
   StatusOr<Socket> reach(const Card &card) {
     if (card.bootId == own.bootId && mesh.settings.usesUnixSockets && !card.unixName.empty())
       if (StatusOr<Socket> socket = Socket::connectUnix(card.unixName))
-        return socket; // else it is in another network namespace
+        return socket; // otherwise the process is in another network namespace
     bool isLoopback = card.address.rfind("127.", 0) == 0 || card.address == "::1";
     StatusOr<Socket> socket = Socket::connectTcp(card.address, card.port, deadline);
     if (!socket && isLoopback)
@@ -322,18 +323,19 @@ private:
 
   void keep(uint32_t rank, uint32_t channel, Socket socket) {
     Mesh::Peer &peer = *mesh.peers[rank];
-    // In a container of its own its number would be that of a stranger here.
+    // A process in another container has a pid that means another process here, or none.
     if (!peer.process && socket.peerProcess() == peer.pid) {
       peer.process = Socket(int(::syscall(SYS_pidfd_open, peer.pid, 0)));
       peer.isOnThisHost = bool(peer.process);
     }
-    // A UNIX socket tells who is at its other end.
+    // A UNIX socket identifies the process at its other end.
     if (channel == Data)
       peer.sharesMemory = mesh.shared && socket.peerProcess() != 0;
     (channel == Data ? peer.data : channel == Control ? peer.control : peer.lanes[channel - Lanes]) = std::move(socket);
   }
 
-  /// To another host. Connections with all processes take half of what may be open here at most.
+  /// Returns the number of lanes to another host. The connections with all processes take at most half of the file descriptors that this process may
+  /// open.
   uint32_t lanes() const {
     rlimit limit = {};
     if (mesh.settings.carrier.empty() && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
@@ -347,7 +349,7 @@ private:
     return peer.data && peer.control && std::all_of(peer.lanes.begin(), peer.lanes.end(), [](const Socket &lane) { return bool(lane); });
   }
 
-  /// Somebody who has connected, but not shown yet who it is.
+  /// A caller that has connected, but not proved yet which process it is.
   struct Caller {
     Socket socket;
     Deadline until;
@@ -355,7 +357,7 @@ private:
     size_t filled = 0;
   };
 
-  /// Until all of higher rank have called. Whoever else calls is sent away.
+  /// Waits until all processes of higher rank have connected. Other callers are disconnected.
   Status takeCalls() {
     auto missing = [&] {
       std::vector<uint32_t> ranks;
@@ -388,12 +390,12 @@ private:
           StatusOr<Card> card = cardFrom(rank, *text);
           if (!card)
             return card.status();
-          // It listens until all have come, this process among them: whom its host refuses a connection is gone.
+          // A process listens until all have connected, this one included: if its host refuses a connection, the process is gone.
           if (Socket::isRefused(card->address, uint16_t(card->port)))
             return Status(Code::Unavailable, mesh.describe(rank) + " has ended before all processes had come");
           MILLRACE_TRY(checkGoesOn(rank, *card));
         }
-        MILLRACE_TRY(checkTheyStay()); // last: one that has come may have ended because another has left
+        MILLRACE_TRY(checkTheyStay()); // checked last: a connected process may have ended because another one has left
       }
       if (Clock::now() >= deadline)
         return deadlineExceeded(nameOf(absent) + (absent.size() == 1 ? " has" : " have") + " not come within " +
@@ -404,7 +406,7 @@ private:
                      absent.size() == 1 ? "has" : "have");
       }
       std::vector<pollfd> polls;
-      const bool isFull = callers.size() >= maxCallers; // the others wait in the system's queue
+      const bool isFull = callers.size() >= maxCallers; // further callers wait in the kernel's queue
       for (const Socket &listener : listeners)
         polls.push_back({isFull ? -1 : listener.descriptor(), POLLIN, 0});
       for (const Caller &caller : callers)
@@ -428,7 +430,7 @@ private:
     }
   }
 
-  /// True when it is dealt with, in one way or the other.
+  /// Handles a caller's message. Returns true if the caller is accepted or disconnected.
   bool answer(Caller &caller) {
     while (caller.filled < sizeof(Hello)) {
       ssize_t got = ::read(caller.socket.descriptor(), reinterpret_cast<char *>(&caller.hello) + caller.filled, sizeof(Hello) - caller.filled);
@@ -447,7 +449,7 @@ private:
       lanes.resize(hello.lanes);
     else if (hello.lanes != lanes.size())
       return true;
-    // The process knows our secret from the store, where its own is, too.
+    // The process knows the secret of this one's card from the store, where its own card is, too.
     StatusOr<Card> card = cardOf(hello.from);
     if (!card || !isEqual(hello.secretOfCaller, shown(asCaller, card->secret)))
       return true;
@@ -462,7 +464,7 @@ private:
   const Deadline deadline;
   Card own;
   std::vector<Socket> listeners;
-  std::map<uint32_t, int> stoppedLooks; ///< how often, one time after the other, a process was seen to be stopped
+  std::map<uint32_t, int> stoppedLooks; ///< how many consecutive checks found a process stopped
 };
 
 StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &options, const std::string &note) {

@@ -25,48 +25,48 @@ namespace {
 constexpr uint32_t dataMagic = 0x4d524431, controlMagic = 0x4d524331;
 struct DataHeader {
   uint32_t magic, kind, headBytes;
-  uint32_t block; ///< 0: the payload follows; else one more than the number of the block that has it
+  uint32_t block; ///< 0: the payload follows; otherwise one more than the number of the block that contains it
   uint64_t payloadBytes;
 };
-/// In DataHeader::block: the block's file comes with the header.
+/// In DataHeader::block: the header brings the block's file descriptor.
 constexpr uint32_t withFile = 0x80000000;
-/// Likewise, alone: the carrier brings the payload.
+/// In DataHeader::block, alone: the carrier brings the payload.
 constexpr uint32_t byCarrier = 0x40000000;
-/// Likewise: each of the lanes brings a stretch of the payload, in order.
+/// In DataHeader::block, alone: each lane brings a stretch of the payload, in order.
 constexpr uint32_t overLanes = 0x20000000;
-/// Payloads of at least so many bytes are spread over the lanes, if there are any. Chosen, not measured: no network here limits a connection.
+/// Payloads of at least so many bytes are spread over the lanes, if there are lanes. Chosen, not measured: no network here limits a connection.
 constexpr uint64_t minSpreadBytes = 1 << 20;
-/// Payloads of at least so many bytes go by the carrier. Chosen, not measured: as minSharedBytes.
+/// The carrier brings payloads of at least so many bytes. Chosen, not measured: as minSharedBytes.
 constexpr uint64_t minCarriedBytes = 32 << 10;
-/// So long the last message of a process that is lost may take: what the carrier has of it is nearby.
+/// The last message of a lost process may take so long to arrive: the carrier has received its bytes.
 constexpr std::chrono::milliseconds carrierRest(300);
-/// Who leaves looks that often whether what it sent has come to the other hosts.
+/// A process that leaves checks this often whether its messages have arrived at the other hosts.
 constexpr std::chrono::milliseconds goodbyePause(1);
-/// A sender looks that often whether the carrier is done.
+/// A sender checks this often whether the carrier has finished.
 constexpr std::chrono::microseconds carrierPause(20);
-/// Payloads of at least so many bytes go through shared memory. Chosen, not measured: below it a message is one system call at either end.
+/// Payloads of at least so many bytes go through shared memory. Chosen, not measured: smaller messages take one system call at either end.
 constexpr uint64_t minSharedBytes = 32 << 10;
 struct ControlHeader {
   uint32_t magic, kind, bytes;
 };
-/// What the thread's epoll tells of an event: which of a peer's descriptors, and whose.
+/// What an epoll event of the thread refers to: one of a peer's descriptors, and the peer.
 enum Which : uint64_t { Data, Control, Process, Wake, Lane };
 uint64_t tagOf(Which which, uint32_t rank, size_t lane = 0) { return uint64_t(rank) << 16 | uint64_t(lane) << 8 | which; }
 
 enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
 
-/// Bounds of what a peer may announce; it has proved that it belongs to the job, but may be broken.
+/// Bounds of the sizes that a peer may announce. The peer has proved that it belongs to the job, but may be defective.
 constexpr uint32_t maxHeadBytes = 16 << 20, maxControlBytes = 64 << 10;
 constexpr uint64_t maxPayloadBytes = uint64_t(1) << 46;
 constexpr size_t maxBlocks = 1 << 16;
-/// Characters of MILLRACE_SECRET: 64 bits where they are hexadecimal digits.
+/// Least number of characters of MILLRACE_SECRET: 64 bits if they are hexadecimal digits.
 constexpr size_t shortestSecret = 16;
 constexpr size_t maxActivityBytes = 1000;
 constexpr size_t maxPieces = 64; ///< of one system call
-/// Bytes of one connection that are read before others have a turn.
+/// Bytes that are read from one connection before the other connections are read.
 constexpr size_t turnBytes = 4 << 20;
 constexpr size_t alignment = 64;
-/// A writer looks that often whether the receiver is lost.
+/// A writer checks this often whether the receiver is lost.
 constexpr int lostCheckMilliseconds = 100;
 
 std::shared_ptr<char> allocate(uint64_t bytes) {
@@ -74,7 +74,7 @@ std::shared_ptr<char> allocate(uint64_t bytes) {
   return std::shared_ptr<char>(static_cast<char *>(memory), [](char *held) { ::operator delete(held, std::align_val_t(alignment)); });
 }
 
-/// recv() that also takes the files which come with the first byte; `isCut`: some could not be taken.
+/// Calls recv() and takes the file descriptors that come with the first byte. Sets `isCut` if some of them could not be taken.
 ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vector<Socket> &files, bool &isCut) {
   iovec piece{to, room};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -96,13 +96,13 @@ ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vecto
   return got;
 }
 
-/// What a lane brings of a payload.
+/// Returns the stretch [begin, end) of a payload that a lane brings.
 std::pair<uint64_t, uint64_t> stretchOf(uint64_t bytes, size_t lane, size_t lanes) {
   auto boundary = [&](size_t each) { return each == lanes ? bytes : bytes / lanes * each; };
   return {boundary(lane), boundary(lane + 1)};
 }
 
-/// Bytes [begin, end) of what the pieces are together.
+/// Returns bytes [begin, end) of the concatenated pieces.
 std::vector<iovec> cut(const std::vector<iovec> &pieces, uint64_t begin, uint64_t end) {
   std::vector<iovec> part;
   uint64_t at = 0;
@@ -115,7 +115,7 @@ std::vector<iovec> cut(const std::vector<iovec> &pieces, uint64_t begin, uint64_
   return part;
 }
 
-/// Takes bytes that were sent off the pieces from `first` on, which becomes the first one that is left.
+/// Removes the bytes that were sent from the pieces, and moves `first` to the first piece that is left.
 void advance(std::vector<iovec> &pieces, size_t &first, size_t sent) {
   while (first < pieces.size() && sent >= pieces[first].iov_len)
     sent -= pieces[first++].iov_len;
@@ -136,7 +136,7 @@ std::string secondsText(double seconds) {
 bool isStopped(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const size_t name = text.rfind(')'); // which may contain anything
+  const size_t name = text.rfind(')'); // the name before it may contain any character
   const char state = name == std::string::npos || name + 2 >= text.size() ? 0 : text[name + 2];
   return state == 'T' || state == 't';
 }
@@ -163,7 +163,7 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
     options.host = std::move(host);
   if (std::string secret = environment::text("MILLRACE_SECRET"); !secret.empty()) {
     options.secret = std::move(secret);
-    if (options.secret.size() < shortestSecret) // it could be guessed from what stands in the store
+    if (options.secret.size() < shortestSecret) // a short secret could be guessed from the proofs in the store
       return invalidArgument("MILLRACE_SECRET has " + std::to_string(options.secret.size()) + " characters; expects at least " +
                              std::to_string(shortestSecret) + " that nobody can guess, for example of `openssl rand -hex 32`");
   }
@@ -211,16 +211,16 @@ void Mesh::stop(const std::string &failure) {
   isStopping = true;
   wakeUp();
   thread.join();
-  if (carrier) // the thread has ended: nobody else writes what the peers have said
+  if (carrier) // the thread has ended, so no other thread writes the peers' status
     carrier->end(std::all_of(peers.begin(), peers.end(), [](const auto &peer) { return peer->status.ok() || peer->saidGoodbye; }));
 }
 
-/// The goodbye goes over a connection of its own: it comes after the messages if these have come to the other host before it is sent.
+/// Says goodbye over the control connection. The goodbye arrives after the messages because these have arrived at the other host before it is sent.
 void Mesh::sayGoodbye(const std::string &failure) {
   struct Pending {
     uint32_t rank;
-    uint64_t bytes; ///< on their way
-    Deadline since; ///< no byte has come there
+    uint64_t bytes; ///< not yet arrived
+    Deadline since; ///< the time since which no byte has arrived
   };
   auto bytesUnderWay = [&](uint32_t rank) {
     uint64_t bytes = 0;
@@ -229,7 +229,7 @@ void Mesh::sayGoodbye(const std::string &failure) {
       if (::ioctl(socket.descriptor(), SIOCOUTQ, &queued) == 0 && queued > 0)
         bytes += uint64_t(queued);
     };
-    if (!peers[rank]->data.peerProcess()) // what was sent over a UNIX socket is there
+    if (!peers[rank]->data.peerProcess()) // bytes that were sent over a UNIX socket have arrived
       add(peers[rank]->data);
     for (const Socket &lane : peers[rank]->lanes)
       add(lane);
@@ -304,7 +304,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
     sendsFile = !peer.given.count(lease->id);
     if (sendsFile)
       header.block |= withFile;
-    lease->mapping->readers().fetch_add(1, std::memory_order_relaxed); // on behalf of the receiver
+    lease->mapping->readers().fetch_add(1, std::memory_order_relaxed); // counts the receiver
     counted.reset(lease.get());
   } else if (isCarried) {
     header.block = byCarrier;
@@ -322,7 +322,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
              : isSpread ? sendOverLanes(to, payload, header.payloadBytes)
                         : Status();
     }
-    MILLRACE_TRY(statusOf(to)); // a message that was begun is never ended: nothing more can follow it
+    MILLRACE_TRY(statusOf(to)); // a message that breaks off is never completed: nothing can follow it
     msghdr message = {};
     message.msg_iov = &pieces[first];
     message.msg_iovlen = std::min(pieces.size() - first, maxPieces);
@@ -338,7 +338,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
     ssize_t put = ::sendmsg(peer.data.descriptor(), &message, MSG_NOSIGNAL);
     advance(pieces, first, put < 0 ? 0 : size_t(put));
     if (put > 0 && sendsFile) {
-      sendsFile = false; // it goes with the first byte
+      sendsFile = false; // the descriptor goes with the first byte
       peer.given.insert(lease->id);
     }
     if (put >= 0 || errno == EINTR)
@@ -352,7 +352,8 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
   }
 }
 
-/// The mesh's thread sees it too and knows more about the cause: this waits for that a moment.
+/// Returns the error of a broken connection. The mesh's thread sees the error, too, and knows more about its cause, so this function waits for the
+/// thread for a moment.
 Status Mesh::brokenConnection(uint32_t to, int error) const {
   for (int i = 0; i < 20; ++i) {
     MILLRACE_TRY(statusOf(to));
@@ -361,7 +362,7 @@ Status Mesh::brokenConnection(uint32_t to, int error) const {
   return systemError("send to " + describe(to), error);
 }
 
-/// After the header.
+/// Sends the payload over the lanes, after the header.
 Status Mesh::sendOverLanes(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes) {
   const std::vector<Socket> &lanes = peers[to]->lanes;
   struct Stretch {
@@ -396,7 +397,7 @@ Status Mesh::sendOverLanes(uint32_t to, const std::vector<iovec> &payload, uint6
   }
 }
 
-/// After the header. A carrier takes one piece.
+/// Sends the payload by the carrier, which takes one piece, after the header.
 Status Mesh::sendByCarrier(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes) {
   auto filled = [](const iovec &piece) { return piece.iov_len != 0; };
   std::shared_ptr<char> memory;
@@ -429,7 +430,7 @@ Status Mesh::sendByCarrier(uint32_t to, const std::vector<iovec> &payload, uint6
   return Status(Code::Unavailable, std::string("the carrier ") + carrier->name() + " does not bring a message to " + describe(to));
 }
 
-// What does not fit into the connection's buffer at once is dropped: its receiver is stopped or gone.
+// Sends a control message. A message that does not fit into the connection's buffer at once is dropped: its receiver is stopped or gone.
 void Mesh::sendControl(uint32_t rank, uint32_t kind, std::string_view body) {
   ControlHeader header{controlMagic, kind, uint32_t(std::min<size_t>(body.size(), maxControlBytes))};
   std::string bytes(reinterpret_cast<const char *>(&header), sizeof header);
@@ -437,7 +438,7 @@ void Mesh::sendControl(uint32_t rank, uint32_t kind, std::string_view body) {
   Peer &peer = *peers[rank];
   std::lock_guard lock(peer.controlling);
   ssize_t put = ::send(peer.control.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (put > 0 && size_t(put) < bytes.size()) // half a message would spoil those that follow
+  if (put > 0 && size_t(put) < bytes.size()) // an incomplete message would damage the messages that follow
     (void)!peer.control.write(bytes.data() + put, bytes.size() - size_t(put), after(1)).ok();
 }
 
@@ -455,7 +456,7 @@ void Mesh::loop() {
     add(peers[rank]->data, Data, rank);
     add(peers[rank]->control, Control, rank);
     add(peers[rank]->process, Process, rank);
-    for (size_t lane = 0; lane < peers[rank]->lanes.size(); ++lane) { // nothing is expected of it yet
+    for (size_t lane = 0; lane < peers[rank]->lanes.size(); ++lane) { // no payload is expected of the lanes yet
       epoll_event event = {};
       event.data.u64 = tagOf(Lane, rank, lane);
       ::epoll_ctl(polling.descriptor(), EPOLL_CTL_ADD, peers[rank]->lanes[lane].descriptor(), &event);
@@ -472,7 +473,7 @@ void Mesh::loop() {
       for (uint32_t rank = 0; rank < size(); ++rank)
         readData(rank, /*isOwnThread=*/true);
     Deadline now = Clock::now();
-    if (now - lastTurn > 3 * period) // this process itself was stopped or starved: nobody is to blame for the silence
+    if (now - lastTurn > 3 * period) // this process was stopped or starved itself: the peers are not at fault
       for (auto &peer : peers)
         peer->lastHeard += now - lastTurn;
     lastTurn = now;
@@ -493,14 +494,14 @@ void Mesh::loop() {
         remove(peer.data);
       if (which == Lane) {
         bool isOpen = readData(rank, /*isOwnThread=*/true);
-        if (!isOpen || events[i].events & (EPOLLHUP | EPOLLERR)) // the other connections say why
+        if (!isOpen || events[i].events & (EPOLLHUP | EPOLLERR)) // the other connections give the reason
           remove(peer.lanes[events[i].data.u64 >> 8 & 0xff]);
       }
       if (which == Control && !readControl(rank))
         remove(peer.control);
       if (which == Process) {
         remove(peer.process);
-        // What it said before it ended comes first: a goodbye, and messages that are waited for.
+        // Messages that the process has sent before it ended come first: a goodbye, and messages that other threads wait for.
         while (readControl(rank) && !peer.saidGoodbye) {
           pollfd more{peer.control.descriptor(), POLLIN, 0};
           if (::poll(&more, 1, 0) <= 0)
@@ -524,7 +525,7 @@ void Mesh::wakeUp() {
   (void)!::write(wake.descriptor(), &one, sizeof one);
 }
 
-/// By the mesh's thread.
+/// Reports a damaged message. Called by the mesh's thread.
 void Mesh::tellSpoiled(uint32_t rank) {
   std::string why;
   {
@@ -535,14 +536,14 @@ void Mesh::tellSpoiled(uint32_t rank) {
     lose(rank, dataLoss(describe(rank) + " sent a message that cannot be read: " + why), true);
 }
 
-/// Has the thread look where something is to be read. With `arming`.
+/// Lets the thread poll the connections from which messages are expected. The caller holds `arming`.
 void Mesh::arm(uint32_t rank) {
   const Peer &peer = *peers[rank];
   auto watch = [&](const Socket &socket, uint64_t tag, bool isLookedAt) {
     epoll_event event = {};
     event.events = isLookedAt ? EPOLLIN : 0;
     event.data.u64 = tag;
-    ::epoll_ctl(polling.descriptor(), EPOLL_CTL_MOD, socket.descriptor(), &event); // fails if nothing comes from it any more
+    ::epoll_ctl(polling.descriptor(), EPOLL_CTL_MOD, socket.descriptor(), &event); // fails if the connection is closed
   };
   watch(peer.data, tagOf(Data, rank), !peer.pollers && !peer.isSpread);
   for (size_t lane = 0; lane < peer.lanes.size(); ++lane)
@@ -577,7 +578,7 @@ void Mesh::endPolling(const std::vector<uint32_t> &ranks) {
   }
 }
 
-/// Reads what the lanes have of the message. Nothing if it is all there; else what readData() returns.
+/// Reads the message's bytes from the lanes. Returns nullopt if the message is complete, otherwise the result of readData().
 std::optional<bool> Mesh::readLanes(uint32_t rank, size_t &taken) {
   Peer &peer = *peers[rank];
   const uint64_t bytes = peer.message->payloadBytes;
@@ -602,14 +603,14 @@ std::optional<bool> Mesh::readLanes(uint32_t rank, size_t &taken) {
   return std::nullopt;
 }
 
-/// Reads what is there, some megabytes at most. False when nothing will come any more.
+/// Reads the bytes that have arrived, some megabytes at most. Returns false when no more can arrive.
 bool Mesh::readData(uint32_t rank, bool isOwnThread) {
   Peer &peer = *peers[rank];
   std::lock_guard lock(peer.reading);
   if (!peer.spoiled.empty())
     return false;
   auto heard = [&] {
-    if (isOwnThread) // who polls leaves that to the signs of life
+    if (isOwnThread) // for a polling thread, the control connection's signs of life suffice
       peer.lastHeard = Clock::now();
   };
   auto spoiled = [&](const char *why) {
@@ -641,7 +642,7 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
       if (got < 0 && (error == EAGAIN || error == EINTR))
         return true;
       if (got <= 0)
-        return false; // the control connection says whether that was meant
+        return false; // the control connection tells whether the peer has meant to close it
       heard();
       taken += size_t(got);
       if (peer.incoming.size() < sizeof(DataHeader))
@@ -717,7 +718,7 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
   return true;
 }
 
-/// Makes the payload of `message` that which stands in the block.
+/// Sets the payload of `message` to the contents of the block.
 Status Mesh::openBlock(Peer &peer, uint32_t block, Message &message) {
   const uint32_t id = (block & ~withFile) - 1;
   if (block & withFile) {
@@ -780,7 +781,7 @@ void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
     Reader reader(body);
     uint32_t who = reader.number<uint32_t>(), code = reader.number<uint32_t>();
     std::string text = reader.text();
-    // That we are lost to somebody: it knows us no more, so it is lost to us.
+    // A process that reports the loss of this one ignores its messages, so that process is lost for this one.
     uint32_t gone = who == this->rank() ? rank : who;
     if (reader.isComplete() && gone < size() && code && code <= uint32_t(Code::Unauthenticated))
       lose(gone, Status(Code(code), who == this->rank() ? describe(rank) + " gave this process up: " + text : text), false);
@@ -813,14 +814,14 @@ void Mesh::watch(Deadline now) {
   }
 }
 
-/// Reads what `rank` sent before it was lost: it has arrived, and somebody may wait for it.
+/// Reads the messages that `rank` has sent before it was lost: they have arrived, and a thread may wait for them.
 void Mesh::drain(uint32_t rank) {
   Peer &peer = *peers[rank];
   if (std::exchange(peer.isDrained, true))
     return;
   const Deadline end = Clock::now() + carrierRest;
   while (readData(rank, /*isOwnThread=*/true)) {
-    if (peer.carried) { // it may have been sent, or not
+    if (peer.carried) { // the payload may have been sent or not
       if (Clock::now() >= end)
         return;
       std::this_thread::sleep_for(carrierPause);
@@ -840,7 +841,7 @@ void Mesh::lose(uint32_t rank, const Status &status, bool tellOthers) {
   drain(rank);
   {
     std::lock_guard lock(peers[rank]->mutex);
-    if (!peers[rank]->status.ok()) // what was read could not be understood
+    if (!peers[rank]->status.ok()) // a message could not be decoded
       return;
     peers[rank]->status = status;
     peers[rank]->lossNumber = ++losses;

@@ -13,7 +13,7 @@
 namespace millrace::runtime::transport {
 namespace {
 
-/// A block that is so many times as large as what it would hold is left to larger messages.
+/// A block of more than this multiple of the required size is left to larger messages.
 constexpr uint64_t maxExcess = 4;
 
 } // namespace
@@ -26,7 +26,7 @@ StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::open(const Socket &file)
   void *base = ::mmap(nullptr, size_t(status.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
   if (base == MAP_FAILED)
     return systemError("map memory of another process", errno);
-  ::madvise(base, size_t(status.st_size), MADV_HUGEPAGE); // where the system has them for such files
+  ::madvise(base, size_t(status.st_size), MADV_HUGEPAGE); // the kernel may support huge pages for such files
   return std::shared_ptr<SharedMapping>(new SharedMapping(static_cast<char *>(base), uint64_t(status.st_size)));
 }
 
@@ -75,7 +75,7 @@ SharedLease SharedBlocks::copy(const std::vector<iovec> &pieces, uint64_t bytes)
       block = make(bytes);
     if (!block)
       return nullptr;
-    block->mapping->readers().store(1, std::memory_order_relaxed); // the lease
+    block->mapping->readers().store(1, std::memory_order_relaxed); // counts the lease
   }
   SharedLease lease(block, [](SharedBlock *held) { held->mapping->readers().fetch_sub(1, std::memory_order_release); });
   char *to = block->mapping->data();

@@ -32,7 +32,7 @@ StatusOr<Address> unixAddress(const std::string &name) {
   if (name.size() + 1 > sizeof to.sun_path)
     return invalidArgument("the name of a socket is too long");
   to.sun_family = AF_UNIX;
-  std::memcpy(to.sun_path + 1, name.data(), name.size()); // the null before it makes it abstract
+  std::memcpy(to.sun_path + 1, name.data(), name.size()); // the null byte before the name makes it abstract
   address.size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return address;
 }
@@ -64,13 +64,13 @@ StatusOr<Socket> listenAt(Address &address, const std::string &title) {
   return socket;
 }
 
-/// Small messages are not held back for larger ones.
+/// Disables the delay of small messages.
 void sendAtOnce(const Socket &socket) {
   int on = 1;
-  ::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); // fails for UNIX sockets, which do so anyway
+  ::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); // fails for UNIX sockets, which have no delay
 }
 
-/// False at the deadline.
+/// Waits for the events; returns false at the deadline.
 bool waitFor(int descriptor, short events, Deadline deadline) {
   while (true) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
