@@ -25,7 +25,8 @@ struct Limits {
   double tolerance = 1e-3;
 };
 
-/// Values of the type from one to the other. No number of them leads to or from a NaN or an infinity: that is 2^64 - 1.
+/// Returns the number of steps between neighbouring values of the type from one value to the other; 2^64 - 1 if only one of them is a NaN, or if an
+/// infinity is compared with another value.
 uint64_t ulpDistance(DType type, uint64_t a, uint64_t b) {
   bool aNan = isNan(type, a), bNan = isNan(type, b);
   if (aNan || bNan)

@@ -12,8 +12,8 @@ namespace {
 template <typename T>
 using Complex = std::complex<T>;
 
-// exp(z) = exp(x) (cos y + i sin y): NaN where y has no angle, also for infinite x, where the C library follows annex G. Real numbers stay
-// real.
+// exp(z) = exp(x) (cos y + i sin y). The result is NaN where y has no angle, also for infinite x, where the C library follows annex G. Real arguments
+// have real results.
 template <typename T>
 Complex<T> expOf(Complex<T> z) {
   T x = z.real(), y = z.imag();
@@ -24,7 +24,8 @@ Complex<T> expOf(Complex<T> z) {
   return std::exp(z);
 }
 
-// Two infinite parts have neither angle nor size: NaN, where the C library has an infinity.
+// Returns true if both parts are infinite: the number has neither angle nor magnitude, and the result is NaN, where the C library returns an
+// infinity.
 template <typename T>
 bool isNowhere(Complex<T> z) {
   return std::isinf(z.real()) && std::isinf(z.imag());
@@ -38,7 +39,7 @@ Complex<T> cosOf(Complex<T> z) {
   return isNowhere(z) ? Complex<T>(NAN, NAN) : std::cos(z);
 }
 
-// exp(z) - 1 = (expm1(x) cos y - 2 sin^2(y/2)) + i exp(x) sin y; no cancellation near 0.
+// exp(z) - 1 = (expm1(x) cos y - 2 sin^2(y/2)) + i exp(x) sin y, which has no cancellation near 0.
 template <typename T>
 Complex<T> expm1Of(Complex<T> z) {
   T x = z.real(), y = z.imag(), s = std::sin(y / 2);
@@ -47,7 +48,7 @@ Complex<T> expm1Of(Complex<T> z) {
   return {std::expm1(x) * std::cos(y) - 2 * s * s, std::exp(x) * std::sin(y)};
 }
 
-// log(1 + z) = log1p(x (2 + x) + y^2) / 2 + i atan2(y, 1 + x); the sum under log1p is exact enough near 0.
+// log(1 + z) = log1p(x (2 + x) + y^2) / 2 + i atan2(y, 1 + x). The argument of log1p is exact enough near 0.
 template <typename T>
 Complex<T> log1pOf(Complex<T> z) {
   T x = z.real(), y = z.imag();

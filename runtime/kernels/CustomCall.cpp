@@ -22,7 +22,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::map<std::string, CustomCallFactory, std::less<>> handlers;
-  std::set<std::string, std::less<>> own; ///< that were not replaced
+  std::set<std::string, std::less<>> own; ///< Millrace's own targets that were not replaced
   Registry() {
     for (auto &[target, handler] : checkCustomCalls())
       handlers.emplace(target, always(handler));

@@ -31,7 +31,7 @@ MILLRACE_INLINE bool areAllFinite(const T *x, int64_t count) {
   return !found;
 }
 
-/// Lanes [at, at + width) of a row.
+/// Computes lanes [at, at + width) of a row.
 template <typename T, int width>
 MILLRACE_INLINE void sumLanes(const T *x, int64_t size, int64_t at, const int32_t *positions, const T *weights, int64_t terms, int64_t stride, T *to) {
   typedef T Lanes __attribute__((ext_vector_type(width)));
@@ -57,7 +57,7 @@ MILLRACE_INLINE void sumOfRows(const T *x, int64_t size, const int32_t *position
     sumLanes<T, 1>(x, size, at, positions, weights, terms, stride, to);
 }
 
-/// Columns [0, count): their rows of the result one behind the other.
+/// Computes columns [0, count), whose rows of the result are contiguous.
 template <typename T>
 MILLRACE_INLINE void sumColumns(const T *x, int64_t size, const int32_t *positions, const T *weights, int64_t terms, int64_t stride, int64_t count, T *to) {
   auto all = [&](int64_t known) __attribute__((always_inline)) {
@@ -82,13 +82,13 @@ MILLRACE_FOR_WIDE_VECTORS void sumRows(const double *x, int64_t size, const int3
   sumColumns(x, size, positions, weights, terms, stride, count, to);
 }
 
-/// Matrices side by side. Unit: matrices. Source: arithmetic: 16 numbers of f32 in 512 bits.
+/// Matrices that are processed side by side. Unit: matrices. Source: arithmetic: 16 elements of f32 in 512 bits.
 constexpr int64_t kLanes = 16;
 /// Elements that are loaded and stored at once. Unit: elements of a row. Source: arithmetic: four vectors of 16 lanes are transposed in registers as
-/// 4 x 4 numbers.
+/// blocks of 4 x 4 elements.
 constexpr int64_t kElementsAtOnce = 4;
 
-/// Four vectors, each of rows i, i + 4, i + 8, i + 12 of a block of 16 x 4, become its columns, and columns such rows.
+/// Transposes a block of 16 x 4 in four vectors between two forms: vector i holds rows i, i + 4, i + 8 and i + 12, or column i.
 template <typename Vector>
 MILLRACE_INLINE void transposeParts(Vector &a, Vector &b, Vector &c, Vector &d) {
   Vector ab0 = __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
@@ -101,7 +101,8 @@ MILLRACE_INLINE void transposeParts(Vector &a, Vector &b, Vector &c, Vector &d) 
   d = __builtin_shufflevector(ab1, cd1, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
 
-/// Elements [at, at + count) of `kLanes` rows, `stride` apart, as `kElementsAtOnce` vectors with a row per lane; rows past `rows` repeat the last.
+/// Loads elements [at, at + count) of `kLanes` rows, `stride` apart, as `kElementsAtOnce` vectors with a row per lane. Rows past `rows` repeat the
+/// last one.
 template <typename T, typename Vector>
 MILLRACE_INLINE void loadColumns(const T *x, int64_t stride, int64_t rows, int64_t at, int64_t count, Vector *to) {
   typedef T Part __attribute__((ext_vector_type(kElementsAtOnce)));
@@ -123,7 +124,7 @@ MILLRACE_INLINE void loadColumns(const T *x, int64_t stride, int64_t rows, int64
   transposeParts(to[0], to[1], to[2], to[3]);
 }
 
-/// The way back.
+/// Stores vectors with a row per lane as rows: the inverse of loadColumns().
 template <typename T, typename Vector>
 MILLRACE_INLINE void storeColumns(Vector a, Vector b, Vector c, Vector d, int64_t stride, int64_t rows, int64_t at, int64_t count, T *to) {
   transposeParts(a, b, c, d);
@@ -146,13 +147,13 @@ MILLRACE_INLINE void storeColumns(Vector a, Vector b, Vector c, Vector d, int64_
       to[row * stride + at + i] = all[row % 4][row / 4 * kElementsAtOnce + i];
 }
 
-/// Up to `kLanes` matrices of x, [depth][size] each, one behind the other; `scratch` holds them side by side. Returns a bit for each that is not
-/// finite, whose results are to be computed again.
+/// Processes up to `kLanes` matrices of x, [depth][size] each, contiguous in memory; `scratch` holds them side by side. Returns a bit for each matrix
+/// that is not finite, whose results have to be computed again.
 template <typename T>
 MILLRACE_INLINE uint32_t sumTile(const T *x, int64_t rows, int64_t depth, int64_t size, const int32_t *positions, const T *weights, int64_t terms,
                                  int64_t columns, T *scratch, T *to) {
   typedef T Vector __attribute__((ext_vector_type(kLanes)));
-  Vector spoiled = {}; // what is not finite leaves a NaN
+  Vector spoiled = {}; // an infinity or a NaN leaves a NaN
   int64_t width = depth * size, at = 0;
   auto load = [&](int64_t count) __attribute__((always_inline)) {
     Vector v[kElementsAtOnce];
@@ -165,7 +166,7 @@ MILLRACE_INLINE uint32_t sumTile(const T *x, int64_t rows, int64_t depth, int64_
   if (at < width)
     load(width - at);
 
-  // Four columns of the matrix at a time, whose rows are a multiple of what is stored at once.
+  // Four columns of the matrix are computed at a time; the number of rows is a multiple of kElementsAtOnce.
   Vector sums[kElementsAtOnce * kLanes] = {};
   auto sumOne = [&](int64_t n, Vector *sum, int64_t known) __attribute__((always_inline)) {
     Vector all[4] = {};
@@ -221,7 +222,7 @@ MILLRACE_FOR_WIDE_VECTORS uint32_t sumTiles(const double *x, int64_t rows, int64
   return sumTile(x, rows, depth, size, positions, weights, terms, columns, scratch, to);
 }
 
-/// The same with all zeros of the matrix.
+/// Computes the sum with all zeros of the matrix.
 template <typename T>
 void sumAll(const T *x, int64_t size, int64_t depth, const int32_t *positions, const T *weights, int64_t terms, int64_t stride, T *column, T *to) {
   std::memset(column, 0, size_t(depth) * sizeof(T));
@@ -236,14 +237,14 @@ void sumAll(const T *x, int64_t size, int64_t depth, const int32_t *positions, c
   }
 }
 
-/// A thread looks at so many before the next thread may. Unit: elements. Source: judgement, not measured alone; commit 1f908c9 has the figures of the
-/// whole change.
+/// A thread checks so many elements before the next thread takes over. Unit: elements. Source: judgement, not measured alone; commit 1f908c9 has the
+/// figures of the whole change.
 constexpr int64_t kElementsLookedAt = 8192;
-/// Fact: state of a matrix that was not checked yet.
+/// Fact: state of a matrix that is not checked yet.
 constexpr uint8_t kUnknown = 0;
-/// Fact: all numbers are finite,.
+/// Fact: state of a matrix whose elements are all finite.
 constexpr uint8_t kFinite = 1;
-/// Fact: some are not.
+/// Fact: state of a matrix with an element that is not finite.
 constexpr uint8_t kSpoiled = 2;
 
 template <typename T>
@@ -253,7 +254,7 @@ struct Work {
   const T *weights;
   T *to;
   int64_t outer, depth, columns, terms, size; ///< x is [outer][depth][size]
-  std::unique_ptr<std::atomic<uint8_t>[]> finite; ///< of each matrix, where they are not tiled
+  std::unique_ptr<std::atomic<uint8_t>[]> finite; ///< state per matrix, where matrices are not tiled
 };
 
 template <typename T>
@@ -289,7 +290,7 @@ Status run(const CustomCall &call, int64_t outer, int64_t depth, int64_t size) {
       int64_t outer = row / work.columns, column = row % work.columns;
       next = std::min(end, row - column + work.columns);
       const T *x = work.x + outer * matrix;
-      // Threads that ask at once all look; what they find is the same.
+      // Threads that need the state at once all check the matrix; their results agree.
       uint8_t known = work.finite[outer].load(std::memory_order_relaxed);
       if (known == kUnknown)
         work.finite[outer].store(known = isFinite(x, matrix) ? kFinite : kSpoiled, std::memory_order_relaxed);
@@ -317,7 +318,7 @@ Status run(const CustomCall &call, int64_t outer, int64_t depth, int64_t size) {
   int64_t count = isTiled ? (outer + kLanes - 1) / kLanes : outer * work.columns;
   uint64_t picoseconds = isTiled ? uint64_t(size * (depth * 10 + work.columns * (work.terms + 10))) * 500 : 4000 + uint64_t(size * (work.terms + 2)) * 30;
   ThreadPool &pool = ThreadPool::global();
-  // Few matrices: threads share the looking, too.
+  // With few matrices, threads share the check of one matrix.
   if (int64_t parts = matrix / kElementsLookedAt; !isTiled && outer < 4 * int64_t(pool.size()) && pool.size() > 1 && parts > 1) {
     auto look = [](void *context, int64_t begin, int64_t end) -> int32_t {
       auto &work = *static_cast<const Work<T> *>(context);

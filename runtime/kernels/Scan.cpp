@@ -20,21 +20,21 @@
 namespace millrace::runtime {
 namespace {
 
-/// Lines that run side by side, so that none waits for the one before. Unit: lines. Source: judgement, not measured alone; commit f0202b4 has the
-/// figures of the whole change.
+/// Lines that are scanned side by side, so that no operation waits for the one before. Unit: lines. Source: judgement, not measured alone; commit
+/// f0202b4 has the figures of the whole change.
 constexpr int64_t kTogether = 8;
-/// Elements of each line that are loaded at once. Unit: elements of a line. Source: judgement, not measured alone: lines a multiple of 4 KiB apart
-/// displaced each other in the cache before (cumsum of 256x4096 8.1 to 0.93 ms).
+/// Elements of each line that are loaded at once. Unit: elements of a line. Source: judgement, not measured alone: without tiles, lines a multiple of
+/// 4 KiB apart displace each other in the cache (cumsum of 256x4096 8.1 to 0.93 ms).
 constexpr int64_t kElementsOfTile = 64;
-/// Of strided lines: those of one piece. Unit: lines. Source: judgement, not measured alone; commit f0202b4 has the figures of the whole change.
+/// Strided lines of one piece. Unit: lines. Source: judgement, not measured alone; commit f0202b4 has the figures of the whole change.
 constexpr int64_t kColumnsOfPiece = 256;
-/// Long lines are cut into blocks. Unit: elements. Source: judgement, not measured alone; commit f0202b4 has the figures of the whole change.
+/// Elements of one block of a long line. Unit: elements. Source: judgement, not measured alone; commit f0202b4 has the figures of the whole change.
 constexpr int64_t kElementsOfBlock = 4096;
-/// From this length on threads share a line. Unit: elements. Source: judgement, not measured alone; commit f0202b4 has the figures of the whole
+/// Threads share a line of at least this length. Unit: elements. Source: judgement, not measured alone; commit f0202b4 has the figures of the whole
 /// change.
 constexpr int64_t kMinSharedLine = 1 << 16;
 
-/// Integers wrap around.
+/// The type in which a sum or product is computed: integers wrap around.
 template <typename T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 template <typename T>
@@ -49,7 +49,7 @@ struct Multiply {
 template <typename T, bool isMaximum>
 struct ExtremeNumber {
   T operator()(T a, T b) const {
-    // The instruction takes its second operand where neither is less: asked both ways, it gives both zeros.
+    // The instruction returns its second operand if neither is less; both orders of the operands together give both zeros.
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     Bits x = std::bit_cast<Bits>(isMaximum ? (a > b ? a : b) : (a < b ? a : b));
     Bits y = std::bit_cast<Bits>(isMaximum ? (b > a ? b : a) : (b < a ? b : a));
@@ -57,7 +57,7 @@ struct ExtremeNumber {
     return std::bit_cast<T>(isMaximum ? Bits((x & y) | ((a != a) | (b != b) ? quiet : Bits(0))) : Bits(x | y));
   }
 };
-/// A NaN wins, with its sign and payload: a total order sees them.
+/// The minimum or maximum, where a NaN wins and keeps its sign and payload: a total order distinguishes them.
 template <typename T, bool isMaximum>
 struct ExtremeFloat {
   using OfNumbers = ExtremeNumber<T, isMaximum>;
@@ -70,8 +70,8 @@ struct ExtremeInteger {
 template <typename T, bool isMaximum>
 using Extreme = std::conditional_t<std::is_floating_point_v<T>, ExtremeFloat<T, isMaximum>, ExtremeInteger<T, isMaximum>>;
 
-/// compute(operation) leaves running results of `count` lines in `results`: first as if there were numbers alone, which takes two thirds of
-/// the time, and again where a NaN is met, which a running extreme keeps to its end.
+/// Runs compute(operation), which leaves running results of `count` lines in `results`: first with an operation that assumes no NaN, which takes two
+/// thirds of the time, and again with the full one if a result is NaN, which a running extreme keeps to its end.
 template <typename Op, typename T, typename Compute>
 void numbersFirst(const T *results, int64_t count, const Compute &compute) {
   if constexpr (requires { typename Op::OfNumbers; }) {
@@ -87,21 +87,21 @@ struct Work {
   const T *from;
   T *to;
   T init;
-  int64_t length, stride, lines, step; ///< step: 1, or -1 from the end
-  T *totals;                           ///< of the blocks of a line
+  int64_t length, stride, lines, step; ///< step: 1, or -1 for lines that are scanned from the end
+  T *totals;                           ///< totals of a line's blocks
 };
 
-/// Running sums or products of one line after `before`. The order of operations depends on `n` alone.
+/// Writes the running sums or products of one line that begins with `before`. The order of operations depends on `n` alone.
 template <typename T, typename Op>
 void scanLine(const T *from, T *to, T before, int64_t n, int64_t step) {
   using U = Wrapping<T>;
-  // Fact: numbers in 16 bytes.
+  // Fact: elements in 16 bytes.
   constexpr int kLanes = 16 / sizeof(T);
   // Fact: vectors that are computed at a time.
   constexpr int kVectors = 4;
   typedef U Vector __attribute__((vector_size(16)));
   constexpr bool isSum = std::is_same_v<Op, Add<T>>;
-  const U nothing = !isSum ? U(1) : std::is_floating_point_v<T> ? U(-0.0) : U(0); // what changes no number, not even -0
+  const U nothing = !isSum ? U(1) : std::is_floating_point_v<T> ? U(-0.0) : U(0); // the neutral element, which changes no value, not even -0
   const Vector none = nothing - Vector{};
   auto combine = [](auto a, auto b) {
     if constexpr (isSum)
@@ -161,7 +161,7 @@ void scanLine(const T *from, T *to, T before, int64_t n, int64_t step) {
       v[j] = combine(last(v[j - 1]), v[j]);
     if constexpr (!isSum && std::is_floating_point_v<T>)
       if (!areNormal(v)) {
-        // In order: a part of the products leaves the range of the type where all of them together may not.
+        // The products are computed in order: a partial product of the tree may leave the range of the type where the running product does not.
         U product = running[0];
         for (int k = 0; k < kVectors * kLanes; ++k)
           to[(i + k) * step] = T(product = product * U(from[(i + k) * step]));
@@ -171,20 +171,21 @@ void scanLine(const T *from, T *to, T before, int64_t n, int64_t step) {
 #pragma clang loop unroll(full)
     for (int j = 0; j < kVectors; ++j)
       store(i + j * kLanes, combine(running, v[j]));
-    running = combine(running, last(v[kVectors - 1])); // the only operation that waits for the one before
+    running = combine(running, last(v[kVectors - 1])); // the only operation that depends on the previous iteration
   }
   U sum = running[0];
   for (; i < n; ++i)
     to[i * step] = T(sum = U(combine(sum, U(from[i * step]))));
 }
 
-/// The address of four elements from the i-th on; in reverse order if `step` is -1.
+/// Returns the address of the four elements from element i on, which are in reverse order if `step` is -1.
 template <typename T>
 T *at(T *line, int64_t i, int64_t step) {
   return step > 0 ? line + i : line - i - 3;
 }
 
-/// Four by four numbers of 32 bits: from(k)[i] becomes to(i)[k]; `readsBack`, `writesBack`: i or k counts from the other end there.
+/// Transposes a 4 x 4 block of 32-bit elements: from(k)[i] becomes to(i)[k]. With `readsBack`, row i is written to to(3 - i); with `writesBack`,
+/// element k is written at 3 - k.
 template <typename T, typename From, typename To>
 void transpose4(From from, To to, bool readsBack, bool writesBack) {
   typedef uint32_t Vector __attribute__((vector_size(16)));
@@ -204,7 +205,7 @@ void transpose4(From from, To to, bool readsBack, bool writesBack) {
   }
 }
 
-/// `count` lines of `n` elements, side by side; `running` holds what is before them.
+/// Scans `count` lines of `n` elements side by side; `running` holds the result so far of each line.
 template <typename T, typename Op>
 void scanTogether(const T *const *from, T *const *to, T *running, int64_t count, int64_t n, int64_t step) {
   if constexpr (std::is_same_v<Op, Add<T>> || std::is_same_v<Op, Multiply<T>>) {
@@ -213,7 +214,7 @@ void scanTogether(const T *const *from, T *const *to, T *running, int64_t count,
     return;
   }
   if (count == kTogether) {
-    // A tile of every line at a time, in a place of its own: lines a multiple of 4 KiB apart would displace each other in the cache.
+    // One tile of every line is copied to a buffer at a time, because lines a multiple of 4 KiB apart would displace each other in the cache.
     T tile[kElementsOfTile][kTogether], sums[kTogether];
     std::copy_n(running, kTogether, sums);
     for (int64_t first = 0; first < n; first += kElementsOfTile) {
@@ -250,7 +251,7 @@ void scanTogether(const T *const *from, T *const *to, T *running, int64_t count,
   }
 }
 
-/// Groups [begin, end) of contiguous lines.
+/// Scans groups [begin, end) of contiguous lines.
 template <typename T, typename Op>
 int32_t scanLines(void *context, int64_t begin, int64_t end) {
   auto &w = *static_cast<const Work<T> *>(context);
@@ -267,7 +268,7 @@ int32_t scanLines(void *context, int64_t begin, int64_t end) {
   return 0;
 }
 
-/// Pieces [begin, end) of kColumnsOfPiece neighbouring lines, `stride` of which are interleaved.
+/// Scans pieces [begin, end) of kColumnsOfPiece adjacent lines; `stride` lines are interleaved.
 template <typename T, typename Op>
 int32_t scanColumns(void *context, int64_t begin, int64_t end) {
   auto &w = *static_cast<const Work<T> *>(context);
@@ -288,13 +289,13 @@ int32_t scanColumns(void *context, int64_t begin, int64_t end) {
   return 0;
 }
 
-/// Totals of blocks [begin, end) of one line.
+/// Computes the totals of blocks [begin, end) of one line.
 template <typename T, typename Op>
 int32_t totalBlocks(void *context, int64_t begin, int64_t end) {
   auto &w = *static_cast<const Work<T> *>(context);
   const T *first = w.from + (w.step < 0 ? w.length - 1 : 0);
   for (int64_t block = begin; block < end; ++block) {
-    // From the end, lanes are the other way round: what is combined with what is the same.
+    // Lines from the end have their lanes reversed, which changes the order of no combination.
     const T *from = first + block * kElementsOfBlock * w.step - (w.step < 0 ? kTogether - 1 : 0);
     T sums[kTogether];
     numbersFirst<Op>(sums, 1, [&](auto op) {
@@ -311,7 +312,7 @@ int32_t totalBlocks(void *context, int64_t begin, int64_t end) {
   return 0;
 }
 
-/// Groups [begin, end) of blocks of one line, each from w.totals[block].
+/// Scans groups [begin, end) of blocks of one line, each from w.totals[block].
 template <typename T, typename Op>
 int32_t scanBlocks(void *context, int64_t begin, int64_t end) {
   auto &w = *static_cast<const Work<T> *>(context);
@@ -353,7 +354,7 @@ void scanAll(Work<T> w) {
       scanTogether<T, Op>(std::array{w.from + first}.data(), std::array{w.to + first}.data(), &w.init, 1, w.length, w.step);
       continue;
     }
-    if (pool.size() == 1) { // the same operations, but the second time an element is read, it is in the cache
+    if (pool.size() == 1) { // the operations are the same, but an element is in the cache when it is read again
       T sum = w.init;
       for (int64_t block = 0; block < blocks; block += kTogether) {
         int64_t end = std::min(block + kTogether, blocks);

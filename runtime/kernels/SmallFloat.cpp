@@ -9,7 +9,7 @@
 namespace millrace::runtime {
 namespace {
 
-/// Which patterns of the top exponent (or elsewhere) are not numbers.
+/// Which bit patterns are not numbers.
 enum class Special : uint8_t {
   Ieee,        // top exponent: infinity and NaN
   NanOnly,     // all ones: NaN; no infinity ("FN")
@@ -116,7 +116,7 @@ uint64_t encodeFloat(DType type, double value) {
   double magnitude = std::fabs(value);
   if (f.special == Special::ExponentOnly && (value <= 0.0))
     return value == 0.0 ? 0 : nan;
-  // Binary search for the neighbours, then ties to even pattern. One step beyond the largest value decides overflow.
+  // A binary search finds the neighbours; ties go to the even pattern. One step beyond the largest value decides about overflow.
   uint64_t low = 0, high = top;
   if (magnitude > finiteValue(f, top)) {
     double step = finiteValue(f, top) - (top ? finiteValue(f, top - 1) : 0);

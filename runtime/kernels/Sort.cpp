@@ -21,24 +21,25 @@
 namespace millrace::runtime {
 namespace {
 
-/// Up to here a line is sorted by insertion. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the whole
-/// change.
+/// A line of at most this length is sorted by insertion. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the
+/// whole change.
 constexpr int64_t kMaxInsertedLine = 48;
-/// Up to here several lines are sorted side by side. Unit: elements. Source: judgement, not measured alone; commit 3965a8d has the figures of the
-/// whole change.
+/// Lines of at most this length are sorted side by side by a network. Unit: elements. Source: judgement, not measured alone; commit 3965a8d has the
+/// figures of the whole change.
 constexpr int64_t kMaxNetworkLine = 256;
-/// Lines that are sorted side by side. Unit: lines. Source: arithmetic: 16 numbers of f32 in 512 bits.
+/// Lines that are sorted side by side. Unit: lines. Source: arithmetic: 16 elements of f32 in 512 bits.
 constexpr int64_t kLanes = 16;
-/// Fewer are not worth the lanes. Unit: lines. Source: judgement, not measured alone; commit 3965a8d has the figures of the whole change.
+/// Fewer lines are not sorted side by side: too many lanes would stay empty. Unit: lines. Source: judgement, not measured alone; commit 3965a8d has
+/// the figures of the whole change.
 constexpr int64_t kMinNetworkLines = 4;
-/// From this length on digits have 11 bits, before 8. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the
-/// whole change.
-constexpr int64_t kMinWideDigitLine = 4096;
-/// From this length on all threads sort one line. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of the whole
-/// change.
-constexpr int64_t kMinSharedLine = 1 << 16;
-/// More do not sort one line: each has a table of counts, and one thread adds them all up. Unit: threads. Source: judgement, not measured alone;
+/// Lines of at least this length are sorted by digits of 11 bits, shorter ones by digits of 8. Unit: elements. Source: judgement, not measured alone;
 /// commit 4b4b198 has the figures of the whole change.
+constexpr int64_t kMinWideDigitLine = 4096;
+/// All threads sort a line of at least this length together. Unit: elements. Source: judgement, not measured alone; commit 4b4b198 has the figures of
+/// the whole change.
+constexpr int64_t kMinSharedLine = 1 << 16;
+/// At most so many threads sort one line: each has a table of counts, and one thread adds up all tables. Unit: threads. Source: judgement, not
+/// measured alone; commit 4b4b198 has the figures of the whole change.
 constexpr int kMaxThreads = 32;
 
 template <typename Bits>
@@ -64,7 +65,7 @@ void insertionSort(T *data, int64_t n) {
   }
 }
 
-/// Sorts `data` with the help of `spare`; returns which of the two holds the result.
+/// Sorts `data` with `spare` as scratch memory. Returns the one of the two that holds the result.
 template <typename T, int digitBits>
 T *radixSort(T *data, T *spare, int64_t n) {
   using Bits = KeyType<T>;
@@ -107,7 +108,7 @@ typedef uint16_t Lanes16 __attribute__((ext_vector_type(kLanes)));
 typedef uint32_t Lanes32 __attribute__((ext_vector_type(kLanes)));
 typedef uint64_t Lanes64 __attribute__((ext_vector_type(kLanes), aligned(64)));
 
-/// Rows i and j of a table: the lesser of each two goes to row i.
+/// A compare-exchange of rows i and j of a table: the lesser element of each lane goes to row i.
 struct Exchange {
   uint16_t i, j;
 };
@@ -149,7 +150,7 @@ private:
 
 int64_t partCount() { return std::min<int64_t>(ThreadPool::global().size(), kMaxThreads); }
 
-/// work(part, begin, end) for all parts of a line, each by one thread.
+/// Runs work(part, begin, end) for all parts of a line, each on one thread.
 template <typename Work>
 void inParts(int64_t n, Work &&work) {
   struct Context {
@@ -165,13 +166,13 @@ void inParts(int64_t n, Work &&work) {
   ThreadPool::global().run(partCount(), 1, body, &context);
 }
 
-/// Sorting in the hands of all threads: each counts and moves one part of the line, parts in order within a bucket.
+/// Radix sort of one line by all threads. Each thread counts and moves one part of the line; within a bucket the parts are in order.
 template <typename Bits>
 class SharedLine {
 public:
   explicit SharedLine(int64_t n) : n(n), parts(partCount()), counts(new uint32_t[size_t(parts) * buckets]) {}
 
-  /// The bits in which the keys differ, by `look(i)`, which gives those in which key i differs from one of them.
+  /// Returns the bits in which the keys differ. `look(i)` returns those in which key i differs from a fixed key.
   template <typename Look>
   Bits varying(Look look) const {
     std::vector<Bits> found(size_t(parts), 0);
@@ -184,7 +185,7 @@ public:
     return std::reduce(found.begin(), found.end(), Bits(0), std::bit_or<>());
   }
 
-  /// The lowest bits of the digits that have to be looked at, the last digit first.
+  /// Returns the lowest bits of the digits to sort by, the last digit first.
   static std::vector<int> digits(Bits varying) {
     std::vector<int> shifts;
     for (int shift = 0; shift < int(8 * sizeof(Bits)) && Bits(varying >> shift); shift += digitBits) {
@@ -194,7 +195,7 @@ public:
     return shifts;
   }
 
-  /// put(to, i) moves element i, whose key is keyAt(i), where it belongs by the digit from bit `shift` on.
+  /// Moves the elements by the digit from bit `shift` on: put(to, i) moves element i, whose key is keyAt(i), to position `to`.
   template <typename KeyAt, typename Put>
   void move(int shift, KeyAt keyAt, Put put) const {
     auto bucketOf = [&](int64_t i) { return (keyAt(i) >> shift) & (buckets - 1); };
@@ -221,7 +222,7 @@ private:
   std::unique_ptr<uint32_t[]> counts; ///< [parts][buckets]
 };
 
-/// A thread's scratch memory for sorting. Most of it is kept by the thread: touching new pages costs as much as sorting.
+/// A thread's scratch memory for sorting. The thread keeps most of it, since touching new pages costs as much as sorting.
 class KeyMemory {
 public:
   template <typename T>
@@ -232,7 +233,7 @@ public:
         return static_cast<T *>(kept);
     if (ownBytes < bytes) {
       ownBytes = 0;
-      own.reset(); // before the next one
+      own.reset(); // freed before the next allocation
       own.reset(static_cast<char *>(::operator new[](bytes, kVectorAlignment)));
       ownBytes = bytes;
     }
@@ -245,7 +246,7 @@ private:
   struct Free {
     void operator()(char *memory) const { ::operator delete[](memory, kVectorAlignment); }
   };
-  /// More memory goes back after a sort. Unit: bytes. Source: judgement, not measured alone; chosen in commit f7caa64.
+  /// A thread releases more memory than this after a sort. Unit: bytes. Source: judgement, not measured alone; chosen in commit f7caa64.
   static constexpr size_t kMaxKeptBytes = size_t(32) << 20;
   std::unique_ptr<char[], Free> own;
   size_t ownBytes = 0;
@@ -256,16 +257,16 @@ struct Key {
   ElementOrder order;
 };
 
-/// One call: what is sorted by what. Line `l` of the tensors begins at element start(l); its elements are `stride` apart.
+/// One call: its keys and the operands that they sort. Line `l` of the tensors begins at element start(l); its elements are `stride` apart.
 struct Sorting {
   const CustomCall &call;
   std::vector<Key> keys;
-  std::vector<int64_t> results; ///< operands; -1: positions
+  std::vector<int64_t> results; ///< operand of each result; -1: positions
   int64_t length = 0, stride = 1, lines = 0;
 
   int64_t start(int64_t line) const { return line / stride * stride * length + line % stride; }
 
-  /// Sorts lines [begin, end); `shared`: one line, by all threads.
+  /// Sorts lines [begin, end); if `shared`, all threads sort the one line.
   void run(int64_t begin, int64_t end, bool shared) const {
     size_t width = byteSize(call.arguments[keys.front().operand].dtype);
     bool onlyKey = keys.size() == 1 && results.size() == 1 && results[0] == int64_t(keys[0].operand);
@@ -302,8 +303,8 @@ struct Sorting {
   }
 
 private:
-  /// Lines [first, first + count), each in a lane. False, with nothing written, if only the elements are wanted and there are some that are
-  /// equal but not the same.
+  /// Sorts lines [first, first + count), each in a lane. Returns false, with nothing written, if only the elements are wanted and some of them
+  /// compare equal but have different bits.
   template <typename Bits>
   bool sortSideBySide(int64_t first, int64_t count, const Network &network, KeyMemory &memory, bool onlyKey) const {
     const ElementOrder &order = keys.front().order;
@@ -332,7 +333,7 @@ private:
         return true;
       });
     }
-    // Equal keys stay in order because their positions are behind them.
+    // The position behind each key keeps equal keys in order.
     uint64_t *table = memory.take<uint64_t>(length * kLanes);
     order.withKey<Bits>([&](auto key) {
       for (int64_t l = 0; l < kLanes; ++l)
@@ -351,7 +352,7 @@ private:
     return true;
   }
 
-  /// False, with nothing written, if the line holds elements that are equal but not the same.
+  /// Sorts one line without positions. Returns false, with nothing written, if some elements compare equal but have different bits.
   template <typename Bits>
   bool sortElements(int64_t line, KeyMemory &memory, bool shared) const {
     const ElementOrder &order = keys.front().order;
@@ -377,7 +378,7 @@ private:
     });
   }
 
-  /// Keys are made while the elements are first moved, elements made again while they are last moved.
+  /// Sorts one line by all threads. The first move converts elements to keys, and the last one converts keys to elements.
   template <typename Bits, typename KeyOf>
   bool sortElementsShared(const Bits *from, Bits *to, Bits *data, Bits *spare, KeyOf key) const {
     const ElementOrder &order = keys.front().order;
@@ -424,7 +425,7 @@ private:
       gather(r, line, positions, shared);
   }
 
-  /// Stable sort of `positions` (null: 0, 1, 2, ...) by one key, into `order`, which may be the same memory.
+  /// Sorts `positions` (null: 0, 1, 2, ...) by one key, stably, into `order`, which may be the same memory.
   template <typename Bits>
   void sortByKey(const Key &key, int64_t line, const uint32_t *positions, uint32_t *order, KeyMemory &memory, bool shared) const {
     using Entry = Tagged<Bits>;
@@ -500,7 +501,7 @@ private:
   }
 };
 
-/// Reads the attributes; false if they do not fit the operands.
+/// Reads the attributes; returns false if they do not fit the operands.
 bool describe(Sorting &sorting) {
   const CustomCall &call = sorting.call;
   auto list = [&](const char *name) -> const std::vector<int64_t> * {
@@ -565,7 +566,7 @@ Status sort(const CustomCall &call) {
       code = 1;
     }
   } else {
-    // Some 10 nanoseconds per element and key; two where lines are sorted side by side.
+    // Sorting takes some 10 nanoseconds per element and key, and two where lines are sorted side by side.
     bool isShort = sorting.length <= kMaxNetworkLine && sorting.keys.size() == 1;
     uint64_t picoseconds = uint64_t(sorting.length) * (isShort ? 2'000 : 10'000) * sorting.keys.size();
     uint64_t least = pool.leastPiece(false, picoseconds * uint64_t(sorting.lines));

@@ -21,7 +21,7 @@ Status multiply(const CustomCall &call) {
     T *line = to + row * width;
     std::fill_n(line, width, T(0));
     int64_t begin = starts[row], end = starts[row + 1];
-    // JAX pads with elements after the last row's end; elements between belong to this row.
+    // JAX pads with elements behind the end of the last row. The elements between two starts belong to one row.
     if (begin < 0 || end > count || begin > end)
       return invalidArgument("row " + std::to_string(row) + " has the elements from " + std::to_string(begin) + " to " +
                              std::to_string(end) + ", but there are " + std::to_string(count));

@@ -14,7 +14,7 @@ void *millrace_rt_alloc(uint64_t bytes) {
 }
 void millrace_rt_free(void *data) { std::free(data); }
 
-// Compiler support that code generators reference; present in libgcc. The compiler spells their types itself.
+// The compiler-support functions of libgcc that generated code calls. Their declarations use the compiler's own types.
 extern "C" {
 __int128 __divti3(__int128, __int128);
 __int128 __modti3(__int128, __int128);
@@ -33,7 +33,7 @@ namespace millrace::runtime {
 namespace {
 
 #if defined(__x86_64__)
-// libgcc 12 has no bfloat conversions. Round to nearest even; NaN stays NaN.
+// libgcc 12 has no bfloat conversions. The conversion rounds to nearest even and keeps NaN.
 __bf16 truncateToBfloat(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   if (value != value)
@@ -41,13 +41,13 @@ __bf16 truncateToBfloat(float value) {
   bits += 0x7fff + ((bits >> 16) & 1);
   return std::bit_cast<__bf16>(uint16_t(bits >> 16));
 }
-// One rounding: first to float towards odd, whose extra bits keep the tie information.
+// Rounds once: the conversion to float rounds towards odd, so that its extra bits keep the information about ties.
 __bf16 truncateDoubleToBfloat(double value) {
   float narrow = float(value);
   if (std::isfinite(value) && std::isfinite(narrow) && double(narrow) != value) {
     uint32_t bits = std::bit_cast<uint32_t>(narrow);
     if (std::fabs(double(narrow)) > std::fabs(value))
-      --bits; // towards zero
+      --bits; // rounds towards zero
     narrow = std::bit_cast<float>(bits | 1);
   }
   return truncateToBfloat(narrow);
@@ -105,7 +105,7 @@ const std::vector<RuntimeSymbol> &runtimeSymbols() {
       COMPLEX(sin), COMPLEX(cos), COMPLEX(tan), COMPLEX(tanh), COMPLEX(logistic), COMPLEX(pow), COMPLEX(div),
       COMPLEX(atan2),
       OURS(alloc), OURS(free),
-      // Buffer lowerings allocate memory with these.
+      // Lowerings of buffers allocate memory with these functions.
       {"malloc", address(::malloc)}, {"free", address(::free)}, {"aligned_alloc", address(::aligned_alloc)},
   };
 #undef UNARY

@@ -17,21 +17,21 @@
 namespace millrace::runtime {
 namespace {
 
-/// Elements that are compared at a time. Unit: elements. Source: arithmetic: 16 numbers of f32 in 512 bits.
+/// Elements that are compared at a time. Unit: elements. Source: arithmetic: 16 elements of f32 in 512 bits.
 constexpr int64_t kLanes = 16;
-/// Up to here the best are kept in order, others in a heap. Unit: elements. Source: judgement, not measured alone; commit fcaad40 has the figures of
-/// the whole change.
+/// At most so many selected elements are kept sorted, more of them in a heap. Unit: elements. Source: judgement, not measured alone; commit fcaad40
+/// has the figures of the whole change.
 constexpr int64_t kMaxOrdered = 16;
 typedef bool LaneMask __attribute__((ext_vector_type(kLanes)));
 
 template <typename Bits>
 struct Ranked {
   Bits key;
-  int32_t position; ///< equal elements in the order of their positions
+  int32_t position; ///< orders equal elements
   bool operator<(const Ranked &other) const { return key != other.key ? key < other.key : position < other.position; }
 };
 
-/// The functions below are instantiated here: Clang emits nothing that only clones for other targets call.
+/// Instantiates the functions below: Clang emits no function that only clones for other targets call.
 template <typename Bits>
 void replaceInHeap(Ranked<Bits> *best, int64_t k, Bits key, int32_t position) {
   std::pop_heap(best, best + k);
@@ -43,7 +43,7 @@ template void replaceInHeap(Ranked<uint16_t> *, int64_t, uint16_t, int32_t);
 template void replaceInHeap(Ranked<uint32_t> *, int64_t, uint32_t, int32_t);
 template void replaceInHeap(Ranked<uint64_t> *, int64_t, uint64_t, int32_t);
 
-/// Something better than the worst of `best` comes in, the worst leaves.
+/// Replaces the worst element of `best` by a better one.
 template <typename Bits>
 __attribute__((always_inline)) inline void replaceWorst(Ranked<Bits> *best, int64_t k, Bits key, int32_t position) {
   if (k > kMaxOrdered)
@@ -55,7 +55,7 @@ __attribute__((always_inline)) inline void replaceWorst(Ranked<Bits> *best, int6
   best[hole].position = position;
 }
 
-/// The best so far as the functions below expect them.
+/// Puts the first k elements of the row into `best`, sorted or as a heap.
 template <typename Bits>
 void startWith(const Bits *row, int64_t k, const ElementOrder &order, Ranked<Bits> *best) {
   order.withKey<Bits>([&](auto key) {
@@ -80,7 +80,7 @@ __attribute__((always_inline)) inline void restOf(const Bits *row, int64_t n, in
       auto bits = std::bit_cast<uint16_t>(__builtin_convertvector(keys < worst, LaneMask));
       for (; bits; bits &= uint16_t(bits - 1)) {
         int lane = std::countr_zero(bits);
-        if (Bits candidate = key(row[i + lane]); candidate < worst) // an equal one comes too late
+        if (Bits candidate = key(row[i + lane]); candidate < worst) // an equal element at a later position is not selected
           replaceWorst(best, k, candidate, int32_t(i + lane));
       }
     }
@@ -104,20 +104,20 @@ MILLRACE_FOR_WIDE_VECTORS void rest(const uint64_t *row, int64_t n, int64_t k, c
   restOf(row, n, k, order, best);
 }
 
-/// So many of `n` that the heap would turn over again and again.
+/// Returns true if k of n elements are so many that the heap would be replaced again and again.
 bool areMany(int64_t n, int64_t k) {
-  // With fewer, the heap does not turn over often. Unit: elements that are selected. Source: judgement, not measured alone; commit 9a33cd8 has the
-  // figures of the whole change.
+  // A heap of at most so many elements is not replaced often. Unit: elements that are selected. Source: judgement, not measured alone; commit 9a33cd8
+  // has the figures of the whole change.
   constexpr int64_t kMinCounted = 64;
-  // One in so many and more are selected by counting digits: the heap would turn over again and again. Unit: part of the row. Source: commit 9a33cd8,
-  // one thread: top_k of 5000 in 20011 0.84 to 0.10 ms.
+  // If one in so many elements, or more, is selected, counting digits is faster than a heap that is replaced again and again. Unit: elements of the
+  // row per selected element. Source: commit 9a33cd8, one thread: top_k of 5000 in 20011 0.84 to 0.10 ms.
   constexpr int64_t kShareCounted = 64;
   return k > kMinCounted && k >= n / kShareCounted;
 }
 
-/// A digit's: its table of counts stays in the first-level cache. Unit: bits. Source: arithmetic: 256 counts of 8 bytes.
+/// Bits of a digit: its table of counts stays in the first-level cache. Unit: bits. Source: arithmetic: 256 counts of 8 bytes.
 constexpr int kDigitBits = 8;
-/// Fact: 2 to kDigitBits.
+/// Fact: 2 to the power of kDigitBits.
 constexpr int64_t kDigits = 1 << kDigitBits;
 
 template <typename Bits>
@@ -125,15 +125,15 @@ int64_t digitOf(Bits key, int shift) {
   return int64_t(key >> shift) & (kDigits - 1);
 }
 
-/// Among many: the k-th key digit by digit from the top, then all better ones and the first of its equals, sorted by digits from the bottom,
-/// which keeps equal ones in the order of their positions.
+/// Selects many elements: finds the k-th key digit by digit from the top, takes all better elements and the first ones of equal key, and sorts them
+/// by digits from the bottom, which keeps equal elements in the order of their positions.
 template <typename Bits>
 struct ManySelection {
   std::vector<Bits> keys, candidates;
   std::vector<Ranked<Bits>> spare;
   ManySelection(int64_t n, int64_t k) : keys(size_t(n)), candidates(size_t(n)), spare(size_t(k)) {}
 
-  /// `best` has room for k + 1.
+  /// Selects the k best elements into `best`, which has room for k + 1.
   void select(const Bits *row, int64_t n, int64_t k, const ElementOrder &order, std::vector<Ranked<Bits>> &best) {
     order.withKey<Bits>([&](auto key) {
       for (int64_t i = 0; i < n; ++i)
@@ -142,7 +142,7 @@ struct ManySelection {
     });
     candidates = keys;
     Bits last = 0;
-    int64_t left = k; // so many of the candidates are among the best
+    int64_t left = k; // number of candidates that are among the best
     size_t count = size_t(n);
     for (int shift = int(sizeof(Bits)) * 8 - kDigitBits; shift >= 0; shift -= kDigitBits) {
       int64_t counts[kDigits] = {}, digit = 0;
@@ -172,7 +172,7 @@ struct ManySelection {
       for (size_t i = 0; i < size_t(k); ++i)
         ++counts[digitOf(best[i].key, shift)];
       if (counts[digitOf(best[0].key, shift)] == k)
-        continue; // all have the same one
+        continue; // all keys have the same digit
       for (int64_t &number : counts)
         begin += std::exchange(number, begin);
       for (size_t i = 0; i < size_t(k); ++i)
@@ -222,7 +222,8 @@ Status select(const CustomCall &call, const ElementOrder &order) {
   };
   ThreadPool &pool = ThreadPool::global();
   int64_t count = n ? x.elements() / n : 0;
-  // A nanosecond per vector of elements, and a heap operation for some of the first; or some passes over all elements and over the best.
+  // The cost is a nanosecond per vector of elements and a heap operation for some of the first ones, or some passes over all elements and over the
+  // best.
   uint64_t picoseconds = areMany(n, k) ? uint64_t(n) * 3000 + uint64_t(k) * sizeof(Bits) * 2000
                                        : uint64_t(n) * 200 + uint64_t(double(k) * std::log2(double(n) + 1) * 5000);
   int32_t code = k == 0 ? 0 : pool.run(count, pieceSize(count, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(count))), rows, &work);
