@@ -7,13 +7,12 @@ include "mlir/Pass/PassBase.td"
 def LowerToLinalgPass : Pass<"xla-lower-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower the stablehlo operations of kernels to linalg on tensors";
   let description = [{
-    Converts functions with the attribute `millrace.kernel`, and those that they call, to the dialects linalg, tensor,
-    scf, arith, math, complex and func on storage tensors: signless integers, sub-byte elements in a byte each (see
-    lowering/linalg/storage/StorageTypes.h). A caller that is not converted reaches them through unrealized casts where types
-    differ. An operation without a lowering is an error.
+    Converts functions with the attribute `millrace.kernel`, and their callees, to the dialects linalg, tensor, scf, arith, math, complex and func on
+    storage tensors: signless integers, sub-byte elements in a byte each (see lowering/linalg/storage/StorageTypes.h). A caller that is not converted
+    calls them through unrealized casts where types differ. An operation without a lowering is an error.
   }];
   let options = [
-    Option<"allFunctions", "all-functions", "bool", "false", "convert every function, not kernels only">,
+    Option<"allFunctions", "all-functions", "bool", "false", "convert every function, not only kernels">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
@@ -24,16 +23,15 @@ def LowerToLinalgPass : Pass<"xla-lower-to-linalg", "::mlir::ModuleOp"> {
 def StablehloLegalizeToLinalgPass : Pass<"stablehlo-legalize-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower every stablehlo operation to linalg on tensors, under upstream's name";
   let description = [{
-    xla-lower-to-linalg of all functions, then the forms that the options ask for. What an operation becomes is Millrace's
-    lowering: the same loops as upstream's for elementwise operations, reductions and contractions, its own for windows,
-    gather, scatter and sort.
+    Runs xla-lower-to-linalg on all functions, then rewrites to the forms that the options ask for. The lowering is Millrace's: the same loops as
+    upstream's for elementwise operations, reductions and contractions, its own for windows, gather, scatter and sort.
   }];
   let options = [
     Option<"enablePrimitiveOps", "enable-primitive-ops", "bool", "false",
-           "say linalg.map, linalg.reduce, linalg.transpose and linalg.broadcast where a generic operation is one">,
-    Option<"enableSparseOps", "enable-sparse-ops", "bool", "false", "take sparse tensors (not supported: an error)">,
+           "write linalg.map, linalg.reduce, linalg.transpose and linalg.broadcast where a generic operation is one">,
+    Option<"enableSparseOps", "enable-sparse-ops", "bool", "false", "accept sparse tensors (not supported: an error)">,
     Option<"captureScalarInputs", "capture-scalar-inputs", "bool", "true",
-           "take 0-d operands of generic operations as scalars from outside">,
+           "capture 0-d operands of generic operations as scalars from outside">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",

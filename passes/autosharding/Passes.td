@@ -5,32 +5,33 @@
 include "mlir/Pass/PassBase.td"
 
 def AutoShardingPass : Pass<"xla-auto-sharding", "::mlir::ModuleOp"> {
-  let summary = "Choose how every value is split over the devices of the module's mesh";
+  let summary = "Choose how every value is sharded over the devices of the module's mesh";
   let description = [{
-    Every operation gets the strategy, and every argument and result the sharding, with which the program is expected to take the least time on
-    a machine; where a reader wants another sharding than a value has, an `sdy.reshard` says so. What the user annotated is kept. The module
-    needs one `sdy.mesh`. Afterwards all shardings are explicit, as after propagation.
+    Assigns strategies to operations, and shardings to arguments and results, such that the program is expected to take the least time on a machine;
+    where an operation needs another sharding of its operand, an `sdy.reshard` is inserted. The user's annotations are kept. The module needs one
+    `sdy.mesh`. Afterwards all shardings are explicit, as after propagation.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
   let options = [
     Option<"machine", "machine", "std::string", "\"virtual\"", "name or file of a description of devices and links">,
     Option<"memoryPerDevice", "memory-per-device", "int64_t", "0", "bytes that values may take on a device; 0: any number">,
-    Option<"iterations", "iterations", "int64_t", "0", "of the solver, after which its answer does not depend on the clock; 0: its default">,
-    Option<"problemFile", "problem", "std::string", "\"\"", "also write what is to be solved to this file, for solve-sharding">,
-    Option<"report", "report", "bool", "false", "remark what the plan is expected to take">];
+    Option<"iterations", "iterations", "int64_t", "0",
+           "iterations of the solver, after which its answer does not depend on the clock; 0: its default">,
+    Option<"problemFile", "problem", "std::string", "\"\"", "also write the problem to this file, for solve-sharding">,
+    Option<"report", "report", "bool", "false", "remark what the plan is expected to cost">];
 }
 
 def RematerializePass : Pass<"xla-rematerialize-values", "::mlir::func::FuncOp"> {
-  let summary = "Compute values again in front of late readers instead of keeping them";
+  let summary = "Compute values again before late uses instead of keeping them";
   let description = [{
-    Copies operations until the values of the function take at most `memory` bytes at any time, those first that free a byte in the fewest seconds
-    on the machine. Automatic sharding does the same with the bytes that values take on a device, where its best plan does not fit.
+    Clones operations until the values of the function take at most `memory` bytes at any time, preferring those that free a byte in the fewest
+    seconds on the machine. Automatic sharding does the same with the bytes that values take on a device, where its best plan does not fit.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
   let options = [
-    Option<"memory", "memory", "int64_t", "0", "bytes that values may take">,
+    Option<"memory", "memory", "int64_t", "0", "largest number of bytes that values may take">,
     Option<"machine", "machine", "std::string", "\"virtual\"", "name or file of a description of a device">,
-    Option<"report", "report", "bool", "false", "remark what was done">];
+    Option<"report", "report", "bool", "false", "remark which operations were cloned">];
 }
 
 #endif

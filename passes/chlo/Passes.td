@@ -16,11 +16,11 @@ def ChloLegalizeToStablehloPass : Pass<"chlo-legalize-to-stablehlo", "::mlir::fu
 }
 
 def ChloRecomposeOpsPass : Pass<"chlo-recompose-ops", "::mlir::func::FuncOp"> {
-  let summary = "Replace composites of special functions by the CHLO operation that they were";
+  let summary = "Replace composites of special functions by the CHLO operations from which they were made";
   let description = [{
-    Portable artifacts cannot hold CHLO: their writers turn chlo.erf into a composite "chlo.erf" that decomposes into a
-    polynomial. Where our own legalization has a smaller error than those decompositions (erf, erfc, the trigonometric,
-    hyperbolic and inverse functions of real numbers), the operation comes back. Other composites stay.
+    Portable artifacts cannot contain CHLO: their writers convert chlo.erf to a composite "chlo.erf" that decomposes into a polynomial. Where
+    Millrace's legalization has a smaller error than those decompositions (erf, erfc, the trigonometric, hyperbolic and inverse functions of real
+    numbers), the operation is restored. Other composites stay.
   }];
   let dependentDialects = ["::millrace::chlo::ChloDialect"];
 }
@@ -28,9 +28,8 @@ def ChloRecomposeOpsPass : Pass<"chlo-recompose-ops", "::mlir::func::FuncOp"> {
 def ShapeLegalizeToStablehloPass : Pass<"shape-legalize-to-stablehlo", "::mlir::func::FuncOp"> {
   let summary = "Compute shapes with StableHLO operations instead of the dialects shape, tensor and arith";
   let description = [{
-    shape_of, const_shape, num_elements, broadcast, concat, get_extent, to_extent_tensor; tensor.dim, extract and
-    from_elements; index_cast, muli, addi and subi of indices. Sizes become i32; values of type index that come from or go
-    to other operations are cast.
+    Converts shape_of, const_shape, num_elements, broadcast, concat, get_extent, to_extent_tensor; tensor.dim, extract and from_elements; index_cast,
+    muli, addi and subi of indices. Sizes become i32; values of type index that other operations define or use are cast.
   }];
   let options = [Option<"legalizeConstraints", "legalize-constraints", "bool", "false",
                         "shape.cstr_broadcastable becomes a custom call @shape_assertion">];
@@ -38,11 +37,10 @@ def ShapeLegalizeToStablehloPass : Pass<"shape-legalize-to-stablehlo", "::mlir::
 }
 
 def StablehloComplexMathExpanderPass : Pass<"stablehlo-complex-math-expander", "::mlir::func::FuncOp"> {
-  let summary = "Replace complex functions that are hard to get right by operations on their parts";
+  let summary = "Expand complex functions that need care for precision to operations on their parts";
   let description = [{
-    log_plus_one of complex numbers: next to |1 + z| = 1 the real part cancels, so that 2x + x^2 + y^2 is summed with
-    twice the digits; log likewise next to |z| = 1. sqrt and tan: without overflow on the way, branch cuts and zeros as C has
-    them. complex<f32> is computed in f64.
+    log_plus_one of complex numbers sums 2x + x^2 + y^2 with twice the digits near |1 + z| = 1, where the real part cancels; log does likewise near
+    |z| = 1. sqrt and tan do not overflow in between, and have C's branch cuts and zeros. complex<f32> is computed in f64.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::shape::ShapeDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -5,34 +5,34 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignLayoutsPass : Pass<"xla-assign-layouts", "::mlir::func::FuncOp"> {
-  let summary = "Keep images with their channels last where convolutions and pooling want them so";
+  let summary = "Choose channels-last layouts for images where convolutions and pooling run faster with them";
   let description = [{
-    Kernels use vectors along the last dimension of the result: images' are short and have borders, channels are many and have
-    none. Convolutions get operands and results in the order that suits them; values between them that elementwise operations,
-    pooling, padding and the like tie together get one order, the one that needs fewest bytes transposed.
+    Kernels vectorize along the last dimension of the result: rows of images are short and have borders, channels are many and have none. Convolutions
+    get operands and results in the layout that they run fastest with; all values that elementwise operations, pooling, padding and the like connect
+    get one layout, the one that needs the fewest transposed bytes.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
 def SplitDilatedConvolutionsPass : Pass<"xla-split-dilated-convolutions", "::mlir::func::FuncOp"> {
-  let summary = "Write convolutions of dilated inputs as one dense convolution per phase of the result";
+  let summary = "Rewrite convolutions of dilated inputs to one dense convolution per phase of the result";
   let description = [{
-    A dilated input is mostly zeros: each element of the result meets only every n-th element of the kernel. Reversed kernels
-    become reversed windows, which cost nothing.
+    A dilated input is mostly zeros: each element of the result depends on every n-th element of the kernel only. Reversed kernels become reversed
+    windows, which cost nothing.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
 def PadConvolutionsPass : Pass<"xla-pad-convolutions", "::mlir::func::FuncOp"> {
-  let summary = "Copy images with their borders for convolutions that would test every element they read";
+  let summary = "Pad images with their borders for convolutions that would otherwise test every index";
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
 def SpreadWindowsPass : Pass<"xla-spread-windows", "::mlir::func::FuncOp"> {
-  let summary = "Let windows pass over what padding puts between and around elements";
+  let summary = "Dilate windows instead of padding between elements";
   let description = [{
-    Gradients of mean pooling spread an image with zeros and add up windows of the result, which is as large as four images. Windows
-    that know of the distance read the elements alone.
+    Gradients of mean pooling dilate an image with zeros and sum windows of the padded value, which has the size of four images. Dilated windows read
+    the elements only.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
@@ -40,8 +40,8 @@ def SpreadWindowsPass : Pass<"xla-spread-windows", "::mlir::func::FuncOp"> {
 def MergeGroupsPass : Pass<"xla-merge-groups", "::mlir::func::FuncOp"> {
   let summary = "Reduce groups of channels in two steps, whole images first, and keep the images' shape";
   let description = [{
-    Normalizations of groups split the channels, reduce, and merge them again. Elementwise operations move before the split and
-    reductions are divided, so that one kernel reads an image from its arithmetic to its statistics.
+    Normalizations of groups split the channels, reduce, and merge the channels again. Elementwise operations move before the split and reductions are
+    divided, so that one kernel computes an image and its statistics.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }

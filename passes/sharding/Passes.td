@@ -14,16 +14,16 @@ defvar PropagationOptions = [
   Option<"keepShardingRules", "keep-sharding-rules", "bool", "false", "leave the rules on the operations">,
   Option<"dumpDirectory", "module-dump-directory", "std::string", "", "write the module after propagation to this folder">,
   Option<"conservative", "conservative-propagation", "bool", "false",
-         "no parts of axes, and no factor whose splitting needs an exchange between neighbours">,
+         "no parts of axes, and no factor whose sharding needs a halo exchange">,
   Option<"debugShardingOrigins", "debug-sharding-origins", "bool", "false",
-         "say on every operation which annotation its axes come from">,
+         "record on every operation from which annotation its axes come">,
   Option<"debugEdgeSourceSharding", "debug-edge-source-sharding", "bool", "false",
-         "say on every operation from which operand or result its axes came">,
+         "record on every operation from which operand or result its axes come">,
   Option<"debugPropagationEdges", "debug-propagation-edge-sharding", "bool", "false", "debug-edge-source-sharding under its newer name">];
 
 defvar StrategyOption = [
   Option<"strategy", "propagation-strategy", "::millrace::sharding::Strategy",
-         "::millrace::sharding::Strategy::Aggressive", "what to do where tensors disagree", [{
+         "::millrace::sharding::Strategy::Aggressive", "how to resolve conflicts between tensors", [{
     ::llvm::cl::values(
       clEnumValN(::millrace::sharding::Strategy::Basic, "basic", "leave all of them alone"),
       clEnumValN(::millrace::sharding::Strategy::Aggressive, "aggressive", "decide by size"),
@@ -34,12 +34,12 @@ defvar RoundsOption = [
   Option<"runOpPriority", "run-op-priority-propagation", "bool", "true", "pass-through operations first">];
 
 def BasicPropagationPass : Sharding_Pass<"sdy-basic-propagate", "::mlir::ModuleOp"> {
-  let summary = "Propagate shardings where nothing speaks against it";
+  let summary = "Propagate shardings where no tensors conflict";
   let options = PropagationOptions;
 }
 
 def AggressivePropagationPass : Sharding_Pass<"sdy-aggressive-propagate", "::mlir::ModuleOp"> {
-  let summary = "Propagate shardings, deciding where tensors disagree";
+  let summary = "Propagate shardings, resolving conflicts between tensors";
   let options = PropagationOptions # StrategyOption;
 }
 
@@ -54,17 +54,19 @@ def UserPriorityPropagationPass : Sharding_Pass<"sdy-user-priority-propagate", "
 }
 
 def PopulateOpShardingRulesPass : Sharding_Pass<"sdy-populate-op-sharding-rules", "::mlir::func::FuncOp"> {
-  let summary = "Write the sharding rule of every operation on it";
+  let summary = "Attach the sharding rule of every operation to it";
   let options = [Option<"conservative", "conservative-propagation", "bool", "false",
-                        "no factor whose splitting needs an exchange between neighbours">];
+                        "no factor whose sharding needs a halo exchange">];
 }
 
 //===-- Import ------------------------------------------------------------===//
 
 def LiftInlinedMeshesPass : Sharding_Pass<"sdy-lift-inlined-meshes", "::mlir::ModuleOp"> {
   let summary = "Give every mesh one name";
-  let description = [{ Meshes that stand inside of shardings become sdy.mesh operations (`mesh`, `mesh_0`, ..., `maximal_mesh_N`
-    for the mesh of device N), and of equal meshes the first stays. }];
+  let description = [{
+    Meshes inside shardings become sdy.mesh operations (`mesh`, `mesh_0`, ..., `maximal_mesh_N` for the mesh of device N), and equal meshes become the
+    first one.
+  }];
 }
 
 def RemoveSizeOneAxesPass : Sharding_Pass<"sdy-remove-size-one-axes", "::mlir::ModuleOp"> {
@@ -73,9 +75,11 @@ def RemoveSizeOneAxesPass : Sharding_Pass<"sdy-remove-size-one-axes", "::mlir::M
 
 def ConstantOrScalarSplitterPass : Sharding_Pass<"sdy-constant-or-scalar-splitter", "::mlir::func::FuncOp"> {
   let summary = "Give every use of a constant, or of a broadcast scalar, its own copy";
-  let description = [{ Two uses of one constant need not be sharded alike. Constants, iota, and what elementwise operations,
-    broadcasts and slices make of them are copied with everything they are made of; constants become sdy.constant, which
-    nobody merges. Of the broadcast of a scalar only the broadcast is copied. }];
+  let description = [{
+    Two uses of one constant need not have the same sharding. Constants, iota, and elementwise operations, broadcasts and slices of them are cloned
+    with all operations that they depend on; constants become sdy.constant, which no pass merges. Of the broadcast of a scalar only the broadcast is
+    cloned.
+  }];
 }
 
 def ConstantSplitterPass : Sharding_Pass<"sdy-constant-splitter", "::mlir::func::FuncOp"> {
@@ -83,9 +87,10 @@ def ConstantSplitterPass : Sharding_Pass<"sdy-constant-splitter", "::mlir::func:
 }
 
 def ManualAxesCleanupPass : Sharding_Pass<"sdy-manual-axes-cleanup", "::mlir::ModuleOp"> {
-  let summary = "Say of every manual axis where it is";
-  let description = [{ In the shardings of a manual computation a manual axis that splits no dimension is listed as replicated;
-    manual axes are in mesh order. }];
+  let summary = "List all manual axes in the shardings of manual computations";
+  let description = [{
+    A manual axis that shards no dimension is listed as replicated, and manual axes are in mesh order.
+  }];
 }
 
 def AddDataFlowEdgesPass : Sharding_Pass<"sdy-add-data-flow-edges", "::mlir::ModuleOp"> {
@@ -99,41 +104,45 @@ def AddFuncDataFlowEdgesPass : Sharding_Pass<"sdy-add-func-data-flow-edges", "::
 }
 
 def ApplyShardingConstraintsPass : Sharding_Pass<"sdy-apply-sharding-constraints", "::mlir::ModuleOp"> {
-  let summary = "Let a constraint say how its input is sharded, if nobody else does";
-  let description = [{ The input of a constraint, or of a manual computation, gets the constraint's sharding if it has none,
-    comes from no data-flow edge, the sharding is closed, and no other constraint disagrees. Where several constraints follow one
-    another, later uses of a value that had no sharding use the last one's result. }];
+  let summary = "Give the inputs of constraints the constraints' shardings";
+  let description = [{
+    The input of a constraint, or of a manual computation, gets the constraint's sharding if it has none, is not the result of a data-flow edge, the
+    sharding is closed, and no other constraint disagrees. Where several constraints form a chain, later uses of a value that had no sharding use the
+    last one's result.
+  }];
   let options = [
     Option<"origins", "debug-sharding-origins", "bool", "false",
-           "for propagation with this option, which knows constraints' inputs by their constraints; nothing is written down here">,
+           "for propagation with this option, which identifies constraints' inputs by their constraints; this pass records nothing">,
     Option<"edges", "debug-propagation-edge-sharding", "bool", "false",
-           "say on constraints that their axes came to their inputs, as the first steps of propagation">];
+           "record on constraints that their axes propagated to their inputs, as the first steps of propagation">];
 }
 
 def ShardingGroupImportPass : Sharding_Pass<"sdy-sharding-group-import", "::mlir::ModuleOp"> {
   let summary = "Number sharding groups and join those that share a value";
-  let description = [{ Fails if a group reaches into a manual computation, or its members are annotated differently. An
-    annotation of one member holds for all. }];
+  let description = [{
+    Fails if a group crosses the boundary of a manual computation, or if its members have different annotations. An annotation of one member applies
+    to all.
+  }];
 }
 
 def ImportMaximalShardingPass : Sharding_Pass<"sdy-import-maximal-sharding", "::mlir::ModuleOp"> {
-  let summary = "Turn numbers of devices at operations into shardings over meshes of one device";
+  let summary = "Convert device numbers of operations to shardings over meshes of one device";
 }
 
 def InlineMeshesPass : Sharding_Pass<"sdy-inline-meshes", "::mlir::ModuleOp"> {
-  let summary = "Write meshes into shardings, and remove their names";
+  let summary = "Inline meshes into shardings, and remove their symbols";
 }
 
 def PropagateShardingFromFuncToCallPass : Sharding_Pass<"sdy-propagate-sharding-from-func-to-call", "::mlir::ModuleOp"> {
-  let summary = "Give calls without shardings those of their functions' results";
+  let summary = "Give calls without shardings those of their callees' results";
 }
 
 def PreOrderFuncsPass : Sharding_Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
-  let summary = "Put functions behind their first callers";
+  let summary = "Move functions behind their first callers";
 }
 
 def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::ModuleOp"> {
-  let summary = "Turn calls into named computations";
+  let summary = "Convert calls to named computations";
   let options = [Option<"onlyUninlineable", "only-uninlineable", "bool", "false",
                         "only calls with the frontend attribute inlineable = \"false\"">,
                  Option<"dataFlowEdges", "add-data-flow-edges-on-named-computations", "bool", "true",
@@ -141,17 +150,19 @@ def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::Module
 }
 
 def ImportHloShardingsPass : Sharding_Pass<"xla-import-hlo-shardings", "::mlir::ModuleOp"> {
-  let summary = "Turn mhlo.sharding strings into shardings over one mesh";
-  let description = [{ Of arguments, results, `@Sharding` calls and other operations. Strings over devices in a regular order are put in terms of the
-    axes that they have in common; what is about other axes, or devices in another order, gets a mesh of its own. What stands between
-    `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes an `sdy.manual_computation`. A module is left alone whose manual parts
-    are no regions, or that has some and several meshes. }];
+  let summary = "Convert mhlo.sharding strings to shardings over one mesh";
+  let description = [{
+    Converts the strings of arguments, results, `@Sharding` calls and other operations. Strings over devices in a regular order are expressed by the
+    axes that they have in common; strings with other axes, or devices in another order, get a mesh of their own. The operations between
+    `@SPMDFullToShardShape` and `@SPMDShardToFullShape` become an `sdy.manual_computation`. A module is not changed if its manual parts are no
+    regions, or if it has manual parts and several meshes.
+  }];
 }
 
 //===-- Export ------------------------------------------------------------===//
 
 def ConstantOrScalarMergerPass : Sharding_Pass<"sdy-constant-or-scalar-merger", "::mlir::func::FuncOp"> {
-  let summary = "Merge equal constants, and broadcasts of one scalar, that are sharded alike";
+  let summary = "Merge equal constants, and broadcasts of one scalar, that have the same sharding";
 }
 
 def RemoveShardingGroupsPass : Sharding_Pass<"sdy-remove-sharding-groups", "::mlir::ModuleOp"> {
@@ -159,45 +170,49 @@ def RemoveShardingGroupsPass : Sharding_Pass<"sdy-remove-sharding-groups", "::ml
 }
 
 def ShardingConstraintToReshardPass : Sharding_Pass<"sdy-sharding-constraint-to-reshard", "::mlir::func::FuncOp"> {
-  let summary = "Turn constraints into reshards";
+  let summary = "Convert constraints to reshards";
 }
 
 def SinkDataFlowEdgesPass : Sharding_Pass<"sdy-sink-data-flow-edges", "::mlir::func::FuncOp"> {
-  let summary = "Move the shardings of data-flow edges to the values they stand for";
+  let summary = "Move the shardings of data-flow edges to the values that the edges represent";
   let options = [
-    Option<"origins", "sink-debug-sharding-origins", "bool", "true", "also where their axes come from, if propagation said so">,
-    Option<"edges", "sink-debug-propagation-edge-sharding", "bool", "true", "also through what their axes came, if propagation said so">];
+    Option<"origins", "sink-debug-sharding-origins", "bool", "true", "also move the recorded origins of their axes">,
+    Option<"edges", "sink-debug-propagation-edge-sharding", "bool", "true", "also move the recorded edges through which their axes came">];
 }
 
 def UpdateNonDivisibleInputOutputShardingsPass
     : Sharding_Pass<"sdy-update-non-divisible-input-output-shardings", "::mlir::func::FuncOp"> {
-  let summary = "Keep of the axes of inputs and outputs those that divide them";
+  let summary = "Remove axes that do not divide their dimensions from the shardings of inputs and outputs";
 }
 
 def RemoveSubAxesInInputOutputShardingsPass
     : Sharding_Pass<"sdy-remove-sub-axes-in-input-output-shardings", "::mlir::func::FuncOp"> {
-  let summary = "Keep of the axes of inputs and outputs those before the first part of an axis";
+  let summary = "Truncate the shardings of inputs and outputs before the first part of an axis";
 }
 
 def CloseShardingsPass : Sharding_Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
-  let summary = "Close all dimensions, and forget which axes are replicated";
+  let summary = "Close all dimensions, and remove lists of replicated axes";
 }
 
 def SinkFuncDataFlowEdgesPass : Sharding_Pass<"sdy-sink-func-data-flow-edges", "::mlir::func::FuncOp"> {
-  let summary = "Move the shardings of edges at functions to the values they stand for";
+  let summary = "Move the shardings of function data-flow edges to the values that the edges represent";
 }
 
 def VerifyUnreducedAxesPass : Sharding_Pass<"sdy-verify-unreduced-axes", "::mlir::func::FuncOp"> {
-  let summary = "Check that every unreduced axis of an operand is passed on or reduced";
-  let description = [{ Reshards, constraints and collectives reduce on purpose; every other operation that has an operand with unreduced
-    axes has a result with them. Calls and returns agree with functions. Sums stay sums, and maxima maxima. Where a
-    result has no sharding, nobody knows, and nothing is said. Propagation pipelines run it once reshards are explicit. }];
+  let summary = "Verify that every unreduced axis of an operand is in the result or reduced";
+  let description = [{
+    Reshards, constraints and collectives may reduce axes; every other operation with unreduced axes in an operand has a result with the same axes.
+    Calls and returns agree with functions. The kinds of pending reductions (sum, maximum) do not change. Results without sharding are not checked.
+    Propagation pipelines run the pass once reshards are explicit.
+  }];
 }
 
 def VerifyPropagationPass : Sharding_Pass<"xla-verify-propagation", "::mlir::ModuleOp"> {
-  let summary = "Check that nothing is left of what propagation needs, and that shardings are final";
-  let description = [{ Every program is checked after propagation: no edges, groups and constraints are left, dimensions are closed and have no
-    priorities, and meshes have names. }];
+  let summary = "Verify that a module contains final shardings, and nothing that only propagation needs";
+  let description = [{
+    Runs on every program after propagation: no edges, groups and constraints are left, dimensions are closed and have no priorities, and meshes have
+    names.
+  }];
 }
 
 def DropShardingAndMeshPass : Sharding_Pass<"sdy-drop-sharding-and-mesh", "::mlir::ModuleOp"> {
@@ -205,11 +220,11 @@ def DropShardingAndMeshPass : Sharding_Pass<"sdy-drop-sharding-and-mesh", "::mli
 }
 
 def PropagateToFuncResultsPass : Sharding_Pass<"sdy-propagate-to-func-results", "::mlir::ModuleOp"> {
-  let summary = "Give results of functions, except @main's, the shardings of what they return";
+  let summary = "Give results of functions, except @main's, the shardings of the returned values";
 }
 
 def RemovePropagationDebugInfoPass : Sharding_Pass<"sdy-remove-propagation-debug-info", "::mlir::ModuleOp"> {
-  let summary = "Remove what propagation wrote down about where axes come from";
+  let summary = "Remove the attributes in which propagation has recorded where axes come from";
 }
 
 def DropShardingRulesPass : Sharding_Pass<"sdy-drop-sharding-rules", "::mlir::func::FuncOp"> {
@@ -217,23 +232,27 @@ def DropShardingRulesPass : Sharding_Pass<"sdy-drop-sharding-rules", "::mlir::fu
 }
 
 def ExportNamedComputationsPass : Sharding_Pass<"sdy-export-named-computations", "::mlir::ModuleOp"> {
-  let summary = "Turn named computations into functions and calls";
-  let description = [{ With `dedup-functions-fully`, computations of one name that are alike but for their shardings become one
-    function: the one that most of them are sharded like. The others' operands and results are resharded. }];
+  let summary = "Convert named computations to functions and calls";
+  let description = [{
+    With `dedup-functions-fully`, computations of one name that differ in their shardings only become one function, with the shardings that most of
+    them have. The operands and results of the others are resharded.
+  }];
   let options = [Option<"dedupFunctionsFully", "dedup-functions-fully", "bool", "false", "one function for all computations of a name">];
 }
 
 def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "::mlir::func::FuncOp"> {
-  let summary = "Reshard operands and results so that every operation can run on parts";
-  let description = [{ Each factor of an operation gets axes; operands and results that are split otherwise are resharded.
-    Where a reduction factor is split, an sdy.all_reduce of the result follows. Without `enable-full-version` only what cannot
-    be left to a partitioner: operands that are unreduced where the result is not are reduced, concatenations get operands that
-    go together, and a product that is split by the axes of its contraction is resharded afterwards. }];
+  let summary = "Reshard operands and results so that every operation can run on shards";
+  let description = [{
+    Each factor of an operation gets axes; operands and results with other shardings are resharded. Where a reduction factor is sharded, an
+    sdy.all_reduce of the result follows. Without `enable-full-version`, the pass inserts only reshards that cannot be left to a partitioner: operands
+    that are unreduced where the result is not are reduced, concatenations get operands of one sharding, and a contraction whose result is sharded
+    along the axes of its contracting dimension is resharded afterwards.
+  }];
   let options = [
     Option<"everywhere", "enable-full-version", "bool", "false", "at all operations">,
     Option<"markPartial", "mark-partial-result-with-unreduced-axes", "bool", "false",
-           "what an all_reduce follows says so: its sharding has the axes of the sum as unreduced">,
-    Option<"avoidCalls", "avoid-reshards-on-calls", "bool", "false", "operands of calls and named computations stay as they are">,
+           "give the operand of an all_reduce a sharding whose unreduced axes are those of the sum">,
+    Option<"avoidCalls", "avoid-reshards-on-calls", "bool", "false", "do not reshard operands of calls and named computations">,
     Option<"avoidCallsOld", "avoid-reshards-on-named-computations", "bool", "false", "avoid-reshards-on-calls under its older name">];
 }
 
@@ -242,8 +261,8 @@ def TempExplicitReshardsForOptimizationsPass : Sharding_Pass<"sdy-temp-explicit-
 }
 
 def ReshardToCollectivesPass : Sharding_Pass<"sdy-reshard-to-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Turn reshards into all_slice, collective_permute, all_to_all and all_gather";
-  let options = [Option<"keepRedundant", "keep-redundant-reshards", "bool", "false", "reshards that change nothing stay">];
+  let summary = "Convert reshards to all_slice, collective_permute, all_to_all and all_gather";
+  let options = [Option<"keepRedundant", "keep-redundant-reshards", "bool", "false", "keep reshards that change nothing">];
 }
 
 #endif

@@ -11,67 +11,75 @@ class ShardingProgram_Pass<string name, string target> : Pass<name, target> {
 
 def FlattenCallGraphPass : ShardingProgram_Pass<"sdy-flatten-call-graph", "::mlir::ModuleOp"> {
   let summary = "Give every call a function of its own";
-  let description = [{ Copies of @f are @f_0, @f_1, ... and say `sdy.original_func_name = "f"`. }];
+  let description = [{
+    Clones of @f are @f_0, @f_1, ... and have the attribute `sdy.original_func_name = "f"`.
+  }];
 }
 
 def UnflattenCallGraphPass : ShardingProgram_Pass<"sdy-unflatten-call-graph", "::mlir::ModuleOp"> {
-  let summary = "Merge functions that sdy-flatten-call-graph copied and that are sharded alike";
+  let summary = "Merge functions that sdy-flatten-call-graph has cloned and that have the same shardings";
   let options = [Option<"dedupFunctionsFully", "dedup-functions-fully", "bool", "false",
-                        "of each copied function, one per caller, however it is sharded">];
+                        "merge the clones of each function within a caller, whatever their shardings are">];
 }
 
 def InsertFuncCallReshardsPass : ShardingProgram_Pass<"sdy-insert-func-call-reshards", "::mlir::ModuleOp"> {
-  let summary = "Reshard results of calls that functions return in other shardings";
+  let summary = "Reshard results of calls whose callees return other shardings";
 }
 
 def TranslateMeshPass : ShardingProgram_Pass<"sdy-translate-mesh", "::mlir::ModuleOp"> {
-  let summary = "Give the axes of a mesh other names";
+  let summary = "Rename the axes of a mesh";
   let options = [Option<"oldMeshName", "old-mesh-name", "std::string", "", "the mesh">,
                  ListOption<"axisNames", "axis-names", "std::string", "new names of its axes, in their order">];
 }
 
 def ExplicitGatherScatterBatchingPass
     : ShardingProgram_Pass<"sdy-explicit-gather-scatter-batching", "::mlir::func::FuncOp"> {
-  let summary = "Look up rows by their own number through batching dimensions";
-  let description = [{ Where one of the concatenated indices counts along a dimension of the indices that is as long as the
-    dimension it is for, that pair of dimensions becomes one of batches: it can be split without any exchange. }];
+  let summary = "Convert indices that count along a dimension to batching dimensions of gather and scatter";
+  let description = [{
+    Where one of the concatenated indices is an iota along a dimension of the indices, and that dimension is as long as the dimension that it indexes,
+    the two become batching dimensions, which can be sharded without communication.
+  }];
 }
 
 def DeduplicateConstantsPass : ShardingProgram_Pass<"sdy-deduplicate-constants", "::mlir::func::FuncOp"> {
-  let summary = "Merge constants of one block that are equal in all attributes";
+  let summary = "Merge constants of a block that are equal in all attributes";
 }
 
 def OptimizeCollectivesPass : ShardingProgram_Pass<"sdy-optimize-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Drop sdy collectives that move nothing, and join those that are one together";
-  let description = [{ all_reduce and all_slice become reduce_scatter, two all_to_all one, all_gather and all_slice nothing. }];
-  let options = [Option<"reshards", "fuse-reshards", "bool", "true", "reshards of one value in a row become one, too">];
+  let summary = "Remove sdy collectives that move no data, and combine consecutive ones";
+  let description = [{
+    all_reduce and all_slice become reduce_scatter, two all_to_all become one, and all_gather and all_slice cancel.
+  }];
+  let options = [Option<"reshards", "fuse-reshards", "bool", "true", "combine consecutive reshards of one value, too">];
 }
 
 def SplitReshardingDimensionsPass : ShardingProgram_Pass<"sdy-split-resharding-dimensions", "::mlir::func::FuncOp"> {
-  let summary = "Reshard with dimensions of their own for axes that go different ways";
-  let description = [{ A dimension whose axes are to be in several others, or come from several, is split by a reshape: what is left
-    between two reshapes are exchanges between whole dimensions, without a permutation of devices before. }];
+  let summary = "Split dimensions whose axes move to different dimensions before resharding";
+  let description = [{
+    A dimension whose axes move to several others, or come from several, is split by a reshape. The exchanges between the two reshapes then involve
+    whole dimensions, and need no permutation of devices before.
+  }];
 }
 
 def RemoveAllGatherReduceScatterForCMV1Pass
     : ShardingProgram_Pass<"sdy-remove-all-gather-reduce-scatter-for-cmv1", "::mlir::func::FuncOp"> {
-  let summary = "Leave all_gather before and reduce_scatter behind products to a partitioner that overlaps them with the product";
+  let summary = "Leave all_gather before and reduce_scatter after contractions to a partitioner that overlaps them with the contraction";
 }
 
 def PropagateUnreducedAcrossCallBoundariesPass
     : ShardingProgram_Pass<"sdy-propagate-unreduced-across-call-boundaries", "::mlir::ModuleOp"> {
-  let summary = "What is to be summed later is so in functions and for their callers, too";
+  let summary = "Propagate unreduced axes between functions and their callers";
 }
 
 def PropagateCallShardingToFuncResultsPass
     : ShardingProgram_Pass<"sdy-propagate-call-sharding-to-func-results", "::mlir::ModuleOp"> {
-  let summary = "Give results of functions the shardings that their calls say, or none";
+  let summary = "Give results of functions the shardings of their calls, or none";
 }
 
 def SaveModulePass : ShardingProgram_Pass<"sdy-save-module", "::mlir::ModuleOp"> {
-  let summary = "Write the module to a file, if there is a folder for it";
-  let options = [Option<"directory", "module-dump-directory", "std::string", "", "the folder; it is created if it is not there">,
-                 Option<"name", "name", "std::string", "\"sdy_module\"", "the file, without its ending .mlir">];
+  let summary = "Write the module to a file if a folder is given";
+  let options = [Option<"directory", "module-dump-directory", "std::string", "", "the folder, which is created if it does not exist">,
+                 Option<"name", "name", "std::string", "\"sdy_module\"", "name of the file without its suffix .mlir">];
 }
 
 #endif

@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def StablehloLegalizeToVhloPass : Pass<"stablehlo-legalize-to-vhlo", "::mlir::ModuleOp"> {
   let summary = "Convert StableHLO and func to the current version of the portable format";
   let options = [Option<"allowOtherDialects", "allow-other-dialects", "bool", "false",
-                        "leave operations and attributes of other dialects as they are">];
+                        "do not convert operations and attributes of other dialects">];
   let dependentDialects = ["::millrace::vhlo::VhloDialect"];
 }
 
