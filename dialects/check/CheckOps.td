@@ -11,8 +11,8 @@ def Check_Dialect : Dialect {
   let cppNamespace = "::millrace::check";
   let summary = "Assertions that test programs carry";
   let description = [{
-    Each operation makes the run of the program fail if its operands are not what it expects. The same checks exist as
-    custom calls: `stablehlo.custom_call @check.expect_eq`, `@check.expect_close`, `@check.expect_almost_eq`.
+    A program fails if the operands of one of these operations do not have the expected values. The same checks exist as custom calls:
+    `stablehlo.custom_call @check.expect_eq`, `@check.expect_close`, `@check.expect_almost_eq`.
   }];
   let useDefaultAttributePrinterParser = 0;
   let useDefaultTypePrinterParser = 0;
@@ -22,21 +22,21 @@ class Check_Op<string mnemonic, list<Trait> traits = []> : Op<Check_Dialect, mne
 def Check_FpTensor : RankedTensorOf<[AnyFloat, AnyComplex]>;
 
 def Check_ExpectEqOp : Check_Op<"expect_eq", [SameTypeOperands]> {
-  let summary = "All elements are equal; NaN equals nothing";
+  let summary = "Expects all elements to be equal; NaN equals nothing";
   let description = [{ Example: `check.expect_eq %a, %b : tensor<2xi32>` }];
   let arguments = (ins HLO_Tensor:$lhs, HLO_Tensor:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
 def Check_ExpectEqConstOp : Check_Op<"expect_eq_const", [AllTypesMatch<["lhs", "value"]>]> {
-  let summary = "All elements equal those of a constant; NaN equals nothing";
+  let summary = "Expects all elements to equal those of a constant; NaN equals nothing";
   let description = [{ Example: `check.expect_eq_const %a, dense<[1, 2]> : tensor<2xi32>` }];
   let arguments = (ins HLO_Tensor:$lhs, ElementsAttr:$value);
   let assemblyFormat = "$lhs `,` $value attr-dict";
 }
 
 def Check_ExpectAlmostEqOp : Check_Op<"expect_almost_eq", [SameTypeOperands]> {
-  let summary = "`|lhs - rhs| <= tolerance` for all elements (and their parts); NaN equals NaN";
+  let summary = "Expects `|lhs - rhs| <= tolerance` for all elements (and their parts); NaN equals NaN";
   let description = [{ Example: `check.expect_almost_eq %a, %b, tolerance = 0.001 : tensor<2xf32>` }];
   let arguments = (ins Check_FpTensor:$lhs, Check_FpTensor:$rhs, DefaultValuedOptionalAttr<F64Attr, "1e-4">:$tolerance);
   let assemblyFormat = "$lhs `,` $rhs (`,` `tolerance` `=` $tolerance^)? attr-dict `:` type($lhs)";
@@ -50,7 +50,7 @@ def Check_ExpectAlmostEqConstOp : Check_Op<"expect_almost_eq_const", [AllTypesMa
 }
 
 def Check_ExpectCloseOp : Check_Op<"expect_close", [AllTypesMatch<["actual", "expected"]>]> {
-  let summary = "Elements are a bounded number of representable values apart";
+  let summary = "Expects elements to be a bounded number of representable values apart";
   let description = [{
     `min_ulp_difference <= distance <= max_ulp_difference`, where the distance of two finite values is the number of
     values of the type in `[min(a, b), max(a, b))`, of two NaN or equal infinities 0, and of a NaN or an infinity with anything else
@@ -67,10 +67,10 @@ def Check_ExpectCloseOp : Check_Op<"expect_close", [AllTypesMatch<["actual", "ex
 }
 
 def Check_ExpectSerializedEqOp : Check_Op<"expect_serialized_eq"> {
-  let summary = "The tensor equals what a probe wrote";
+  let summary = "Expects the tensor to equal one that a probe has written";
   let description = [{
-    Reads what `interpreter.probe` with the same `probe_id` wrote when it ran for the `iteration`-th time (from 0).
-    Example: `check.expect_serialized_eq %a, probe_id = "probe0", iter = 0 : tensor<2xi32>`
+    Reads the tensor that the `iteration`-th execution (from 0) of `interpreter.probe` with the same `probe_id` has written. Example:
+    `check.expect_serialized_eq %a, probe_id = "probe0", iter = 0 : tensor<2xi32>`
   }];
   let arguments = (ins HLO_Tensor:$expected, StrAttr:$probe_id, DefaultValuedOptionalAttr<UI32Attr, "0">:$iteration);
   let assemblyFormat = [{

@@ -10,7 +10,7 @@ include "dialects/stablehlo/Base.td"
 def Chlo_Dialect : Dialect {
   let name = "chlo";
   let cppNamespace = "::millrace::chlo";
-  let summary = "Functions that front ends have and StableHLO spells out";
+  let summary = "Functions of front ends that StableHLO expresses by several operations";
   let description = [{ Special functions, operations with implicit broadcasting, top_k, scan, ragged_dot. The pass
     chlo-legalize-to-stablehlo replaces all of them. Source: StableHLO repository, "CHLO" page. }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::quant::QuantDialect"];
@@ -78,7 +78,10 @@ class CHLO_UnaryOp<string mnemonic, Type operandType, list<Trait> traits = [HLO_
 
 def CHLO_AsinAcosKernelOp : CHLO_UnaryOp<"_asin_acos_kernel", HLO_ComplexTensor> {
   let summary = "Common part of complex asin and acos";
-  let description = [{ `result[i]` = sqrt((1 - x) * (1 + x)) style parts of asin, acos, asinh, acosh of complex numbers: the real part is the angle's denominator, the imaginary part that of the logarithm, x = `operand[i]`. }];
+  let description = [{
+    Parts of sqrt((1 - x) * (1 + x)) that complex asin, acos, asinh and acosh share: the real part of `result[i]` is the angle's denominator, the
+    imaginary part that of the logarithm, x = `operand[i]`.
+  }];
 }
 
 def CHLO_AcosOp : CHLO_UnaryOp<"acos", HLO_FpOrComplexTensor> {
@@ -180,7 +183,7 @@ def CHLO_IsPosInfOp : CHLO_UnaryOp<"is_pos_inf", HLO_FpTensor, [DeclareOpInterfa
 
 //===-- Binary functions --------------------------------------------------===//
 
-// Operands have no names of their own.
+// The operands have no names of their own.
 class CHLO_BinaryOp<string mnemonic, Type type> : CHLO_Op<mnemonic, [Pure, Elementwise, SameOperandsAndResultShape,
     HLO_CompatibleOperandsAndResultType, InferShapedTypeOpInterface]> {
   let arguments = (ins type:$lhs, type:$rhs);
@@ -188,7 +191,7 @@ class CHLO_BinaryOp<string mnemonic, Type type> : CHLO_Op<mnemonic, [Pure, Eleme
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let extraClassDeclaration = baseDeclaration # reifyLikeFirstOperand;
 }
-// Names of the operands are those of the mathematical functions.
+// The operands are named as those of the mathematical functions.
 def CHLO_NextAfterOp : CHLO_Op<"next_after", [Pure, Elementwise, SameOperandsAndResultShape,
     HLO_CompatibleOperandsAndResultType, InferShapedTypeOpInterface]> {
   let summary = "Next representable number";

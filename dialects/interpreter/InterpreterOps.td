@@ -22,9 +22,9 @@ def Interpreter_Programs : TypedArrayAttrBase<FlatSymbolRefArrayAttr, "Array of 
 def Interpreter_RunParallelOp : Interpreter_Op<"run_parallel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs one program per device of a grid";
   let description = [{
-    `programs` is `[replicas][partitions]`; every program is a function of the module. `inputs` are the arguments of
-    device (0, 0), then (0, 1), and so on; `results` likewise. `infeed` names functions without arguments whose results
-    the programs' infeed operations take, in order.
+    `programs` is `[replicas][partitions]`; every program is a function of the module. `inputs` are the arguments of device (0, 0), then (0, 1), and
+    so on; `results` likewise. `infeed` names functions without arguments, whose results the programs' infeed operations read in order.
+
     Example: `%r:2 = "interpreter.run_parallel"() {programs = [[@foo], [@bar]]} : () -> (tensor<ui32>, tensor<ui32>)`
   }];
   let arguments = (ins Variadic<HLO_TensorOrToken>:$inputs, OptionalAttr<FlatSymbolRefArrayAttr>:$infeed,
@@ -33,7 +33,7 @@ def Interpreter_RunParallelOp : Interpreter_Op<"run_parallel", [DeclareOpInterfa
 }
 
 def Interpreter_PrintOp : Interpreter_Op<"print", [SameOperandsAndResultType]> {
-  let summary = "Prints the value and hands it on";
+  let summary = "Prints the value and returns it";
   let description = [{ Example: `%1 = interpreter.print %0 : tensor<i1>` }];
   let arguments = (ins HLO_Tensor:$operand);
   let results = (outs HLO_Tensor:$result);
@@ -41,10 +41,11 @@ def Interpreter_PrintOp : Interpreter_Op<"print", [SameOperandsAndResultType]> {
 }
 
 def Interpreter_ProbeOp : Interpreter_Op<"probe", [SameOperandsAndResultType]> {
-  let summary = "Writes the value to a NumPy file and hands it on";
+  let summary = "Writes the value to a NumPy file and returns it";
   let description = [{
-    Writes `<directory>/<probe_id>_<n>.npy`, `n` counting from 1 how often this id has run, and a row `probe_id,type,file`
-    of `<directory>/index.csv`. The directory is the tool's `--probe-output-dir`.
+    Writes `<directory>/<probe_id>_<n>.npy`, where `n` counts the executions of this id from 1, and a row `probe_id,type,file` of
+    `<directory>/index.csv`. The directory is the tool's `--probe-output-dir`.
+
     Example: `%1 = interpreter.probe %0, probe_id = "probe0" : tensor<3xi32>`
   }];
   let arguments = (ins HLO_Tensor:$operand, StrAttr:$probe_id);

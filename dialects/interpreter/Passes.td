@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def InterpreterInstrumentWithProbePass : Pass<"interpreter-instrument-with-probe", "::mlir::ModuleOp"> {
-  let summary = "Adds an interpreter.probe after every operation that gives tensors, constants excepted";
+  let summary = "Adds an interpreter.probe after every operation with tensor results, except constants";
   let description = [{
     Probes are named `probe<n>`; with `useDebugInfo`, an operation whose location is named `name@...` gets `name.<n>`.
   }];

@@ -14,7 +14,7 @@ def Millrace_Dialect : Dialect {
 }
 
 def Millrace_AliasOp : Op<Millrace_Dialect, "alias", [Pure]> {
-  let summary = "The same memory with another shape and element type";
+  let summary = "An alias of a tensor with another shape and element type";
   let description = [{
     `result` is an alias of `operand`: its elements in row-major order have the bytes of the operand's elements in row-major order. A complex
     element is its real part, then its imaginary part; an element of less than 8 bits has a byte.

@@ -9,14 +9,14 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/EnumAttr.td"
 include "dialects/sdy/Base.td"
 
-// Plain i32 attributes; only the keyword of the operation that holds them is text.
+// In text, these are plain i32 attributes; only the operation that holds one prints a keyword.
 def Sdy_PropagationDirection : I32EnumAttr<"PropagationDirection", "propagation direction enum", [
     I32EnumAttrCase<"NONE", 0>, I32EnumAttrCase<"FORWARD", 1>, I32EnumAttrCase<"BACKWARD", 2>,
     I32EnumAttrCase<"BOTH", 3>]> {
   let cppNamespace = "::millrace::sdy";
 }
 
-// How the devices along unreduced axes are combined. Values are those of the bytecode.
+// The reduction over the devices along unreduced axes. The values are those of the bytecode.
 def Sdy_ReductionOp : I32EnumAttr<"ReductionOp", "reduction over axes of a mesh", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]> {
   let cppNamespace = "::millrace::sdy";
@@ -35,7 +35,7 @@ class Sdy_List<string element> : OptionalArrayRefParameter<element>;
 //===-- Meshes and axes ---------------------------------------------------===//
 
 def Sdy_ManualAxes : ArrayOfAttr<Sdy_Dialect, "ManualAxes", "manual_axes", "::mlir::StringAttr"> {
-  let summary = "Names of the axes that a manual computation handles itself";
+  let summary = "Names of the axes along which a manual computation is written for one device";
   let description = [{ Example: `#sdy<manual_axes{"data", "model"}>` }];
   let assemblyFormat = "`{` (`}`) : ($value^ `` `}`)?";
 }
@@ -51,32 +51,31 @@ def Sdy_MeshAxis : Sdy_Attr<"MeshAxis", "mesh_axis"> {
 def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
   let summary = "Devices arranged as a grid with named axes";
   let description = [{
-    The device at grid position `p` is `device_ids[linear(p)]`, `linear` counting row-major; without `device_ids` it is
-    `linear(p)`. No axes and one device id: a *maximal* mesh, all data on that device. No axes and no ids: a placeholder.
-    (C1) Names are unique. (C2) Ids are not negative. (C3) There are as many ids as the axes' sizes multiply to.
-    (C4) Ids are a permutation of `0, 1, ...` unless the mesh is maximal. (C5) The number of devices fits an int64.
-    Reading drops ids that say nothing (`0, 1, ...`).
+    The device at grid position `p` is `device_ids[linear(p)]`, where `linear` counts row-major; without `device_ids` it is `linear(p)`. A mesh with
+    no axes and one device id is *maximal*: all data are on that device. A mesh with no axes and no ids is a placeholder. (C1) Names are unique. (C2)
+    Ids are not negative. (C3) The number of ids is the product of the axes' sizes. (C4) Ids are a permutation of `0, 1, ...` unless the mesh is
+    maximal. (C5) The number of devices fits an int64. Reading removes ids in the default order (`0, 1, ...`).
+
     Example: `<["a"=3, "b"=2], device_ids=[0, 2, 4, 1, 3, 5]>`
   }];
   let parameters = (ins Sdy_List<"MeshAxisAttr">:$axes, Sdy_List<"int64_t">:$device_ids);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    // Product of the axes' sizes: the number of devices.
+    // Returns the number of devices, the product of the axes' sizes.
     int64_t getTotalSize() const;
-    // Size of the named axis; 0 when there is none of that name.
+    // Returns the size of the named axis; 0 if there is none.
     int64_t getAxisSize(::llvm::StringRef axis) const;
-    // Position of the named axis in the mesh, or -1.
+    // Returns the position of the named axis in the mesh, or -1.
     int64_t getAxisPosition(::llvm::StringRef axis) const;
     bool isMaximal() const { return getAxes().empty() && getDeviceIds().size() == 1; }
   }];
 }
 
 def Sdy_SubAxisInfo : Sdy_Attr<"SubAxisInfo", "sub_axis_info"> {
-  let summary = "Which part of an axis a sub-axis is";
+  let summary = "The position of a sub-axis in its axis";
   let description = [{
-    An axis of size n reshaped to `[pre_size, size, n / (pre_size * size)]`; the sub-axis is the middle. Spelled
-    `(pre_size)size`.
+    An axis of size n is reshaped to `[pre_size, size, n / (pre_size * size)]`, whose middle dimension is the sub-axis. Spelled `(pre_size)size`.
   }];
   let parameters = (ins "int64_t":$pre_size, "int64_t":$size);
   let assemblyFormat = "`(` $pre_size `)` `` $size";
@@ -88,18 +87,18 @@ def Sdy_AxisRef : Sdy_Attr<"AxisRef", "axis_ref"> {
   let parameters = (ins StringRefParameter<"name">:$name, OptionalParameter<"SubAxisInfoAttr">:$sub_axis_info);
   let assemblyFormat = "`` $name (`` `:` `` $sub_axis_info^)?";
   let extraClassDeclaration = [{
-    // Where the (sub-)axis starts and how long it is: it covers [pre, pre * size) of the axis, counted as products.
+    // The start and length of the (sub-)axis: it covers [pre, pre * size) of the axis, counted as products.
     int64_t getPreSize() const { return getSubAxisInfo() ? getSubAxisInfo().getPreSize() : 1; }
     int64_t getSize(MeshAttr mesh) const;
-    // The text as it stands in a sharding.
+    // Returns the text of the axis in a sharding.
     std::string toString() const;
-    // Both stand for parts of one axis that have something in common.
+    // Returns true if both are parts of one axis and overlap.
     bool overlaps(AxisRefAttr other) const;
-    // `other` is the next part of the same axis.
+    // Returns true if `other` is the next part of the same axis.
     bool canMerge(AxisRefAttr other) const;
-    // Both parts as one; the whole axis if that is what they are. Needs canMerge.
+    // Returns both parts as one, or the whole axis if they cover it. Requires canMerge.
     AxisRefAttr merge(AxisRefAttr other, MeshAttr mesh) const;
-    // This is a trailing part of `other`, or equal to it.
+    // Returns true if this is a trailing part of `other`, or equal to it.
     bool isSuffixOf(AxisRefAttr other, MeshAttr mesh) const;
   }];
 }
@@ -119,29 +118,29 @@ def Sdy_ListOfAxisRefLists :
 //===-- Shardings ---------------------------------------------------------===//
 
 def Sdy_DimensionSharding : Sdy_Attr<"DimensionSharding", "dimension_sharding"> {
-  let summary = "Axes along which one dimension is split";
+  let summary = "Axes that shard one dimension";
   let description = [{
-    Major to minor. `?` at the end: the dimension is open, propagation may add axes. `pN`: priority of the annotation,
-    0 comes first and is meant when there is none. Example: `{"a", "b":(1)2, ?}p1`
+    Axes are major to minor. `?` at the end: the dimension is open, and propagation may add axes. `pN`: priority of the annotation; 0 is first, and is
+    the default. Example: `{"a", "b":(1)2, ?}p1`
   }];
   let parameters = (ins Sdy_List<"AxisRefAttr">:$axes, "bool":$is_closed,
                         OptionalParameter<"std::optional<int64_t>">:$priority);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    // Into how many parts the dimension is split.
+    // Returns the number of shards of the dimension.
     int64_t getShardedSize(MeshAttr mesh) const;
   }];
 }
 
 def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
-  let summary = "Which part of a tensor each device of a mesh holds";
+  let summary = "Which shard of a tensor each device of a mesh holds";
   let description = [{
-    One dimension sharding per dimension; axes that are not used replicate the tensor, those in `replicated` must
-    do so. Along `unreduced` axes every device holds a summand (or a candidate of max, min) of the tensor.
-    (C1) Rank 0 and no axes for a maximal mesh or a value without a shape. (C2) As many dimension shardings as the
-    tensor has dimensions. (C3) A priority is not negative and not on an empty closed dimension. (C4) Axes exist in
-    the mesh, none is used twice, sub-axes do not overlap and are as long as possible. (C5) Lists of replicated and
-    of unreduced axes are in mesh order. (C6) No axis of an enclosing manual computation.
+    One dimension sharding per dimension. Axes that are not used replicate the tensor, and those in `replicated` must replicate it. Along `unreduced`
+    axes every device holds a summand (or a candidate of max, min) of the tensor. (C1) Rank 0 and no axes for a maximal mesh or a value without a
+    shape. (C2) As many dimension shardings as the tensor has dimensions. (C3) A priority is not negative and not on an empty closed dimension. (C4)
+    Axes exist in the mesh, none is used twice, sub-axes do not overlap and are as long as possible. (C5) Lists of replicated and of unreduced axes
+    are in mesh order. (C6) No axis of an enclosing manual computation.
+
     Example: `#sdy.sharding<@mesh, [{"a"}, {?} ], replicated={"b"}, unreduced=max{"c"}>`
   }];
   let parameters = (ins "::mlir::Attribute":$mesh_or_ref, Sdy_List<"DimensionShardingAttr">:$dim_shardings,
@@ -155,9 +154,9 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     int64_t getRank() const { return getDimShardings().size(); }
-    // The mesh itself, or the one that `symbols`' nearest module has under the name; null if there is none.
+    // Returns the mesh, or the one of this name in the nearest module of `user`; null if there is none.
     MeshAttr getMesh(::mlir::Operation *user) const;
-    // Every axis anywhere in the sharding.
+    // Calls `callback` for every axis in the sharding.
     void walkAxes(::llvm::function_ref<void(AxisRefAttr)> callback) const;
   }];
 }
@@ -186,14 +185,14 @@ def Sdy_TensorMapping : Sdy_Attr<"TensorMapping", "tensor_mapping"> {
 }
 
 def Sdy_OpShardingRule : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
-  let summary = "Which dimensions of an operation's operands and results are split together";
+  let summary = "Which dimensions of an operation's operands and results are sharded together";
   let description = [{
-    Dimensions are products of factors. A factor in no special list is split the same way wherever it occurs, without
-    communication; `reduction` factors need an all-reduce, `need_replication` factors stay whole, `permutation` factors
-    need a collective permute. Shardings do not propagate along `blocked_propagation` factors. `custom`: the user's.
-    (C1) One mapping per operand and result, none missing. (C2) Static shapes of the mapping's rank. (C3) A dimension has
-    factors, no two of them the same, none of size 1 among several, none twice in a tensor. (C4) Every factor is used.
-    (C5) Special factors are sorted, unique, exist, and are in one of the first three lists only.
+    Dimensions are products of factors. A factor in no special list has the same sharding wherever it occurs, without communication; `reduction`
+    factors need an all-reduce, `need_replication` factors are replicated, `permutation` factors need a collective permute. Shardings do not propagate
+    along `blocked_propagation` factors. `custom`: the user has written the rule. (C1) One mapping per operand and result, none missing. (C2) Static
+    shapes of the mapping's rank. (C3) A dimension has factors, no two of them the same, none of size 1 among several, none twice in a tensor. (C4)
+    Every factor is used. (C5) Special factors are sorted, unique, exist, and are in one of the first three lists only.
+
     Example: `#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`
   }];
   let parameters = (ins Sdy_List<"int64_t">:$factor_sizes, Sdy_List<"TensorMappingAttr">:$operand_mappings,
@@ -227,21 +226,21 @@ def Sdy_EdgeValueRef : Sdy_Attr<"EdgeValueRef", "edge_value_ref"> {
 }
 
 def Sdy_AxisToPropagationDetails : Sdy_Attr<"AxisToPropagationDetails", "axis_to_propagation_details"> {
-  let summary = "From which value an axis came to which others";
+  let summary = "The value from which an axis has propagated, and the values to which it has";
   let description = [{ Example: `"a" = operand-0 -> [result-0]` }];
   let parameters = (ins "AxisRefAttr":$axis_name, "EdgeValueRefAttr":$source, ArrayRefParameter<"EdgeValueRefAttr">:$targets);
   let assemblyFormat = "`` $axis_name `=` $source `->` `[` $targets `]`";
 }
 
 def Sdy_PropagationOneStep : Sdy_Attr<"PropagationOneStep", "propagation_one_step"> {
-  let summary = "What one step of propagation did at an operation";
+  let summary = "The propagation of axes at an operation in one step";
   let description = [{ Example: `step-2 = [{"a" = operand-0 -> [result-0]} ]` }];
   let parameters = (ins "int64_t":$step_index, ArrayRefParameter<"AxisToPropagationDetailsAttr">:$axis_entries);
   let hasCustomAssemblyFormat = 1;
 }
 
 def Sdy_PropagationEdges : Sdy_Attr<"PropagationEdges", "propagation_edges"> {
-  let summary = "Through what the axes of an operation's values came";
+  let summary = "The edges through which the axes of an operation's values have propagated";
   let description = [{
     Steps are counted through the whole program. (C1) Step indices are unique and not negative. (C2) No axis comes from where it
     goes, or goes somewhere twice. (C3) Operands and results exist. (C4) The operation has a sharding, and a mesh has the axis.

@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 def Sdy_Dialect : Dialect {
   let name = "sdy";
   let cppNamespace = "::millrace::sdy";
-  let summary = "How values are spread over a mesh of devices";
+  let summary = "How values are sharded over a mesh of devices";
   let description = [{
     Text and bytecode are those of Shardy, because JAX writes both. Attributes on operations of other dialects:
     `sdy.sharding` is a `#sdy.sharding` on function arguments and results and a `#sdy.sharding_per_value` on operations;

@@ -17,7 +17,7 @@ class Sdy_Collective<string mnemonic> : Sdy_Op<mnemonic, [SameOperandsAndResultT
 }
 
 def Sdy_AllGatherOp : Sdy_Collective<"all_gather"> {
-  let summary = "Takes axes off the end of dimensions";
+  let summary = "Removes axes from the end of dimensions' shardings";
   let description = [{ (C5) The operand's sharding without `gathering_axes` is `out_sharding`.
     Example: `%1 = sdy.all_gather [{"b"}, {} ] %0 out_sharding=<@mesh, [{"a"}, {} ]> : tensor<8x8xf32>` }];
   let arguments = (ins AnyTensor:$tensor, Sdy_ListOfAxisRefLists:$gathering_axes, Sdy_TensorSharding:$out_sharding);
@@ -25,7 +25,7 @@ def Sdy_AllGatherOp : Sdy_Collective<"all_gather"> {
 }
 
 def Sdy_AllSliceOp : Sdy_Collective<"all_slice"> {
-  let summary = "Adds axes to dimensions: each device keeps its slice";
+  let summary = "Adds axes to the shardings of dimensions: each device keeps its slice";
   let description = [{ (C5) The operand's sharding with `slicing_axes` added is `out_sharding`.
     Example: `%1 = sdy.all_slice [{"b"}, {} ] %0 out_sharding=<@mesh, [{"a", "b"}, {} ]> : tensor<8x8xf32>` }];
   let arguments = (ins AnyTensor:$tensor, Sdy_ListOfAxisRefLists:$slicing_axes, Sdy_TensorSharding:$out_sharding);
@@ -44,17 +44,17 @@ def Sdy_AllToAllOp : Sdy_Collective<"all_to_all"> {
 }
 
 def Sdy_CollectivePermuteOp : Sdy_Collective<"collective_permute"> {
-  let summary = "Exchanges axes for others of the same total size";
+  let summary = "Replaces axes by others of the same total size";
   let description = [{
-    (C3) Meshes may differ in device order, not in axes. (C5) Every dimension is split into as many parts as before.
-    Example: `%1 = sdy.collective_permute %0 out_sharding=<@mesh, [{"c"}, {} ]> : tensor<8x8xf32>`
+    (C3) Meshes may differ in device order, not in axes. (C5) Every dimension has as many shards as before. Example: `%1 = sdy.collective_permute %0
+    out_sharding=<@mesh, [{"c"}, {} ]> : tensor<8x8xf32>`
   }];
   let arguments = (ins AnyTensor:$tensor, Sdy_TensorSharding:$out_sharding);
   let assemblyFormat = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
 }
 
-// `max` or `min` in front of the axes says what else than a sum. Files do without the property if it is a sum, and have it
-// first if not: readers that know sums only, such as jaxlib 0.10.2, refuse it rather than add up.
+// `max` or `min` before the axes replaces the sum. In bytecode, a sum has no reduction property, and another reduction has it first, so that readers
+// that only know sums, such as jaxlib 0.10.2, refuse the operation instead of summing.
 class Sdy_Reduction<string mnemonic, AttrDef axisAttr, string axes> : Sdy_Collective<mnemonic> {
   let arguments = !con((ins AnyTensor:$tensor), !dag(ins, [axisAttr], [axes]),
                        (ins OptionalAttr<Sdy_ReductionOp>:$reduction_op, Sdy_TensorSharding:$out_sharding));
@@ -69,11 +69,11 @@ class Sdy_Reduction<string mnemonic, AttrDef axisAttr, string axes> : Sdy_Collec
 }
 
 def Sdy_AllReduceOp : Sdy_Reduction<"all_reduce", Sdy_AxisRefList, "reduction_axes"> {
-  let summary = "Sums what the devices along axes hold, or takes the greatest or the least";
+  let summary = "Reduces a value over the devices along axes, by a sum, maximum or minimum";
   let description = [{
-    `max` or `min` in front of the axes says what else than a sum. (C5) Dimensions keep their sharding. (C6) Axes are
-    valid. (C7) They split no dimension and are not replicated in the operand. (C8) They are not unreduced in the result.
-    Example: `%1 = sdy.all_reduce {"a"} %0 out_sharding=<@mesh, [{}, {"b"} ]> : tensor<8x8xf32>`
+    `max` or `min` before the axes replaces the sum. (C5) Dimensions keep their sharding. (C6) Axes are valid. (C7) The axes shard no dimension and
+    are not replicated in the operand. (C8) The axes are not unreduced in the result. Example: `%1 = sdy.all_reduce {"a"} %0 out_sharding=<@mesh, [{},
+    {"b"} ]> : tensor<8x8xf32>`
   }];
 }
 
@@ -84,7 +84,7 @@ def Sdy_ReduceScatterOp : Sdy_Reduction<"reduce_scatter", Sdy_ListOfAxisRefLists
 }
 
 def Sdy_ReplicatedToUnreducedOp : Sdy_Collective<"replicated_to_unreduced"> {
-  let summary = "Makes replicated axes unreduced: an all_reduce over them gives the operand back";
+  let summary = "Makes replicated axes unreduced: an all_reduce over them restores the operand";
   let description = [{
     (C5) Axes are valid, in mesh order and not empty. (C6) Dimensions keep their sharding. (C7) The axes are neither
     in a dimension nor unreduced in the operand. (C8) Unreduced axes of the result are the operand's and these.

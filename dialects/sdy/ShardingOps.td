@@ -17,7 +17,7 @@ def Sdy_MeshOp : Sdy_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 }
 
 def Sdy_ShardingConstraintOp : Sdy_Op<"sharding_constraint", [SameOperandsAndResultType]> {
-  let summary = "Says how the value is to be sharded from here on";
+  let summary = "Constrains the sharding of the value";
   let description = [{ Without users it speaks of its operand. Labels as in TensorSharding.
     (C1) Axes that stay unreduced keep their reduction.
     Example: `%1 = sdy.sharding_constraint %0 <@mesh, [{"a"}, {?} ]> : tensor<8x8xf32>` }];
@@ -28,7 +28,7 @@ def Sdy_ShardingConstraintOp : Sdy_Op<"sharding_constraint", [SameOperandsAndRes
 }
 
 def Sdy_ReshardOp : Sdy_Op<"reshard", [Pure, SameOperandsAndResultType]> {
-  let summary = "The value in another sharding";
+  let summary = "Changes the sharding of the value";
   let description = [{ Labels as in TensorSharding. (C1) Axes that stay unreduced keep their reduction.
     Example: `%1 = sdy.reshard %0 <@mesh, [{"a"}, {} ]> : tensor<8x8xf32>` }];
   let arguments = (ins AnyTensor:$input, Sdy_TensorSharding:$sharding);
@@ -56,7 +56,7 @@ def Sdy_ManualComputationOp : Sdy_Op<"manual_computation",
     Example: `%1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"a"} ]>] out_shardings=[<@mesh, [{"a"} ]>]
     manual_axes={"a"} (%arg1: tensor<4xf32>) { sdy.return %arg1 : tensor<4xf32> } : (tensor<8xf32>) -> tensor<8xf32>`
   }];
-  // Tokens pass through too.
+  // Tokens may be operands, too.
   let arguments = (ins Variadic<AnyType>:$tensors, Sdy_TensorShardingPerValue:$in_shardings,
                        Sdy_TensorShardingPerValue:$out_shardings, Sdy_ManualAxes:$manual_axes);
   let results = (outs Variadic<AnyType>:$results);
@@ -70,14 +70,14 @@ def Sdy_ManualComputationOp : Sdy_Op<"manual_computation",
 }
 
 def Sdy_ShardingGroupOp : Sdy_Op<"sharding_group"> {
-  let summary = "All values of a group get the same sharding";
+  let summary = "Gives all values of a group the same sharding";
   let description = [{ Example: `sdy.sharding_group %0 group_id=5 : tensor<8x8xf32>` }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$group_id);
   let assemblyFormat = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)";
 }
 
 def Sdy_ConstantOp : Sdy_Op<"constant", [Pure, AllTypesMatch<["value", "output"]>]> {
-  let summary = "A constant that is not merged with its equals, so that each use can be sharded on its own";
+  let summary = "A constant that is not merged with equal constants, so that each use can have its own sharding";
   let description = [{ Example: `%0 = sdy.constant dense<1.0> : tensor<8x8xf32>` }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs AnyTensor:$output);
@@ -85,7 +85,7 @@ def Sdy_ConstantOp : Sdy_Op<"constant", [Pure, AllTypesMatch<["value", "output"]
 }
 
 def Sdy_DataFlowEdgeOp : Sdy_Op<"data_flow_edge", [SameOperandsAndResultType]> {
-  let summary = "Ties the sharding of what flows into a region operation to what flows out";
+  let summary = "Connects the shardings of the values that flow into and out of an operation with regions";
   let description = [{
     The operand is a result or region argument of an operation such as `while`; the attribute holds the sharding that
     all ends of the edge share. (C1) Static shape. (C2) The operand has no other user. (C3) The operand is not
@@ -99,7 +99,7 @@ def Sdy_DataFlowEdgeOp : Sdy_Op<"data_flow_edge", [SameOperandsAndResultType]> {
 }
 
 def Sdy_FuncDataFlowEdgeOp : Sdy_Op<"func_data_flow_edge", [SameOperandsAndResultType]> {
-  let summary = "Ties the sharding of a function's argument or a call's result to the other side of the call";
+  let summary = "Connects the sharding of a function's argument or a call's result with the other side of the call";
   let description = [{ (C1) Static shape. (C2) The operand has no other user. (C3) It is a `func.call`'s result or a
     `func.func`'s argument.
     Example: `%1 = sdy.func_data_flow_edge %arg0 : tensor<8x8xf32>` }];
@@ -110,7 +110,7 @@ def Sdy_FuncDataFlowEdgeOp : Sdy_Op<"func_data_flow_edge", [SameOperandsAndResul
 }
 
 def Sdy_PropagationBarrierOp : Sdy_Op<"propagation_barrier", [Pure, SameOperandsAndResultType]> {
-  let summary = "Shardings propagate in the given direction only";
+  let summary = "Restricts the propagation of shardings to one direction";
   let description = [{ (C1) Not `BOTH`. Example: `%1 = sdy.propagation_barrier %0 allowed_direction=FORWARD : tensor<8xf32>` }];
   let arguments = (ins AnyRankedTensor:$input, Sdy_PropagationDirection:$allowed_direction);
   let results = (outs AnyRankedTensor:$result);

@@ -108,7 +108,7 @@ def HLO_CustomCallValue : AnyTypeOf<[HLO_Tensor, HLO_Token, HLO_Tuple, HLO_Buffe
 
 // An op with its own extraClassDeclaration starts it with `baseDeclaration #`.
 class StableHLO_Op<string mnemonic, list<Trait> traits = []> : Op<Stablehlo_Dialect, mnemonic, traits> {
-  // Inferred and declared types may differ in what is dynamic, bounded, or quantized.
+  // Inferred and declared types may differ in dynamic dimensions, bounds and quantization.
   code baseDeclaration = [{
     static bool isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
       return ::millrace::stablehlo::isCompatibleForHloTypeInference(l, r);
@@ -139,7 +139,7 @@ class StableHLO_Op<string mnemonic, list<Trait> traits = []> : Op<Stablehlo_Dial
   let extraClassDeclaration = baseDeclaration;
 }
 
-// Reifies its result shape.
+// An operation that reifies the shape of its result.
 class StableHLO_ShapedOp<string mnemonic, list<Trait> traits = []> : StableHLO_Op<mnemonic,
     traits # [DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]>;
 
@@ -148,7 +148,7 @@ def HLO_CompatibleElementTypes : NativeOpTrait<"CompatibleOperandsAndResultEleme
   let cppNamespace = "::millrace::stablehlo::traits";
 }
 
-// As that, of the operands alone.
+// Element types of all operands agree up to quantization parameters.
 def HLO_CompatibleOperandElementTypes : NativeOpTrait<"CompatibleOperandsElementType"> {
   let cppNamespace = "::millrace::stablehlo::traits";
 }

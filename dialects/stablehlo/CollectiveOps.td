@@ -10,7 +10,7 @@ include "dialects/stablehlo/Traits.td"
 def HLO_Future : Type<CPred<"::llvm::isa<::millrace::stablehlo::FutureType>($_self)">, "future",
     "::millrace::stablehlo::FutureType">;
 
-// Traffic with the host and between processes happens in order per kind.
+// Communication with the host and between processes is ordered per kind.
 def HLO_SendResource : Resource<"::millrace::stablehlo::resource::Send">;
 def HLO_RecvResource : Resource<"::millrace::stablehlo::resource::Recv">;
 def HLO_InfeedResource : Resource<"::millrace::stablehlo::resource::Infeed">;

@@ -32,7 +32,7 @@ def StableHLO_DotGeneralOp : StableHLO_ShapedOp<"dot_general", [ConditionallySpe
     custom<PrecisionConfigAndAlgorithm>($precision_config, $algorithm) attr-dict `:` functional-type(operands, results) }];
   let hasVerifier = 1;
   let extraClassDeclaration = baseDeclaration # [{
-    /// A product of vectors and matrices as `dot` has it: last dimension of lhs with the first of rhs, no batch.
+    /// Returns true for a contraction that `dot` can express: the last dimension of lhs with the first of rhs, without batching dimensions.
     bool isSimpleDot();
     ::mlir::Speculation::Speculatability getSpeculatability();
   }];

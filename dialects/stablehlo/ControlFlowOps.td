@@ -82,7 +82,7 @@ def StableHLO_OptimizationBarrierOp : StableHLO_Op<"optimization_barrier", [Pure
   }];
   let arguments = (ins Variadic<HLO_TensorOrToken>:$operand);
   let results = (outs Variadic<HLO_TensorOrToken>:$result);
-  // The `()` of the empty form keeps it from swallowing what follows on the next line.
+  // The `()` of the empty form ends the operation, so that the parser does not take the next line's tokens for operands.
   let assemblyFormat = [{
     attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($result))):(`(` `)`)?
   }];
@@ -145,7 +145,7 @@ def StableHLO_CustomCallOp : StableHLO_Op<"custom_call", [DeclareOpInterfaceMeth
     custom<CustomCallTarget>($call_target_name) `(` $inputs `)` attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = baseDeclaration # [{
-    /// The backend config, or `{}` (typed FFI) or `""` (the other versions) where there is none.
+    /// Returns the backend config; if there is none, `{}` (typed FFI) or `""` (other versions).
     ::mlir::Attribute getBackendConfigOrDefault();
     bool hasEmptyBackendConfig();
   }];

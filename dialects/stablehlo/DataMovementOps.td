@@ -65,7 +65,7 @@ def StableHLO_BroadcastInDimOp : StableHLO_Op<"broadcast_in_dim", [HLO_Speculata
   let hasFolder = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = baseDeclaration # [{
-    /// No element is repeated: only dimensions of size one are added.
+    /// Returns true if no element is repeated: only dimensions of size one are added.
     bool isSimpleBroadcast();
   }];
 }

@@ -13,13 +13,13 @@ def HLO_FpOrQuantizedTensor : HLO_TensorOf<[HLO_Float, HLO_QuantizedType]>;
 
 //===-- Unary -------------------------------------------------------------===//
 
-// Traits verify in their order: an op that has one of the last among its own says that first, as upstream's does.
+// Traits are verified in their order, so an operation with one of the last traits lists it first, as upstream does.
 class StableHLO_ElementwiseOp<string mnemonic, list<Trait> traits = [],
     Trait speculatable = HLO_SpeculatableIfStaticDimInOutputIsStaticInInput> : StableHLO_Op<mnemonic,
     traits # [speculatable, NoMemoryEffect, Elementwise, InferShapedTypeOpInterface, SameOperandsAndResultShape]> {
   let extraClassDeclaration = baseDeclaration # reifyLikeFirstOperand # inferShapeFromTypes;
 }
-// Result type not determined by the operands.
+// A cast, whose result type the operands do not determine.
 class StableHLO_CastOp<string mnemonic, list<Trait> traits = []> : StableHLO_ElementwiseOp<mnemonic, traits> {
   let extraClassDeclaration = baseDeclaration # reifyLikeFirstOperand;
 }

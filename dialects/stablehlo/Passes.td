@@ -6,13 +6,13 @@
 include "mlir/Pass/PassBase.td"
 
 def VerifyTypesPass : Pass<"xla-verify-types"> {
-  let summary = "Errors for types that the specification forbids, wherever they stand";
+  let summary = "Verify that all types are ones that the specification allows";
   let description = [{
-    MLIR's verifier asks operations, and a function's arguments belong to none of StableHLO's. xla-opt runs this pass before all others;
-    what compiles or evaluates a program does the same. Changes nothing.
+    MLIR's verifier only asks operations, and a function's arguments do not belong to a StableHLO operation. xla-opt runs this pass before all others,
+    as do the compiler and the evaluator. The pass changes nothing.
   }];
   let options = [
-    Option<"onlyKnown", "only-known", "bool", /*default=*/"false", "Refuse element types that StableHLO does not have">,
+    Option<"onlyKnown", "only-known", "bool", /*default=*/"false", "refuse element types that StableHLO does not have">,
   ];
 }
 

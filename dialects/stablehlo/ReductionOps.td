@@ -71,7 +71,7 @@ def StableHLO_ReduceWindowOp : StableHLO_Op<"reduce_window", [HLO_RecursivelySpe
     }]>,
   ];
   let extraClassDeclaration = baseDeclaration # [{
-    /// The operations of the body that compute result `index` when the body is a single binary op per result, else null.
+    /// Returns the operation of the body that computes result `index` if the body is a single binary operation per result, else null.
     ::mlir::Operation *getReductionOp(int index);
   }];
 }

@@ -32,7 +32,7 @@ def Vhlo_Dialect : Dialect {
     void registerAttributes();
     void registerTypes();
     void registerBytecode();
-    // Identities of the operations: they have no C++ classes.
+    // Ids of the operations, which have no C++ classes.
     ::mlir::TypeIDAllocator opIds;
   public:
   }];
@@ -56,7 +56,7 @@ def Vhlo_Double : AttrOrTypeParameter<"::llvm::APFloat", ""> {
   let printer = "$_printer.printFloat($_self)";
   let comparator = "$_lhs.bitwiseIsEqual($_rhs)";
 }
-// A value that is equal only if its bits are.
+// A float that is equal only to one with the same bits.
 def Vhlo_Float : AttrOrTypeParameter<"::llvm::APFloat", ""> {
   let comparator = "$_lhs.bitwiseIsEqual($_rhs)";
 }
@@ -116,7 +116,7 @@ def Vhlo_ResultAccuracy : Vhlo_Attr<"ResultAccuracyV1", "result_accuracy_v1"> {
   let parameters = (ins Vhlo_Double:$atol, Vhlo_Double:$rtol, "int64_t":$ulps, "::mlir::Attribute":$mode);
   let assemblyFormat = "`<` struct(params) `>`";
 }
-// Parameters are snake case: their names are printed.
+// The parameters are in snake case, because their names are printed.
 def Vhlo_SubAxisInfo : Vhlo_Attr<"SubAxisInfoV1", "sub_axis_info_v1"> {
   let parameters = (ins "int64_t":$pre_size, "int64_t":$size);
   let assemblyFormat = "`<` struct(params) `>`";
