@@ -30,20 +30,21 @@ namespace millrace::spmd {
 
 namespace {
 
-/// Members of a message to be.
+/// The members of a combined message.
 struct Group {
   SmallVector<Operation *> members;
-  llvm::BitVector needs; ///< messages that have to be there before this one, by number
+  llvm::BitVector needs; ///< numbers of the messages that must precede this one
   int64_t bytes = 0;
   bool open = true;
 };
 
-/// Which operations need which messages of a block, while these grow: one look at every operation is enough for all messages.
+/// Tracks which operations depend on which messages of a block while the messages grow, so that one visit of every operation suffices for all
+/// messages.
 class Messages {
 public:
   SmallVector<Group> groups;
 
-  /// Messages of which `op`, whose operands were seen before, needs a member; itself and through others.
+  /// Returns the messages that have a member on which `op` depends, directly or through other operations. The operands of `op` have been visited.
   llvm::BitVector neededBy(ArrayRef<Operation *> operands) const {
     llvm::BitVector direct = directly(operands), all = direct;
     for (unsigned number : direct.set_bits())
@@ -54,7 +55,8 @@ public:
     if (llvm::BitVector direct = directly(operands); direct.any())
       after[op] = std::move(direct);
   }
-  /// `needs`: neededBy(), without `number`. Whoever needs the message needs what this member needs from now on.
+  /// Adds a member to message `number`. `needs` is neededBy() without `number`: from now on, every operation that depends on the message depends on
+  /// these messages, too.
   void add(unsigned number, Operation *op, int64_t size, const llvm::BitVector &needs) {
     for (auto [other, group] : llvm::enumerate(groups))
       if (other == number || (number < group.needs.size() && group.needs.test(number)))
@@ -76,7 +78,8 @@ private:
     return direct;
   }
 
-  DenseMap<Operation *, llvm::BitVector> after; ///< not through other messages, which may still grow
+  /// Messages on which an operation depends directly; dependences through other messages may still grow.
+  DenseMap<Operation *, llvm::BitVector> after;
   DenseMap<Operation *, unsigned> memberOf;
 };
 
@@ -90,7 +93,7 @@ int64_t bytesOfAll(TypeRange types) {
 /// Returns the size of the message: the larger one of operands and results, in bytes.
 int64_t bytesOfMessage(Operation *op) { return std::max(bytesOfAll(op->getOperandTypes()), bytesOfAll(op->getResultTypes())); }
 
-/// Devices of each group; 0 if groups are not all of one size, or not written out.
+/// Returns the number of devices of each group; 0 if groups have different sizes, or are not written out.
 int64_t sizeOfGroups(Operation *op) {
   auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
   auto type = groups ? dyn_cast<RankedTensorType>(groups.getType()) : RankedTensorType();
@@ -108,19 +111,19 @@ bool sameComputation(Operation *a, Operation *b) {
   return OperationEquivalence::isRegionEquivalentTo(&a->getRegion(0), &b->getRegion(0), OperationEquivalence::IgnoreLocations);
 }
 
-/// Channels above 0 mean that partitions take part.
+/// Returns true for a channel above 0, which means that partitions take part.
 bool hasChannel(Operation *op) {
   auto channel = op->getAttrOfType<ChannelHandleAttr>("channel_handle");
   return channel && channel.getHandle() > 0;
 }
 
-/// Can: one operation, among the same groups, with one computation for all operands.
+/// Legality: both are one kind of operation, among the same groups, with one computation for all operands.
 bool fitTogether(Operation *a, Operation *b) {
   if (a->getName() != b->getName() || a->getAttr("replica_groups") != b->getAttr("replica_groups") ||
       a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
       hasChannel(a) != hasChannel(b) || a->getAttr("use_global_device_ids") != b->getAttr("use_global_device_ids"))
     return false;
-  // XLA's own operations, as which jaxlib prints a program, and concatenations have one element type.
+  // A collective of HLO, as which jaxlib prints a program, and a concatenation have one element type.
   if (getElementTypeOrSelf(a->getOperand(0)) != getElementTypeOrSelf(b->getOperand(0)))
     return false;
   if (auto gather = dyn_cast<AllGatherOp>(a))
@@ -140,7 +143,7 @@ bool hasEffects(Operation &op) {
       .wasInterrupted();
 }
 
-/// Operations of the block whose results `op` needs.
+/// Returns the operations of the block on which `op` depends.
 SmallVector<Operation *> needed(Operation &op) {
   SmallVector<Operation *> found;
   auto add = [&](Value value) {
@@ -186,7 +189,7 @@ void sortKeepingPlaces(Block &block) {
     op->moveBefore(&block, block.end());
 }
 
-/// One operation with the operands of all; it takes those of its computation, if there is one.
+/// Replaces the members by one operation with the operands of all; it takes the operands of its computation from them, if it has one.
 void combineOperands(ArrayRef<Operation *> members) {
   Operation *last = members.back();
   OpBuilder builder(last);
@@ -256,7 +259,7 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
       visit(*block);
   }
 
-  /// Should: bytes of a message of its kind; 0 if there is nothing to join.
+  /// Policy: returns the largest size of a message of its kind; 0 if nothing is combined.
   int64_t mostBytes(Operation *op) {
     if (isa<AllReduceOp>(op))
       return maxBytes;

@@ -46,7 +46,7 @@ DenseElementsAttr neutralElement(Operation *combine, RankedTensorType type) {
 
 bool isNeutral(Value init, Operation *combine) {
   DenseElementsAttr value;
-  if (auto constant = init.getDefiningOp<sdy::ConstantOp>()) // what constants are while shardings propagate
+  if (auto constant = init.getDefiningOp<sdy::ConstantOp>()) // constants are sdy.constant while shardings propagate
     value = dyn_cast<DenseElementsAttr>(constant.getValue());
   else
     matchPattern(init, m_Constant(&value));

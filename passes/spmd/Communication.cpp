@@ -46,7 +46,7 @@ std::optional<Cost> communicationOf(Operation *op) {
   int64_t in = bytesOf(op->getOperandTypes()), out = bytesOf(op->getResultTypes()), others = cost.devices - 1;
   int64_t messages = others;
   llvm::TypeSwitch<Operation *>(op)
-      // A ring: parts are summed on their way around, then distributed.
+      // In a ring, shards are summed on their way around, and then distributed.
       .Case([&](AllReduceOp) {
         cost.received = 2 * in * others / cost.devices;
         messages = 2 * others;

@@ -44,13 +44,13 @@ CutDimensions::CutDimensions(ModuleOp module) {
       mark(op->getResult(0), op->getAttr(kHloSharding));
     }
   });
-  // From the end: what is taken apart may be part of what has been taken apart before.
+  // The last reshape comes first, since its operand may be a part that an earlier reshape has split.
   SmallVector<Operation *> reshapes;
   module.walk([&](ReshapeOp op) { reshapes.push_back(op); });
   llvm::for_each(llvm::reverse(reshapes), [&](Operation *op) { markParts(op); });
 }
 
-/// Of every dimension that the reshape takes apart, where parts begin that may be cut. The first one's cut is the dimension's own.
+/// Marks, for every dimension that the reshape splits, where the parts begin that may be sharded. The first part is sharded as the dimension.
 void CutDimensions::markParts(Operation *op) {
   std::optional<sharding::Rule> rule = sharding::ruleOf(op);
   if (!rule)
@@ -161,7 +161,7 @@ void CutDimensions::mark(Value value, Attribute sharding) {
   if (parsed && parsed->kind == sdy::HloSharding::Kind::Tuple && parsed->elements.size() == 1)
     parsed = sdy::HloSharding(parsed->elements[0]);
   if (!parsed)
-    return; // who reads it says what is wrong
+    return; // a pass that reads the sharding reports the error
   for (int64_t dim = 0; dim < rank; ++dim)
     if ((dim < int64_t(parsed->tiles.size()) && parsed->tiles[dim] > 1) ||
         (dim < int64_t(parsed->dimensions.size()) && !parsed->dimensions[dim].axes.empty()))

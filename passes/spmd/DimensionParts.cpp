@@ -83,12 +83,12 @@ bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
       for (const DimFactors &dim : tensor)
         if (dim.size() > 1 && llvm::is_contained(dim, factor))
           return false;
-  // All of the dimension is updated.
+  // An update must cover all of the dimension.
   if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
     for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
       if (llvm::is_contained(factors, factor) && shapeOf(update.getOperand())[dim] != shapeOf(update.getUpdate())[dim])
         return false;
-  // Where elements are is said by numbers along these.
+  // The index vectors say where elements are along these dimensions.
   ArrayRef<int64_t> indexed;
   if (auto gather = dyn_cast<GatherOp>(op))
     indexed = gather.getDimensionNumbers().getStartIndexMap();
@@ -99,7 +99,7 @@ bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
 
 namespace {
 
-/// Of every dimension the numbers of its parts.
+/// The numbers of the parts of every dimension.
 using Places = SmallVector<SmallVector<int64_t>>;
 
 Places placesOf(const DimensionParts &parts) {
@@ -120,14 +120,14 @@ SmallVector<int64_t> renumbered(ArrayRef<int64_t> dims, const Places &places) {
   return result;
 }
 
-/// The number of the first part; of the dimension behind the last one, that behind all parts.
+/// Returns the number of the dimension's first part; for the number after the last dimension, the number of all parts.
 int64_t renumbered(int64_t dim, const Places &places) {
   if (dim < int64_t(places.size()))
     return places[dim].front();
   return places.empty() ? 0 : places.back().back() + 1;
 }
 
-/// One value per dimension: those of dimensions in parts are `other`, which are the parts' sizes if it is negative.
+/// Returns one value per part: for dimensions that are split, `other`, or the sizes of the parts if `other` is negative.
 SmallVector<int64_t> spread(ArrayRef<int64_t> values, const DimensionParts &parts, int64_t other) {
   SmallVector<int64_t> result;
   for (auto [value, sizes] : llvm::zip_equal(values, parts))
@@ -136,7 +136,7 @@ SmallVector<int64_t> spread(ArrayRef<int64_t> values, const DimensionParts &part
   return result;
 }
 
-/// One start per part: dimensions in parts are taken whole, from their beginning.
+/// Gives every part a start index: a dimension that is split is read as a whole, from index 0.
 void renumberStarts(Operation *op, unsigned first, const DimensionParts &parts) {
   OpBuilder builder(op);
   SmallVector<Value> operands(op->getOperands().take_front(first));
@@ -151,7 +151,7 @@ void renumberStarts(Operation *op, unsigned first, const DimensionParts &parts) 
   op->setOperands(operands);
 }
 
-/// Windows along dimensions in parts are of one element.
+/// Adapts a window operation: windows along dimensions that are split have size 1.
 void renumberWindows(ReduceWindowOp op, const DimensionParts &parts) {
   auto each = [&](std::optional<ArrayRef<int64_t>> values) {
     return DenseI64ArrayAttr::get(op.getContext(), spread(values ? *values : SmallVector<int64_t>(parts.size(), 1), parts, 1));
@@ -172,7 +172,7 @@ void renumberWindows(ReduceWindowOp op, const DimensionParts &parts) {
   op.setPaddingAttr(DenseIntElementsAttr::get(type, edges));
 }
 
-/// Attributes that name dimensions, and operands for each of them.
+/// Adapts attributes that name dimensions, and those with an entry per dimension.
 void renumberAttributes(Operation *op, ArrayRef<DimensionParts> operands, ArrayRef<DimensionParts> results) {
   SmallVector<Places> in = llvm::map_to_vector(operands, placesOf), out = llvm::map_to_vector(results, placesOf);
   MLIRContext *context = op->getContext();

@@ -22,7 +22,7 @@ std::string escaped(StringRef text) {
   return result;
 }
 
-/// "what  (places)" as two parts.
+/// Splits "what  (places)" into two parts.
 std::pair<StringRef, StringRef> splitPlaces(StringRef text) {
   auto [what, places] = text.rsplit("  (");
   return {what, places.ends_with(")") ? places.drop_back() : places};

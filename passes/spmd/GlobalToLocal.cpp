@@ -77,7 +77,7 @@ LogicalResult GlobalToLocal::run(func::FuncOp function) {
     for (Value result : op->getResults())
       here.results.push_back(infos[result]);
   }
-  // Shapes first: what handlers build is of local values.
+  // Shapes change first, so that handlers build operations on local values.
   for (Value value : all.values)
     if (const Info &info = infos[value]; info.isSplit())
       value.setType(info.local());
@@ -171,7 +171,7 @@ namespace {
 struct ConvertGlobalToLocal : impl::ConvertGlobalToLocalPassBase<ConvertGlobalToLocal> {
   using Base::Base;
   void runOnOperation() override {
-    // Results that one device computes are sent to all.
+    // Results that one device computes are broadcast to all.
     OpPassManager singles(ModuleOp::getOperationName());
     ResolveSingleDeviceShardingPassOptions counts;
     counts.replicaCount = replicaCount;

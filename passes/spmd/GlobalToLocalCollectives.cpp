@@ -19,7 +19,7 @@ static DenseIntElementsAttr groupsAttr(OpBuilder &builder, const ReplicaGroups &
   return DenseIntElementsAttr::get(RankedTensorType::get({rows, columns}, builder.getI64Type()), flat);
 }
 
-/// Without a channel the devices of a collective are replicas.
+/// Returns the channel of collectives. Without a channel, their devices are replicas.
 ChannelHandleAttr GlobalToLocal::channel() {
   return config.byReplica ? ChannelHandleAttr() : ChannelHandleAttr::get(builder.getContext(), ++channels, 1);
 }
@@ -235,7 +235,7 @@ LogicalResult GlobalToLocal::convertCollective(Operation *op) {
       .Case([&](sdy::AllSliceOp each) { value = slice(loc, value, each.getSlicingAxes(), to); })
       .Case([&](sdy::AllToAllOp each) { value = allToAll(loc, value, each, to); })
       .Case([&](sdy::CollectivePermuteOp) {
-        // Whoever holds a part sends it to whoever shall; of several that hold the same one, each serves one.
+        // A device that holds a shard sends it to one that needs it; among several holders of the same shard, each sends to one device.
         auto ordered = [&](const Info &info) {
           MeshPositions where(info.mesh);
           SmallVector<sdy::AxisRefAttr> all;
@@ -262,7 +262,7 @@ LogicalResult GlobalToLocal::convertCollective(Operation *op) {
       })
       .Case([&](sdy::ReduceScatterOp each) { value = reduceScatter(loc, value, each, to); })
       .Case([&](sdy::ReplicatedToUnreducedOp each) {
-        // The greatest and the least of equals is what they are; of a sum one device has all.
+        // The maximum or minimum of equal values is that value; of a sum, one device keeps the value.
         if (to.sharding.getReductionOp() != sdy::ReductionOp::Sum)
           return;
         Value zero = ConstantOp::create(builder, loc, type, zerosOf(type));

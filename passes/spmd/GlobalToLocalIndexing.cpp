@@ -24,7 +24,7 @@ LogicalResult GlobalToLocal::convertDynamicSlice(DynamicSliceOp op) {
   return success();
 }
 
-/// A device updates what it has: its part between margins that take what falls outside of it.
+/// Converts an update: each device pads its shard with margins that receive the elements outside of the shard.
 LogicalResult GlobalToLocal::convertUpdate(DynamicUpdateSliceOp op) {
   const Info &operand = opInfos[op].operands[0], &update = opInfos[op].operands[1];
   Location loc = op.getLoc();
@@ -75,7 +75,7 @@ LogicalResult GlobalToLocal::convertGather(GatherOp op) {
   Location loc = op.getLoc();
   SmallVector<int64_t> sizes(op.getSliceSizes()), looked;
   ArrayRef<int64_t> map = numbers.getStartIndexMap();
-  SmallVector<sdy::AxisRefAttr> implied; // of dimensions at whose first element all slices begin
+  SmallVector<sdy::AxisRefAttr> implied; // axes of dimensions along which all slices begin at index 0
   for (int64_t dim = 0; dim < operand.type.getRank(); ++dim) {
     if (operand.parts(dim) == 1 || llvm::is_contained(numbers.getOperandBatchingDims(), dim))
       continue;
@@ -92,7 +92,7 @@ LogicalResult GlobalToLocal::convertGather(GatherOp op) {
   if (looked.empty() && implied.empty())
     return success();
 
-  // A device that does not have what is looked for contributes what changes nothing.
+  // A device that does not hold the indexed element contributes a neutral element.
   auto result = cast<RankedTensorType>(op.getResult().getType());
   auto bits = result.clone(builder.getI1Type());
   Value inside;
@@ -102,7 +102,7 @@ LogicalResult GlobalToLocal::convertGather(GatherOp op) {
     auto type = before.clone(builder.getI64Type());
     int64_t vectorDim = numbers.getIndexVectorDim(), count = map.size();
     bool hasVector = vectorDim < type.getRank();
-    // One entry per index, in the indices' shape.
+    // Broadcasts a row to one entry per index, in the indices' shape.
     auto spread = [&](Value row) -> Value {
       if (hasVector)
         return BroadcastInDimOp::create(builder, loc, type, row, ArrayRef<int64_t>{vectorDim});
@@ -185,7 +185,7 @@ LogicalResult GlobalToLocal::convertGather(GatherOp op) {
   return success();
 }
 
-/// Updates that fall outside of a device's part are dropped there: indices outside of the operand are.
+/// Converts a scatter: updates outside of a device's shard get indices out of bounds, and are dropped.
 LogicalResult GlobalToLocal::convertScatter(ScatterOp op) {
   size_t inputs = op.getInputs().size();
   const OpInfo &info = opInfos[op];
@@ -195,7 +195,7 @@ LogicalResult GlobalToLocal::convertScatter(ScatterOp op) {
   ArrayRef<int64_t> map = numbers.getScatterDimsToOperandDims();
   auto isIn = [](ArrayRef<int64_t> dims, int64_t dim) { return llvm::is_contained(dims, dim); };
 
-  // Devices with different updates: the operand is summed once.
+  // If devices have different updates, the operand is added on one device only.
   SmallVector<sdy::AxisRefAttr> summed;
   int64_t position = 0;
   for (int64_t dim = 0; dim < update.type.getRank(); ++dim) {

@@ -114,7 +114,7 @@ LogicalResult GlobalToLocal::convertSlice(SliceOp op) {
     if (from.parts(dim) == 1 && to.parts(dim) == 1)
       continue;
     int64_t size = from.type.getDimSize(dim), step = op.getStrides()[dim];
-    // Whole strides fit into each part.
+    // A dimension can be sliced in place if strides divide each shard.
     bool inPlace = from.axes(dim) == to.axes(dim) && op.getStartIndices()[dim] < step && from.localSize(dim) % step == 0 &&
                    to.type.getDimSize(dim) * step == size;
     if (!inPlace)
@@ -181,7 +181,7 @@ LogicalResult GlobalToLocal::convertConvolution(ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
   int64_t batchParts = lhs.parts(numbers.getInputBatchDimension()) / out.parts(numbers.getOutputBatchDimension());
   int64_t featureParts = lhs.parts(numbers.getInputFeatureDimension()) / rhs.parts(numbers.getKernelInputFeatureDimension());
-  // Groups are what is cut on both sides; a cut inside of one is a sum.
+  // The groups of a convolution are sharded on both sides; a sharding within a group makes a sum.
   auto divide = [&](int64_t groups, int64_t parts, StringRef what) -> FailureOr<int64_t> {
     if (parts < 1 || groups % parts)
       return op.emitOpError("cannot run on ") << parts << " parts of " << groups << " " << what << " groups";
@@ -199,7 +199,7 @@ LogicalResult GlobalToLocal::convertConvolution(ConvolutionOp op) {
       return refuse(op, o, "windows reach into neighbours' parts; sdy-resolve-permutation-factors comes first");
     if (lhs.parts(l) == 1 && rhs.parts(r) == 1)
       continue;
-    // One window that covers everything is a sum of parts.
+    // One window that covers the whole input is a sum over shards.
     bool covers = lhs.axes(l) == rhs.axes(r) && out.type.getDimSize(o) == 1 && lhs.type.getDimSize(l) == rhs.type.getDimSize(r);
     for (int64_t side = 0; side < 2 && op.getPadding(); ++side)
       covers &= op.getPaddingAttr().getValues<int64_t>()[{uint64_t(spatial), uint64_t(side)}] == 0;
@@ -226,14 +226,14 @@ LogicalResult GlobalToLocal::convertReduce(ReduceOp op) {
   Value init = op.getInitValues()[0];
   if (isNeutral(init, combine))
     return success();
-  // Once, not once per device.
+  // The initial value is added once, not once per device.
   auto type = cast<RankedTensorType>(init.getType());
   Value neutral = ConstantOp::create(builder, op.getLoc(), type, neutralElement(combine, type));
   op->setOperand(inputs, SelectOp::create(builder, op.getLoc(), type, isFirst(op.getLoc(), axes, mesh, init), init, neutral));
   return success();
 }
 
-/// The numbers are those of one device: all make all of them and keep a part.
+/// Converts random numbers, which are those of one device: all devices generate all of them and keep their shard.
 LogicalResult GlobalToLocal::convertRandom(Operation *op) {
   builder.setInsertionPointAfter(op);
   for (auto [result, info] : llvm::zip_equal(op->getResults(), opInfos[op].results)) {

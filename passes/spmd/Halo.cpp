@@ -48,7 +48,7 @@ Value Resharder::keep(OpBuilder &builder, Location loc, Value value, size_t dim,
   return SelectOp::create(builder, loc, type, everywhere, value, other);
 }
 
-/// The pieces, from whoever has them, one behind the other.
+/// Concatenates the pieces, each received from a device that holds it.
 Value Resharder::join(OpBuilder &builder, Location loc, const Shard &shard, size_t dim, ArrayRef<Piece> pieces) {
   SmallVector<Value> parts;
   for (const Piece &piece : pieces) {
@@ -82,14 +82,14 @@ Value Resharder::join(OpBuilder &builder, Location loc, const Shard &shard, size
   return ConcatenateOp::create(builder, loc, type.clone(shape), parts, uint64_t(dim));
 }
 
-/// Elements [starts[device], starts[device] + width) of what `buffer` is elements from `begins[device]` on of. Those that it does not have are
-/// `fill`, a scalar, for some devices, and others of the buffer for the rest.
+/// Returns elements [starts[device], starts[device] + width) of a dimension, of which `buffer` holds the elements from `begins[device]` on. Elements
+/// that are not in the buffer are `fill`, a scalar, on devices that need them, and other elements of the buffer elsewhere.
 Value Resharder::windowOf(OpBuilder &builder, Location loc, Value buffer, size_t dim, ArrayRef<int64_t> begins, ArrayRef<int64_t> starts,
                           int64_t width, int64_t size, Value fill) {
   SmallVector<int64_t> offsets;
   int64_t low = 0, high = 0, length = cast<RankedTensorType>(buffer.getType()).getDimSize(dim);
   for (auto [begin, start] : llvm::zip_equal(begins, starts)) {
-    // Anywhere if it has nothing that is wanted.
+    // A device that needs no element of the buffer may read anywhere.
     bool isInside = start < size && start + width > 0, touches = start < begin + length && start + width > begin;
     offsets.push_back(isInside && touches ? start - begin : 0);
     low = std::max(low, -offsets.back());
@@ -144,7 +144,7 @@ Value Resharder::window(OpBuilder &builder, Location loc, const Shard &shard, si
   const Tiles &tiles = shard.placement[dim];
   int64_t size = shard.shape[dim];
   Value buffer = shard.value, result;
-  SmallVector<int64_t> begins(numDevices, 0); // of the buffer, in the whole
+  SmallVector<int64_t> begins(numDevices, 0); // first element of each device's buffer, as an index of the dimension
   if (!tiles.isWhole()) {
     SmallVector<const Tiles *> same;
     for (auto [i, other] : llvm::enumerate(shard.placement))

@@ -22,11 +22,11 @@ using namespace millrace::stablehlo;
 namespace millrace::spmd {
 namespace {
 
-/// reshape(reshape(x)) becomes reshape(x), and one that changes nothing its operand.
+/// Merges reshape(reshape(x)) into reshape(x), and replaces a reshape to the same type by its operand.
 void mergeReshapes(ModuleOp module) {
   SmallVector<ReshapeOp> ops;
   module.walk([&](ReshapeOp op) { ops.push_back(op); });
-  for (ReshapeOp op : ops) { // in order: the one before has been merged with its own
+  for (ReshapeOp op : ops) { // in program order, so that the operand's reshape has been merged already
     if (auto inner = op->getOperand(0).getDefiningOp<ReshapeOp>(); inner && isSilent(inner))
       op->setOperand(0, inner->getOperand(0));
     if (op->getOperand(0).getType() == op->getResult(0).getType() && isSilent(op))
@@ -34,7 +34,7 @@ void mergeReshapes(ModuleOp module) {
   }
 }
 
-/// Erases unused values, which would be gathered all the same.
+/// Erases unused values, which would otherwise be gathered.
 void eraseUnread(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
@@ -46,7 +46,7 @@ void eraseUnread(ModuleOp module) {
       op->erase();
 }
 
-/// Cut at all places where both are.
+/// Returns parts that begin wherever parts of both lists begin.
 SmallVector<int64_t> commonParts(ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
   SmallVector<int64_t> ends, parts;
   int64_t end = 1, begin = 1;
@@ -63,7 +63,7 @@ SmallVector<int64_t> commonParts(ArrayRef<int64_t> first, ArrayRef<int64_t> seco
   return parts;
 }
 
-/// Of each dimension the products of the sizes up to its end.
+/// Returns the products of the sizes up to the end of each dimension.
 SmallVector<int64_t> endsOf(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> ends;
   int64_t end = 1;
@@ -72,8 +72,8 @@ SmallVector<int64_t> endsOf(ArrayRef<int64_t> shape) {
   return ends;
 }
 
-/// The dimensions of `to`, a shape of as many elements, in parts that begin where dimensions of `from` do of which `isCut` holds; nothing if
-/// that is each of them as it is. `begin`: elements in front of it, counted in all dimensions before.
+/// Returns the dimensions of `to`, a shape with the same number of elements, in parts that begin at the dimensions of `from` for which `isCut` holds;
+/// nullopt if no dimension is divided. `begin` is the product of the sizes of the dimensions before `dim`.
 std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
                                           llvm::function_ref<bool(int64_t dim, int64_t begin)> isCut) {
   if (llvm::is_contained(from, 0))
@@ -100,7 +100,8 @@ std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64
   return found ? std::optional(parts) : std::nullopt;
 }
 
-/// Moves reshapes that hide dimensions which may be cut behind the operations that read them, as far as these can do without.
+/// Moves reshapes that hide dimensions which may be sharded after the operations that read them, as far as these operations also work on the unmerged
+/// dimensions.
 class Sinking {
 public:
   explicit Sinking(ModuleOp module) : cuts(module) {}
@@ -132,7 +133,7 @@ private:
       sink(op);
   }
 
-  /// The parts of a value's dimensions, if it is the result of a reshape that hides some.
+  /// Returns the parts of a value's dimensions if the value is the result of a reshape that hides some of them.
   const DimensionParts *hiddenBy(Value value) {
     auto found = hidden.find(value);
     return found == hidden.end() ? nullptr : &found->second;
@@ -149,7 +150,7 @@ private:
                              [&](int64_t dim, int64_t begin) { return cuts.mayBeCut(op.getOperand(), dim) || isCutLater(op, begin); });
     if (!parts)
       return;
-    // The other changes of the reshape come before.
+    // Another reshape before this one makes the remaining changes.
     RankedTensorType from = typeOf(op.getOperand()), type = from.clone(shapeOfParts(*parts));
     if (type != from) {
       OpBuilder builder(op);
@@ -214,7 +215,7 @@ private:
     std::optional<sharding::Rule> rule = sharding::ruleOf(op);
     if (!rule)
       return;
-    // Operands that hide something say where to cut; others follow.
+    // Operands with hidden dimensions determine the parts; the other operands follow.
     SmallVector<SmallVector<int64_t>> wanted(rule->factors.size());
     for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), rule->operands)) {
       const DimensionParts *parts = hiddenBy(operand);
@@ -250,8 +251,8 @@ private:
   }
 
   CutDimensions cuts;
-  llvm::DenseMap<Value, DimensionParts> hidden; ///< results of reshapes whose operand has these parts as dimensions
-  llvm::SetVector<Operation *> dead;                  ///< replaced, but known to `cuts` by its address
+  llvm::DenseMap<Value, DimensionParts> hidden; ///< results of reshapes, with the parts that are dimensions of the operand
+  llvm::SetVector<Operation *> dead;                  ///< replaced operations, kept because `cuts` identifies them by address
 };
 
 } // namespace

@@ -44,7 +44,7 @@ bool has(const TensorFactors &tensor, int factor) {
   return llvm::any_of(tensor, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
 }
 
-/// Windows of one element that do not move: dimensions that the operation does not touch.
+/// Returns true for windows of one element with stride 1 along `dim`, a dimension that the operation does not change.
 template <typename Op> bool isPlain(Op op, int64_t dim) {
   auto at = [&](std::optional<ArrayRef<int64_t>> list, int64_t otherwise) { return list ? (*list)[dim] : otherwise; };
   if (op.getPadding()) {
@@ -55,8 +55,8 @@ template <typename Op> bool isPlain(Op op, int64_t dim) {
   return at(op.getWindowDimensions(), 1) == 1 && at(op.getWindowStrides(), 1) == 1;
 }
 
-/// Dimensions of operand 0 that stay whole although the rule ties them to others: windows at an index may reach into several
-/// tiles; single elements are in one (PartitionIndexing.cpp).
+/// Returns the dimensions of operand 0 that stay whole although the rule shares their factors with others: a window at an index may overlap several
+/// tiles, but a single element is in one (PartitionIndexing.cpp).
 SmallVector<int64_t> wholeDims(Operation *op) {
   SmallVector<int64_t> dims;
   auto where = [&](auto condition) {
@@ -82,22 +82,22 @@ SmallVector<int64_t> wholeDims(Operation *op) {
   return dims;
 }
 
-/// Devices can compute tiles of the result from what neighbours lend them.
+/// Returns true if devices can compute tiles of the result with halos from their neighbours.
 bool canMove(Operation *op, int64_t dim) {
   auto isEmpty = [](Value value) { return llvm::is_contained(shapeOf(value), 0); };
-  // Of a concatenation some operands may be empty.
+  // Some operands of a concatenation may be empty.
   if (llvm::any_of(op->getResults(), isEmpty) || (!isa<ConcatenateOp>(op) && llvm::any_of(op->getOperands(), isEmpty)))
     return false;
   auto select = dyn_cast<SelectAndScatterOp>(op);
   if (!select)
     return true;
-  // Windows beyond the source add nothing.
+  // Windows beyond the source must add nothing.
   Operation *combine = combinerOf(select.getScatter());
   if (!combine || !isNeutral(select.getInitValue(), combine))
     return false;
   if (!select.getPadding() || llvm::all_of(select.getPadding()->getValues<int64_t>(), [](int64_t each) { return each == 0; }))
     return true;
-  // Something must never be selected: below the largest number there is minus infinity.
+  // Padding must never be selected: only minus infinity is less than the lowest finite value.
   Block &body = select.getSelect().front();
   auto compare = dyn_cast<CompareOp>(body.front());
   auto type = dyn_cast<FloatType>(cast<RankedTensorType>(select.getOperand().getType()).getElementType());
@@ -106,7 +106,7 @@ bool canMove(Operation *op, int64_t dim) {
          compare.getRhs() == body.getArgument(1);
 }
 
-/// The factor is all of every dimension that has it: the dimension's last tiles may be filled up.
+/// Returns true if every dimension with the factor has no other: the padding of the last tiles is then at the dimension's end.
 bool isAlone(const Rule &rule, int factor) {
   for (auto *side : {&rule.operands, &rule.results})
     for (const TensorFactors &tensor : *side)
@@ -117,29 +117,30 @@ bool isAlone(const Rule &rule, int factor) {
   return true;
 }
 
-/// Devices scatter some of the updates each if the results, which have to be summed, are not larger than all updates.
+/// Policy: each device scatters some of the updates if the results, which have to be summed, are not larger than all updates.
 bool shouldSum(ScatterOp op) {
   auto elements = [](Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); };
   return elements(op.getInputs()[0]) <= elements(op.getUpdates()[0]);
 }
 
-/// Summands on devices are combined only where that is known to be right.
+/// Returns true if the devices' partial results can be combined by a reduction that is known.
 bool canSum(Operation *op, const Rule &rule, int factor) {
   if (isa<DotGeneralOp, ReduceOp>(op))
     return true;
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return combinerOf(scatter) && shouldSum(scatter);
-  // One device has the element, the others add zeros.
+  // One device holds the element, and the others add zeros.
   if (auto gather = dyn_cast<GatherOp>(op))
     return llvm::any_of(gather.getDimensionNumbers().getStartIndexMap(),
                         [&](int64_t dim) { return llvm::is_contained(rule.operands[0][dim], factor); });
-  // Input features are factors; positions within windows are not.
+  // Input features are reduction factors; positions within windows are not.
   auto convolution = dyn_cast<ConvolutionOp>(op);
   return convolution &&
          llvm::is_contained(rule.operands[0][convolution.getDimensionNumbers().getInputFeatureDimension()], factor);
 }
 
-/// Custom calls do on a part what they do on the whole if the user says so, or along batches of well-known ones.
+/// Returns true if a custom call on a shard computes the shard of its result, because the user's rule says so, or along batching dimensions of known
+/// calls.
 bool canSplitCall(CustomCallOp op, const Rule &rule, int factor) {
   if (op->hasAttr(sdy::shardingRuleAttrName) ||
       llvm::is_contained({"annotate_device_placement", "MoveToDevice", "MoveToHost", "mhlo.erf"}, op.getCallTargetName()))
@@ -190,7 +191,7 @@ SmallVector<int64_t> movingDims(Operation *op) {
 
 SplitRule splitRuleOf(Operation *op) {
   auto found = sharding::ruleOf(op);
-  // Halos lend parts of the source, too.
+  // Halos extend the source, too.
   if (auto select = dyn_cast<SelectAndScatterOp>(op); select && found)
     found = sharding::windowsRule(select);
   SplitRule result{found ? *found : wholeRule(op), {}, {}, {}};
@@ -198,7 +199,7 @@ SplitRule splitRuleOf(Operation *op) {
   for (auto [factor, each] : llvm::enumerate(rule.factors))
     result.splittable.push_back(each.size > 1 && (each.kind == FactorKind::PassThrough ||
                                                   (each.kind == FactorKind::Reduction && canSum(op, rule, factor))));
-  // A factor of one side only is an order of elements that the other side does not have; broadcasts repeat elements.
+  // A factor of only operands or only results orders elements in a way that the other side does not have; broadcasts repeat elements.
   auto isIn = [&](ArrayRef<TensorFactors> tensors, int factor) {
     return llvm::any_of(tensors, [&](const TensorFactors &tensor) { return has(tensor, factor); });
   };
@@ -206,7 +207,7 @@ SplitRule splitRuleOf(Operation *op) {
     if (rule.factors[factor].kind == FactorKind::PassThrough &&
         (!isIn(rule.results, factor) || (!isIn(rule.operands, factor) && !isa<BroadcastInDimOp, BroadcastOp>(op))))
       result.splittable[factor] = false;
-  // Each device makes all bits, and the same ones.
+  // Each device generates all bits, and the same ones.
   if (isa<RngBitGeneratorOp>(op))
     result.splittable.assign(rule.factors.size(), false);
   if (auto call = dyn_cast<CustomCallOp>(op))
@@ -223,7 +224,7 @@ SplitRule splitRuleOf(Operation *op) {
         result.moving[factor] = true;
         result.splittable[factor] = rule.factors[factor].size > 1 && has(rule.results[0], factor) && canMove(op, dim);
       }
-  // Columns of the right-hand side are solved for one by one.
+  // The columns of the right-hand side are independent systems.
   if (auto solve = dyn_cast<TriangularSolveOp>(op)) {
     int64_t rank = shapeOf(solve.getB()).size();
     result.splittable[rule.results[0][solve.getLeftSide() ? rank - 1 : rank - 2].front()] = true;
@@ -235,7 +236,7 @@ SplitRule splitRuleOf(Operation *op) {
 
 //===-- Tiles of factors --------------------------------------------------===//
 
-/// `tiles` grouped into `count`.
+/// Groups `tiles` into `count` tiles.
 static Tiles grouped(const Tiles &tiles, int64_t count) {
   Tiles result{count, tiles.of};
   for (int32_t &tile : result.of)
@@ -252,7 +253,7 @@ SmallVector<std::pair<int, Tiles>> tilesOfFactors(const Placement &placement, co
       if (rest.isWhole())
         break;
       int64_t size = factors[factor].size;
-      // Windows are shared out, whatever is left of the dimension inside of them.
+      // A permutation factor takes all remaining tiles, whatever remains of the dimension within it.
       bool takesAll = i + 1 == dim.size() || factors[factor].kind == FactorKind::Permutation;
       int64_t count = takesAll ? rest.count : std::gcd(size, rest.count);
       Tiles mine = grouped(rest, count);
@@ -291,7 +292,7 @@ void localizeAttributes(Operation *local) {
   auto i64s = [&](ArrayRef<int64_t> values) { return DenseI64ArrayAttr::get(local->getContext(), values); };
   llvm::TypeSwitch<Operation *>(local)
       .Case([&](SliceOp op) {
-        // A split dimension was taken in full.
+        // The slice takes all of a sharded dimension.
         ArrayRef<int64_t> from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
         SmallVector<int64_t> limits(op.getLimitIndices());
         for (auto [dim, limit] : llvm::enumerate(limits))
@@ -311,7 +312,7 @@ void localizeAttributes(Operation *local) {
         op.setSliceSizesAttr(i64s(sizes));
       })
       .Case([&](ConvolutionOp op) {
-        // Groups may have been split.
+        // The groups may be sharded.
         auto numbers = op.getDimensionNumbers();
         ArrayRef<int64_t> lhs = shapeOf(op.getLhs()), rhs = shapeOf(op.getRhs()), out = shapeOf(op.getResult());
         Builder builder(op.getContext());

@@ -30,7 +30,7 @@ double bytesOfAll(Operation *op) {
   return bytes;
 }
 
-/// Bytes that the operation reads and writes by itself; 0 for what costs nothing, or waits for others.
+/// Returns the bytes that the operation reads and writes; 0 for an operation that costs nothing, or waits for other devices.
 double workOf(Operation *op) {
   if (fusion::isAlias(op) || isa<ConstantOp, AsyncStartOp, AsyncDoneOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
       communicationOf(op))
@@ -38,12 +38,12 @@ double workOf(Operation *op) {
   return bytesOfAll(op);
 }
 
-/// Where the two halves go: in front of these operations.
+/// The operations before which the start and done halves go.
 struct Places {
   Operation *start, *done;
 };
 
-/// Can: nothing but operands and users holds a collective where it is.
+/// Legality: only its operands and users constrain the position of a collective.
 bool canSplit(Operation *collective) {
   if (isa<AsyncStartOp>(collective->getParentOp()) || collective->use_empty())
     return false;
@@ -78,10 +78,11 @@ void moveRenamesAway(Operation *collective) {
   }
 }
 
-/// Should: up to `budget` bytes of work, first what follows the collective, then what precedes it. None if there is no work.
+/// Policy: overlaps up to `budget` bytes of work, first operations after the collective, then operations before it. Returns nullopt if there are
+/// none.
 std::optional<Places> placesOf(Operation *collective, double budget) {
   Block *block = collective->getBlock();
-  Operation *last = nullptr; // that makes an operand
+  Operation *last = nullptr; // the last operation that defines an operand
   for (Value operand : collective->getOperands())
     if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == block && (!last || last->isBeforeInBlock(made)))
       last = made;

@@ -61,7 +61,7 @@ private:
     return mesh && !mesh.isMaximal() ? sharding.getDimShardings()[dim].getShardedSize(mesh) : 1;
   }
   Info &info(Value value) { return infos[value]; }
-  /// `op` on values that are split like `sharding` says.
+  /// Creates an operation on values with the given sharding.
   template <typename OpTy, typename... Args> Value make(Location loc, sdy::TensorShardingAttr sharding, Args &&...args) {
     auto op = OpTy::create(builder, loc, std::forward<Args>(args)...);
     if (sharding)
@@ -74,9 +74,9 @@ private:
   static DenseElementsAttr splat(RankedTensorType type, int64_t value) {
     return DenseElementsAttr::get(type, APInt(type.getElementType().getIntOrFloatBitWidth(), uint64_t(value), true, true));
   }
-  /// The value with `size` elements along every dimension of which it has another number; those are whole.
+  /// Pads or slices the value to the sizes of `type` along every dimension that differs; those dimensions are replicated.
   Value resize(Location loc, Value value, RankedTensorType type, sdy::TensorShardingAttr sharding);
-  /// True where the position along `dim` is less than `size`.
+  /// Returns a mask that is true where the index along `dim` is less than `size`.
   Value isBelow(Location loc, RankedTensorType type, int64_t dim, int64_t size, sdy::TensorShardingAttr sharding);
   sdy::TensorShardingAttr wholeLike(sdy::TensorShardingAttr sharding);
 
@@ -150,12 +150,12 @@ LogicalResult Padder::maskSummed(Operation *op, OpOperand &operand, int64_t dim)
   return success();
 }
 
-/// Updates past the end go nowhere: what is out of bounds is not scattered.
+/// Moves the indices of padding updates out of bounds, so that the scatter drops them.
 void Padder::maskIndices(OpOperand &indices, int64_t dim) {
   Info here = info(indices.get());
   Location loc = indices.getOwner()->getLoc();
   auto element = cast<IntegerType>(here.after.getElementType());
-  // Far out, and windows do not wrap around.
+  // The index is far out of bounds, but a window from there does not wrap around.
   int64_t far = int64_t(1) << (std::min(element.getWidth(), 63u) - 2);
   Value inside = isBelow(loc, here.after, dim, here.before.getDimSize(dim), here.sharding);
   Value masked = make<SelectOp>(loc, here.sharding, here.after, inside, indices.get(),
@@ -164,7 +164,7 @@ void Padder::maskIndices(OpOperand &indices, int64_t dim) {
   indices.set(masked);
 }
 
-/// Positions are kept inside of what was there, not of what is there now.
+/// Clamps indices to the original bounds instead of the padded ones.
 void Padder::clampGather(GatherOp op) {
   Info operand = info(op.getOperand()), indices = info(op.getStartIndices());
   auto numbers = op.getDimensionNumbers();
@@ -183,7 +183,7 @@ void Padder::clampGather(GatherOp op) {
   SmallVector<int64_t> shape(hasVector ? 1 : 0, most.size()), dims(hasVector ? 1 : 0, vectorDim);
   auto row = RankedTensorType::get(shape, element);
   SmallVector<APInt> values;
-  for (int64_t value : most) // a greater bound than the type has is none
+  for (int64_t value : most) // a bound that the type cannot represent clamps nothing
     values.push_back(element.getWidth() < 64 ? APInt(element.getWidth(), std::min<int64_t>(value, (int64_t(1) << (element.getWidth() - 1)) - 1))
                                              : APInt(64, value));
   Value bound = make<BroadcastInDimOp>(loc, indices.sharding, indices.after, constant(loc, {}, DenseElementsAttr::get(row, values)), dims);
@@ -208,7 +208,7 @@ void Padder::clampUpdate(DynamicUpdateSliceOp op) {
   }
 }
 
-/// Attributes that repeat a size.
+/// Adapts attributes that repeat a size.
 void Padder::padAttributes(Operation *op) {
   auto sized = [&](ArrayRef<int64_t> sizes, const Info &like) {
     SmallVector<int64_t> result(sizes);
@@ -243,7 +243,7 @@ void Padder::padAttributes(Operation *op) {
     clampUpdate(update);
   if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     auto numbers = convolution.getDimensionNumbers();
-    // Groups of one: as many as there are output features or inputs.
+    // The convolution has as many groups as output features or inputs.
     const Info &lhs = info(convolution.getLhs()), &rhs = info(convolution.getRhs());
     int64_t feature = numbers.getInputFeatureDimension(), batch = numbers.getInputBatchDimension();
     if (int64_t(convolution.getFeatureGroupCount()) > 1)
@@ -253,7 +253,7 @@ void Padder::padAttributes(Operation *op) {
   }
 }
 
-/// The operation makes the same as before, on every device; then each takes its part.
+/// Every device computes the unpadded operation and then keeps its shard.
 LogicalResult Padder::padWhole(Operation *op) {
   SmallVector<sdy::TensorShardingAttr> shardings;
   builder.setInsertionPointAfter(op);
@@ -283,7 +283,7 @@ LogicalResult Padder::padWhole(Operation *op) {
 }
 
 LogicalResult Padder::padByRule(Operation *op, const sharding::Rule &rule) {
-  // Of every factor, the parts it is cut into where it grows.
+  // The number of shards of every factor whose dimension is padded.
   SmallVector<int64_t> grown(rule.factors.size(), 0);
   auto visit = [&](Value value, const sharding::TensorFactors &dims, auto &&callback) -> LogicalResult {
     const Info &here = info(value);
@@ -351,7 +351,7 @@ LogicalResult Padder::padByRule(Operation *op, const sharding::Rule &rule) {
   return success();
 }
 
-/// A collective that adds the first cuts to a dimension gets it longer; one that takes the last away is followed by a slice.
+/// Adapts a collective. One that adds the first axes to a dimension gets a padded operand; one that removes the last axes is followed by a slice.
 LogicalResult Padder::padCollective(Operation *op) {
   Info from = info(op->getOperand(0)), to = info(op->getResult(0));
   Location loc = op->getLoc();
@@ -376,7 +376,7 @@ LogicalResult Padder::padCollective(Operation *op) {
     infos[trimmed] = to;
     return success();
   }
-  // Parts begin elsewhere: through the whole.
+  // The shards begin at other elements, so the value is gathered and sharded again.
   if (!isa<sdy::AllGatherOp, sdy::AllSliceOp, sdy::AllToAllOp, sdy::ReduceScatterOp>(op))
     return op->emitOpError("changes parts that do not divide ") << from.before;
   auto listOf = [&](sdy::TensorShardingAttr sharding) {
@@ -407,7 +407,7 @@ LogicalResult Padder::padCollective(Operation *op) {
   return success();
 }
 
-/// Elements at the end that fill the parts up, or some of what does: the parts stay, and get their values.
+/// Adapts a pad whose elements at the end fill up the shards, or a part of them: the shards stay, and the padding gets the pad's value.
 LogicalResult Padder::padPad(PadOp op, const Work &work) {
   Info from = info(op.getOperand()), to = info(op.getResult());
   auto isZero = [](ArrayRef<int64_t> values) { return llvm::all_of(values, [](int64_t value) { return value == 0; }); };
@@ -429,7 +429,7 @@ LogicalResult Padder::padPad(PadOp op, const Work &work) {
   return success();
 }
 
-/// Elements at the end that only fill up parts are not cut off.
+/// Adapts a slice: elements at the end that only fill up shards are not removed.
 LogicalResult Padder::padSlice(SliceOp op, const Work &work) {
   const Info &from = info(op.getOperand()), &to = info(op.getResult());
   bool fromStart = llvm::all_of(op.getStartIndices(), [](int64_t start) { return start == 0; }) &&
@@ -445,7 +445,7 @@ LogicalResult Padder::pad(const Work &work) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<sdy::AllGatherOp, sdy::AllSliceOp, sdy::AllToAllOp, sdy::CollectivePermuteOp, sdy::AllReduceOp, sdy::ReduceScatterOp,
             sdy::ReplicatedToUnreducedOp, sdy::ShardedToUnreducedOp>([&](auto each) { return padCollective(each); })
-      // The numbers of a longer list would be others.
+      // A longer list would contain other random numbers.
       .Case<ConstantOp, sdy::ConstantOp, RngOp, RngBitGeneratorOp>([&](auto each) -> LogicalResult {
         auto value = dyn_cast_or_null<SplatElementsAttr>(each->getAttr("value"));
         if (!value)
@@ -489,7 +489,7 @@ LogicalResult Padder::run() {
     typeOf(type, function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName));
   if (!grows)
     return success();
-  // Rules speak of the sizes that were.
+  // The rules are those of the original sizes.
   std::vector<Work> work;
   auto changes = [&](Value value) { return info(value).grows(); };
   for (Operation *op : all.ops)

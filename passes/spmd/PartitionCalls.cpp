@@ -16,7 +16,7 @@ using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 
-/// The placement of a value of `type` that the call's maker named.
+/// Returns the placement of a value of `type` that the call's client has named.
 static FailureOr<Placement> placementOf(StringRef text, Type type, int64_t devices, const Scope &scope, Operation *op) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   Placement placement;
@@ -40,7 +40,7 @@ LogicalResult Partitioner::emitPartitionedCall(CustomCallOp op) {
   SmallVector<std::optional<Placement>> wanted;
   for (OpResult result : op->getResults())
     wanted.push_back(wantedPlacement(result, scope));
-  // A rule has told propagation about the results; without one, the call's maker knows what follows from the operands.
+  // Propagation has used the rule for the results; without one, the call's client infers the results' shardings from those of the operands.
   if (op->hasAttr(sdy::shardingRuleAttrName) || llvm::any_of(wanted, [](const auto &each) { return each.has_value(); }))
     for (auto [result, placement] : llvm::zip_equal(op->getResults(), wanted))
       results.push_back(toString(describe(placement ? *placement : wholeOf(result.getType()), numDevices)));
@@ -104,7 +104,7 @@ LogicalResult Partitioner::emitPartitionedCall(CustomCallOp op) {
 
 //===-- Calls that belong to one device -----------------------------------===//
 
-/// The device that a maximal sharding names. That of a token says nothing: JAX 0.8 calls it replicated.
+/// Returns the device that a maximal sharding names. The sharding of a token is ignored: JAX 0.8 marks it as replicated.
 std::optional<int64_t> Partitioner::onlyDevice(CustomCallOp op) {
   size_t result = 0;
   while (result + 1 < op->getNumResults() && isa<TokenType>(op->getResult(result).getType()))
@@ -121,12 +121,12 @@ std::optional<int64_t> Partitioner::onlyDevice(CustomCallOp op) {
   return sharding && sharding->kind == sdy::HloSharding::Kind::Maximal ? std::optional(sharding->device) : std::nullopt;
 }
 
-/// Only that device calls, so that a callback runs once; the others get its results.
+/// Emits the call on this device only, so that a callback runs once; the other devices receive its results.
 LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
   Location loc = op.getLoc();
   if (device >= numDevices)
     return op.emitError("is to run on device ") << device << " of " << numDevices;
-  // Tokens order operations within each device's program: they are not sent.
+  // Tokens order operations within each device's program, and are not sent.
   auto isToken = [](Type type) { return isa<TokenType>(type); };
   auto isKnown = [&](Type type) { return isToken(type) || isa<RankedTensorType>(type); };
   if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))

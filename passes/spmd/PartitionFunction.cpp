@@ -31,7 +31,7 @@ namespace millrace::spmd {
 
 namespace {
 constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
-/// The attributes that said how a value is sharded, gone.
+/// Removes the attributes with a value's sharding.
 void dropShardings(NamedAttrList &attrs) {
   attrs.erase(sdy::shardingAttrName);
   attrs.erase(kHloSharding);
@@ -41,7 +41,7 @@ void dropShardings(NamedAttrList &attrs) {
 FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, DictionaryAttr attrs, Type type,
                                                EmitError emitError) {
   Target target{wholeOf(type), {}, {}};
-  // Nothing said: whatever is convenient.
+  // Without an annotation, the partitioner chooses any placement.
   target.open.assign(target.placement.size(), true);
   FailureOr<Target> found = target;
   if (auto sharding = attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName))
@@ -56,7 +56,7 @@ FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, Dictionary
         emitError() << "UNIMPLEMENTED: partitioning of dynamic shapes, but got " << type;
         return failure();
       }
-  // Strings, which is what clients read, know sums only. Equal values have their maximum already.
+  // Clients read strings, which can express pending sums only. Equal values are their own maximum.
   if (found->pending && found->pending->kind != sdy::ReductionOp::Sum)
     found->pending.reset();
   return found;
@@ -77,7 +77,7 @@ void Partitioner::keepAliases(func::FuncOp function, MutableArrayRef<FailureOr<T
   }
 }
 
-/// Summands are a dimension more: a group of devices that are not replicas.
+/// Describes a shard as a string. Summands are a further dimension, a group of devices that are not replicas.
 static sdy::HloSharding describe(const Shard &shard, int64_t devices) {
   Placement placement = shard.placement;
   if (shard.pending)
@@ -127,7 +127,7 @@ void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> argum
   function.setAllResultAttrs(resultAttrs);
 }
 
-/// The tiles are those of whole axes of the mesh, major to minor.
+/// Returns true if the tiles are those of whole axes of the mesh, major to minor.
 static bool areOfWholeAxes(const Tiles &tiles, sdy::MeshAttr mesh, SmallVectorImpl<sdy::AxisRefAttr> &axes) {
   if (tilesOfAxes(axes, mesh) == tiles)
     return true;
@@ -143,7 +143,7 @@ static bool areOfWholeAxes(const Tiles &tiles, sdy::MeshAttr mesh, SmallVectorIm
   return false;
 }
 
-/// As much of the tiles as a client can say with the axes of a mesh of the program; of no mesh all of them.
+/// Returns as many of the tiles as a client can express by the axes of a mesh of the program; all of them if there is no mesh.
 static Tiles alongWholeAxes(const Tiles &tiles, ModuleOp module, int64_t devices) {
   SmallVector<sdy::MeshAttr> meshes;
   for (auto mesh : module.getOps<sdy::MeshOp>())
@@ -209,7 +209,7 @@ LogicalResult Partitioner::run(func::FuncOp function) {
     for (auto [tiles, wanted, size] : llvm::zip_equal(chosen, target->placement, shard.shape))
       if (!divides(tiles, size) && divides(wanted, size))
         tiles = wanted;
-    // Parts of axes, too.
+    // Parts of axes are likewise used only where an annotation asks for them.
     for (auto [tiles, wanted] : llvm::zip_equal(chosen, target->placement))
       if (tiles != wanted)
         if (Tiles part = alongWholeAxes(tiles, module, numDevices); part != tiles)
@@ -234,7 +234,7 @@ static int64_t countOf(ModuleOp module, StringRef name) {
 }
 
 bool hasShardings(ModuleOp module) {
-  // Strings on the signature of a program for one device say nothing.
+  // Strings on the signature of a program for one device have no meaning.
   bool several = countOf(module, "mhlo.num_partitions") > 1;
   auto saysSharding = [](DictionaryAttr attrs) {
     return attrs && (attrs.contains(sdy::shardingAttrName) || attrs.contains(kHloSharding));
@@ -264,7 +264,7 @@ bool hasShardings(ModuleOp module) {
 
 namespace {
 
-/// Every function, rebuilt.
+/// Rebuilds every function.
 LogicalResult rebuild(ModuleOp module, const PartitionOptions &options) {
   if (!hasShardings(module))
     return success();
@@ -329,7 +329,8 @@ static std::vector<GivenSharding> givenShardings(ModuleOp module) {
   return given;
 }
 
-/// Propagation must not come up with shards of different sizes at the signature, nor with parts of axes, but who asks for them gets them.
+/// Restores the given shardings: propagation must not choose shards of different sizes, or parts of axes, for the signature unless an annotation asks
+/// for them.
 static void restoreGiven(ArrayRef<GivenSharding> given) {
   for (const GivenSharding &each : given) {
     func::FuncOp function = each.function;
@@ -355,7 +356,7 @@ static void restoreGiven(ArrayRef<GivenSharding> given) {
 }
 
 LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::function_ref<LogicalResult(ModuleOp)> choose) {
-  // Before calls are inlined: manual computations are functions in the form of older exports.
+  // Manual computations of older exports are functions, so they are imported before calls are inlined.
   if (sharding::hasRoundTripForm(module)) {
     module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
     PassManager import(module.getContext(), ModuleOp::getOperationName());
@@ -371,7 +372,7 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
   if (explain)
     sharding::Explanation::mark(module);
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
-  // One function of operations that the rules know.
+  // The program becomes one function of operations that have rules.
   pm.addPass(calls::createFlattenTuplesPass());
   pm.addPass(simplify::createStablehloLegalizeCompositeToCallPass());
   calls::InlineCallsPassOptions inlineAll;
@@ -379,14 +380,14 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
   pm.addPass(calls::createInlineCallsPass(inlineAll));
   pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
-  // Rows that are looked up by their own number are batches, which are split for nothing.
+  // Gathers of rows by an iota get batching dimensions, which are sharded without communication.
   pm.addNestedPass<func::FuncOp>(sharding::createExplicitGatherScatterBatchingPass());
   if (failed(pm.run(module)))
     return failure();
   if (!hasStaticShapes(module))
-    return success(); // partitioning names the culprit
+    return success(); // partitioning reports the operation that is at fault
   keepDimensions(module);
-  // Callers decide how they bring their arguments, unless they leave it to us; results they take as they come.
+  // Callers choose the shardings of their arguments, unless they leave the choice to propagation, and accept any sharding of results.
   llvm::DenseSet<std::pair<Operation *, unsigned>> annotated;
   auto hasAnnotation = [&](func::FuncOp function, unsigned i) {
     return choose || function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding) || function.getArgAttr(i, kOpenAttr);
@@ -400,8 +401,8 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
   sharding::addImportPipeline(before);
   PassManager after(module.getContext(), ModuleOp::getOperationName());
   sharding::PipelineOptions pipeline;
-  pipeline.dropRules = false; // partitioning knows nothing else about custom calls
-  pipeline.wholeAxes = true;  // clients that did not ask for a sharding can say it with the axes of their mesh
+  pipeline.dropRules = false; // partitioning has no other information about custom calls
+  pipeline.wholeAxes = true;  // clients that did not ask for a sharding can express it by the axes of their mesh
   sharding::addExportPipeline(after, pipeline);
   if (failed(before.run(module)) || (choose && failed(choose(module))))
     return failure();
@@ -420,12 +421,12 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
     explanation.print(*explain);
   }
   PassManager verifying(module.getContext(), ModuleOp::getOperationName());
-  verifying.enableVerifier(false); // nothing changes
+  verifying.enableVerifier(false); // the pass changes nothing
   verifying.addPass(sharding::createVerifyPropagationPass());
   return verifying.run(module);
 }
 
-/// The highest channel that the program itself uses.
+/// Returns the highest channel that the program itself uses.
 static int64_t highestChannel(ModuleOp module) {
   int64_t highest = 0;
   module.walk([&](Operation *op) {

@@ -23,7 +23,7 @@ Value constant(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape, ArrayR
   return stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, values));
 }
 
-/// The row of the device in a table of `width` numbers per device.
+/// Returns the device's row in a table of `width` entries per device.
 Value ownRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> table, int64_t width) {
   int64_t devices = table.size() / width;
   Value whole = constant(builder, loc, {devices, width}, table);
@@ -34,7 +34,7 @@ Value ownRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> table, int64_t 
   return ReshapeOp::create(builder, loc, i64Tensor(builder, {width}), slice);
 }
 
-/// One number per component of an index, for every index.
+/// Broadcasts one entry per component of an index to all indices.
 Value spread(OpBuilder &builder, Location loc, Value components, RankedTensorType type, int64_t vectorDim) {
   if (vectorDim == type.getRank()) {
     Value scalar = ReshapeOp::create(builder, loc, i64Tensor(builder, {}), components);
@@ -43,12 +43,12 @@ Value spread(OpBuilder &builder, Location loc, Value components, RankedTensorTyp
   return BroadcastInDimOp::create(builder, loc, type, components, builder.getDenseI64ArrayAttr({vectorDim}));
 }
 
-/// Indices as i64, brought into [0, most] before: a large unsigned number must not become a negative one.
+/// Converts indices to i64, clamped to [0, most] before, so that a large unsigned index does not become negative.
 Value widen(OpBuilder &builder, Location loc, Value indices, ArrayRef<int64_t> most, int64_t vectorDim, bool clamp) {
   auto type = cast<RankedTensorType>(indices.getType());
   auto wide = i64Tensor(builder, type.getShape());
   auto element = cast<IntegerType>(type.getElementType());
-  if (!clamp) // out of bounds stays out of bounds: what wraps around is negative
+  if (!clamp) // an index out of bounds stays out of bounds: a wrapped one is negative
     return ConvertOp::create(builder, loc, wide, indices);
   unsigned width = element.getWidth();
   APInt largest = element.isUnsigned() ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
@@ -69,7 +69,7 @@ Value widen(OpBuilder &builder, Location loc, Value indices, ArrayRef<int64_t> m
   return ConvertOp::create(builder, loc, wide, inside);
 }
 
-/// True where all components of an index are within [0, size of the tile).
+/// Returns a mask that is true where all components of an index are within [0, size of the tile).
 Value insideTile(OpBuilder &builder, Location loc, Value indices, ArrayRef<int64_t> sizes, int64_t vectorDim) {
   auto type = cast<RankedTensorType>(indices.getType());
   int64_t components = sizes.size();
@@ -96,7 +96,7 @@ Value insideTile(OpBuilder &builder, Location loc, Value indices, ArrayRef<int64
   return all->getResult(0);
 }
 
-/// Where the tile of each indexed dimension begins, device by device; empty if none is split.
+/// Returns the beginning of the tile of each indexed dimension for every device; empty if no indexed dimension is sharded.
 SmallVector<int64_t> beginsOf(const Placement &placement, ArrayRef<int64_t> local, ArrayRef<int64_t> indexMap, int64_t devices) {
   SmallVector<int64_t> table;
   if (llvm::all_of(indexMap, [&](int64_t dim) { return placement[dim].isWhole(); }))
@@ -132,7 +132,7 @@ Value Partitioner::localizeGather(GatherOp op, MutableArrayRef<Value> operands, 
   return insideTile(builder, loc, indices, sizes, vectorDim);
 }
 
-/// Nothing where `inside` is false, so that the sum over all devices is what one of them has.
+/// Replaces elements by zero where `inside` is false, so that the sum over all devices is the value of the device that holds the element.
 Value Partitioner::maskGather(GatherOp op, Value result, Value inside) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(result.getType());
@@ -176,7 +176,8 @@ void Partitioner::localizeScatter(ScatterOp op, MutableArrayRef<Value> operands,
   indices = SubtractOp::create(builder, loc, type, indices, offset);
 }
 
-/// One element along dimensions that are split is in one tile or in none: who has it writes it. False if there are several.
+/// Makes an update of one element relative to the tile: along sharded dimensions the element is in one tile or none, and the device that holds it
+/// writes it. Returns false if the update has several elements along such a dimension.
 bool Partitioner::localizeUpdate(DynamicUpdateSliceOp op, MutableArrayRef<Value> operands, const Placement &placement) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> global = sharding::shapeOf(op.getOperand()), local = sharding::shapeOf(operands[0]);
@@ -213,8 +214,8 @@ bool Partitioner::localizeUpdate(DynamicUpdateSliceOp op, MutableArrayRef<Value>
   return true;
 }
 
-/// Along dimensions that are split a tile is what the update has there, and the operand elsewhere. The update is whole: it is
-/// shifted to the tile's beginning, between as many elements of no meaning as the tile is long.
+/// Emits an update along sharded dimensions, where a tile takes some elements from the update and the others from the operand. The update is
+/// replicated: it is padded by the tile's size on both sides and sliced at the tile's beginning; the padding is not used.
 Value Partitioner::emitUpdate(DynamicUpdateSliceOp op, ArrayRef<Value> operands, const Placement &placement) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> global = sharding::shapeOf(op.getOperand()), updated = sharding::shapeOf(op.getUpdate());

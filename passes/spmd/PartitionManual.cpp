@@ -13,7 +13,7 @@ using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 
-/// Axes that are not manual. Along the others summands are what each device has inside of the computation.
+/// Returns the axes that are not manual. Along manual axes, each device's value within the computation is its summand.
 static SmallVector<sdy::AxisRefAttr> freeAxes(ArrayRef<sdy::AxisRefAttr> all, ArrayRef<StringAttr> manual) {
   SmallVector<sdy::AxisRefAttr> free;
   for (sdy::AxisRefAttr axis : all)
@@ -22,7 +22,7 @@ static SmallVector<sdy::AxisRefAttr> freeAxes(ArrayRef<sdy::AxisRefAttr> all, Ar
   return free;
 }
 
-/// The leading axes of a dimension that are manual.
+/// Returns the leading axes of a dimension that are manual.
 static ArrayRef<sdy::AxisRefAttr> manualPart(sdy::DimensionShardingAttr dim, ArrayRef<StringAttr> manual) {
   return dim.getAxes().take_while([&](sdy::AxisRefAttr axis) {
     return llvm::any_of(manual, [&](StringAttr name) { return name.getValue() == axis.getName(); });
@@ -50,7 +50,7 @@ FailureOr<Shard> Partitioner::enter(const Shard &outside, sdy::TensorShardingAtt
   SmallVector<Tiles> manual;
   for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {
     manual.push_back(tilesOfAxes(manualPart(attr, axes), mesh));
-    // Free axes may not divide what the manual axes divide.
+    // Free axes may not subdivide the tiles of the manual axes.
     if (!subdivides(target->placement[dim], manual.back(), shard.shape[dim]))
       target->placement[dim] = manual.back();
   }
@@ -89,7 +89,7 @@ FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr shardin
   inside.pending = pendingOf(sharding, freeAxes(sharding.getUnreducedAxes(), axes), mesh);
   shard = mergeSum(shard, inside, op->getLoc());
   if (sharding.getRank() == int64_t(shard.placement.size())) {
-    // Tiles of a part that do not fill it are no tiles of the whole.
+    // If tiles do not divide a manual shard, the tiles of all shards do not tile the whole value.
     Placement even = shard.placement;
     for (auto [tiles, size, dim] : llvm::zip_equal(even, shard.shape, sharding.getDimShardings()))
       if (!divides(tiles, size) && !tilesOfAxes(manualPart(dim, axes), mesh).isWhole())
@@ -157,7 +157,7 @@ bool Partitioner::emitShardingCall(CustomCallOp op, LogicalResult &result) {
   else if (name == "SPMDShardToFullShape")
     result = emitShardToFull(op);
   else if (name == "annotate_device_placement" || name == "MoveToHost" || name == "MoveToDevice")
-    // One memory space: where a value lives says nothing about how it is split.
+    // There is one memory space, so an annotation of memory does not change the sharding.
     for (auto [operand, value] : llvm::zip(op->getOperands(), op->getResults())) {
       Shard shard = shards[operand];
       shards[value] = shard;
@@ -185,7 +185,7 @@ LogicalResult Partitioner::emitSharding(CustomCallOp op) {
   return success();
 }
 
-/// `coarse` tiles of a dimension that is `count` times as large outside as inside.
+/// Merges `tiles` into `count` tiles, those of a dimension that is `count` times as large outside the manual computation as within it.
 static std::optional<Tiles> coarsen(const Tiles &tiles, int64_t count) {
   if (count == 1)
     return Tiles();
@@ -197,7 +197,7 @@ static std::optional<Tiles> coarsen(const Tiles &tiles, int64_t count) {
   return result;
 }
 
-/// How many times as large dimension `dim` of `global` is, or 0 if it is no multiple.
+/// Returns the quotient of the sizes of dimension `dim`, or 0 if `global` is no multiple.
 static int64_t ratio(RankedTensorType global, RankedTensorType local, int64_t dim) {
   if (global.getRank() != local.getRank())
     return 0;
@@ -244,7 +244,7 @@ LogicalResult Partitioner::emitShardToFull(CustomCallOp op) {
   auto local = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   auto global = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (global && local) {
-    // Tiles of a part that do not fill it are no tiles of the whole.
+    // If tiles do not divide a manual shard, the tiles of all shards do not tile the whole value.
     Placement even = shard.placement;
     for (auto [tiles, size] : llvm::zip_equal(even, shard.shape))
       if (!divides(tiles, size))

@@ -16,12 +16,12 @@ using namespace millrace::stablehlo;
 namespace millrace::spmd {
 namespace {
 
-/// The list of an optional attribute.
+/// Returns the list of an optional attribute, or `otherwise` for each entry.
 SmallVector<int64_t> listOf(std::optional<ArrayRef<int64_t>> list, size_t size, int64_t otherwise) {
   return list ? SmallVector<int64_t>(*list) : SmallVector<int64_t>(size, otherwise);
 }
 
-/// Low and high padding, dimension by dimension.
+/// Returns low and high padding per dimension.
 SmallVector<int64_t> paddingOf(std::optional<DenseIntElementsAttr> padding, size_t dims) {
   return padding && *padding ? SmallVector<int64_t>(padding->getValues<int64_t>()) : SmallVector<int64_t>(2 * dims, 0);
 }
@@ -30,7 +30,7 @@ Attribute paddingAttr(OpBuilder &builder, ArrayRef<int64_t> values) {
   return DenseIntElementsAttr::get(RankedTensorType::get({int64_t(values.size()) / 2, 2}, builder.getI64Type()), values);
 }
 
-/// The smallest value, which a comparison for the largest never selects.
+/// Returns the lowest value, which a comparison for the largest never selects.
 Value lowestOf(OpBuilder &builder, Location loc, RankedTensorType scalar) {
   const llvm::fltSemantics &semantics = cast<FloatType>(scalar.getElementType()).getFloatSemantics();
   return stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, APFloat::getInf(semantics, true)));
@@ -121,7 +121,7 @@ void Partitioner::moveConvolved(ConvolutionOp op, Shard &lhs, const Placement &r
     }
     padding[2 * i] = padding[2 * i + 1] = 0;
     if (step > 1 && llvm::all_equal(phase) && phase.front() < width) {
-      // The convolution spreads its input itself, alike on all devices.
+      // The convolution dilates its input itself, on all devices in the same way.
       int64_t elements = (width - 1 - phase.front()) / step + 1;
       lhs.value = resharder.window(builder, op.getLoc(), lhs, dim, first, elements, zero);
       lhs.placement[dim] = tiles;
@@ -186,7 +186,7 @@ Value Partitioner::emitScattered(SelectAndScatterOp op, MutableArrayRef<Shard> o
   for (size_t dim = 0; dim < rank; ++dim) {
     if (offsets[dim].empty())
       continue;
-    // A tile may reach beyond all windows.
+    // A tile may contain elements outside of all windows.
     auto type = cast<RankedTensorType>(value.getType());
     int64_t before = std::max<int64_t>(0, -*llvm::min_element(offsets[dim]));
     int64_t after = std::max<int64_t>(0, *llvm::max_element(offsets[dim]) + tileSizes[dim] - type.getDimSize(dim));
@@ -205,8 +205,8 @@ Value Partitioner::emitScattered(SelectAndScatterOp op, MutableArrayRef<Shard> o
   return value;
 }
 
-/// Where an operand was whole, devices hold different ranges of it once its window is taken: exchanges along the next dimension
-/// must be among those with the same range, which is what `placement` then says.
+/// A replicated operand is different on the devices once its window is taken: exchanges along the next dimension must be among devices with the same
+/// window, as `placement` then describes.
 SmallVector<Value> Partitioner::emitMoved(Operation &op, MutableArrayRef<Shard> operands, ArrayRef<Placement> results) {
   Location loc = op.getLoc();
   const Placement &result = results[0];

@@ -19,7 +19,7 @@ Placement Partitioner::wholeOf(Type type) const {
   return Placement(tensor ? tensor.getRank() : 0);
 }
 
-/// The smallest groups among the operands': a value of a larger group is the same in all smaller ones.
+/// Returns the smallest groups among those of the operands: a value of a larger group is the same in all smaller ones.
 Scope Partitioner::scopeOf(Operation &op) {
   Scope scope = currentScope;
   for (Value operand : op.getOperands())
@@ -58,7 +58,7 @@ LogicalResult Partitioner::emitOp(Operation &op) {
       shards[operand] = combined(shards[operand], op.getLoc());
     }
   LogicalResult result = emitKnown(op);
-  for (auto &[value, shard] : apart) // the sum may be in a region that others do not see
+  for (auto &[value, shard] : apart) // the sum may be in a region that other operations do not see
     shards[value] = shard;
   return result;
 }
@@ -155,14 +155,14 @@ LogicalResult Partitioner::emitKnown(Operation &op) {
       bind(result, value, placement, scope);
     return success();
   }
-  // The first device's numbers are those of a single one.
+  // The random numbers of the first device are those of a program for one device.
   if (isa<RngOp>(op) && scopeOf(op).count == 1) {
     auto operands = llvm::map_to_vector(op.getOperands(), [&](Value each) { return whole(shards[each], currentScope, op.getLoc()); });
     Value drawn = emitLocal(op, operands, {wholeOf(op.getResult(0).getType())})->getResult(0);
     bind(op.getResult(0), resharder.broadcast(builder, op.getLoc(), drawn, 0), wholeOf(op.getResult(0).getType()), currentScope);
     return success();
   }
-  // Every device would draw its own numbers, or take its own input, for a value that is one.
+  // Every device would generate its own random numbers, or read its own input, for one value.
   if (isa<RngOp, InfeedOp, OutfeedOp, SendOp, RecvOp>(op) && scopeOf(op).count != numDevices)
     return op.emitError("UNIMPLEMENTED: partitioning of ") << op.getName() << " outside of a manual computation";
   return emitByRule(op);
@@ -170,7 +170,7 @@ LogicalResult Partitioner::emitKnown(Operation &op) {
 
 //===-- Operations by rule ------------------------------------------------===//
 
-/// Computations on scalars inside an operation have nothing to split.
+/// Removes sharding annotations of computations on scalars inside an operation, which have nothing to shard.
 static void dropConstraints(Operation &local) {
   for (Region &region : local.getRegions())
     region.walk([](Operation *inner) {
@@ -185,7 +185,7 @@ static void dropConstraints(Operation &local) {
 
 Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<Placement> results) {
   IRMapping mapping;
-  // Values that regions take from outside.
+  // Values that the regions read from outside.
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op.getRegions(), captured);
   Scope scope = scopeOf(op);
@@ -196,7 +196,7 @@ Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<P
     if (!mapping.contains(operand))
       mapping.map(operand, local);
   Operation *local = builder.clone(op, mapping);
-  local->setOperands(operands); // one value may be wanted in two placements
+  local->setOperands(operands); // one value may be an operand in two placements
   dropConstraints(*local);
   for (auto [result, type, placement] : llvm::zip_equal(local->getResults(), op.getResultTypes(), results))
     result.setType(localType(type, placement));
@@ -206,7 +206,7 @@ Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<P
   return local;
 }
 
-/// Tiles for every factor: of what operands have and results are to have, that comes first which keeps most bytes in place.
+/// Chooses tiles for every factor among those of the operands and the wanted ones of the results, preferring tiles that keep the most bytes in place.
 SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const SplitRule &split, const Scope &scope,
                                                       ArrayRef<std::optional<Placement>> wanted) {
   const sharding::Rule &rule = split.rule;
@@ -231,7 +231,7 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
   for (auto [result, dims, placement] : llvm::zip_equal(op.getResults(), rule.results, wanted))
     if (placement)
       consider(*placement, dims, result.getType());
-  // A dimension that must be whole need not be gathered where another one, in every operand and result, can be cut instead.
+  // A dimension that must be whole need not be gathered if another one can be sharded instead in every operand and result.
   if (isa<SortOp, FftOp, CholeskyOp, TriangularSolveOp>(op))
     for (const Candidate &blocked : SmallVector<Candidate>(candidates)) {
       if (split.splittable[blocked.factor])
@@ -245,7 +245,7 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
         break;
       }
     }
-  // Elements that no communication follows first.
+  // Candidates without later communication come first.
   llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
     auto key = [&](const Candidate &each) { return std::tuple(each.bytes, !split.isReduced(each.factor)); };
     return key(a) > key(b);
@@ -292,7 +292,7 @@ void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, c
       for (int64_t device = 0; device < numDevices; ++device)
         ends.push_back(std::clamp<int64_t>(shard.shape[dim] - tiles.at(device) * tile, 0, tile));
       auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(shard.value.getType()).getElementType());
-      // An index of nothing: updates that have been added behind the last ones go nowhere.
+      // Updates that pad the last tiles get indices out of bounds, and are dropped.
       bool isIndex = isa<ScatterOp>(op) && i == 1;
       Value fill = isIndex ? Value(stablehlo::ConstantOp::create(
                                  builder, op.getLoc(), DenseElementsAttr::get(scalar, APInt::getAllOnes(scalar.getElementTypeBitWidth()))))
@@ -327,8 +327,8 @@ SmallVector<Value> Partitioner::reduceAgain(ReduceOp op, ValueRange partial, con
   return reduced->getResults();
 }
 
-/// Quantized values are split where elements have nothing to do with each other: sums of parts would be rounded twice, and what
-/// fills up is no zero. Where slices have scales of their own, nothing is split.
+/// Restricts quantized values to sharding along dimensions whose elements are independent: partial sums would be rounded twice, and the padding is no
+/// zero. Values with per-axis scales are not sharded.
 static void restrictQuantized(Operation &op, SplitRule &split) {
   auto any = [&](auto kind) {
     auto has = [&](Type type) { return kind(getElementTypeOrSelf(type)); };
@@ -384,7 +384,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   for (auto [factor, tiles] : llvm::enumerate(pointers))
     if (tiles)
       (split.isReduced(factor) ? summed : kept).push_back(tiles);
-  if (!isa<GatherOp>(op)) // finds nothing behind the end
+  if (!isa<GatherOp>(op)) // a gather reads no element of the padding
     clearFilling(op, brought, split, pointers, combiner, reduce && !combiner ? reduce.getInitValues() : ValueRange());
   SmallVector<Value> operands = llvm::map_to_vector(brought, [](const Shard &shard) { return shard.value; });
   Value init;
@@ -434,7 +434,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     } else {
       values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups, reduce.getBody());
       if (!isNeutral(init, combiner)) {
-        // Where devices keep parts, so is the initial value added to parts.
+        // If devices keep shards, the initial value is added to shards.
         if (wanted[0] && *wanted[0] != results[0]) {
           values[0] = resharder.reshard(builder, op.getLoc(), shardOf(op.getResult(0).getType(), values[0], results[0], scope),
                                         *wanted[0], true);
@@ -449,7 +449,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   }
   for (auto [result, value, placement, target] : llvm::zip_equal(op.getResults(), values, results, wanted)) {
     bind(result, value, placement, scope);
-    // A sum that is not used otherwise is scattered.
+    // A sum without other users is scattered.
     if (target && *target != placement)
       bind(result, resharder.reshard(builder, op.getLoc(), shards[result], *target, isSum), *target, scope);
     shards[result].pending = pending;
@@ -463,7 +463,7 @@ LogicalResult Partitioner::emitCollective(Operation &op) {
   Scope scope = scopeOf(op);
   DenseIntElementsAttr groups = op.getAttrOfType<DenseIntElementsAttr>(
       isa<CollectivePermuteOp>(op) ? "source_target_pairs" : "replica_groups");
-  // A dimension may stay split along axes of no concern to the operation: partners then hold the same tile.
+  // A dimension may stay sharded along axes that do not concern the operation: all members of a group then hold the same tile.
   auto partnersAgree = [&](const Tiles &tiles) {
     auto type = groups ? dyn_cast<RankedTensorType>(groups.getType()) : RankedTensorType();
     if (!type || type.getRank() != 2)

@@ -9,8 +9,8 @@ using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 
-/// Carried values have the placement that propagation found, else keep the one they come in with. One that comes in whole (zeros, say) and is computed in tiles
-/// takes those instead: the first attempt at the body finds out, and is thrown away.
+/// Emits a loop. Carried values have the placement that propagation found, else that of their initial value. A value that is replicated initially
+/// (zeros, say), but that the body computes in tiles, takes the tiles instead: the first attempt at the body finds that out, and is discarded.
 LogicalResult Partitioner::emitWhile(WhileOp op) {
   Scope scope = scopeOf(*op);
   Location loc = op.getLoc();
@@ -73,7 +73,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
         bind(result, value, placement, scope);
       return success();
     }
-    // Throws away the attempt with what it put before the loop.
+    // Discards the attempt, and the operations that it has put before the loop.
     resharder.setMemory(std::move(memory));
     loop->erase();
     Block *block = builder.getInsertionBlock();
@@ -86,7 +86,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
   }
 }
 
-/// Results take the placement that propagation found, else that of the first branch.
+/// Emits branches. Results have the placement that propagation found, else that of the first branch.
 LogicalResult Partitioner::emitBranches(Operation &op) {
   Scope scope = scopeOf(op);
   Location loc = op.getLoc();

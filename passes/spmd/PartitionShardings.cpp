@@ -47,7 +47,7 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
   if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && sharding->elements.size() == 1)
     sharding = sharding->elements[0];
   if (sharding && sharding->kind == sdy::HloSharding::Kind::Named) {
-    // The same in axes; what is manual there is a subgroup here.
+    // The same placement in axes; manual axes become a subgroup.
     SmallVector<sdy::AxisRefAttr> manual;
     auto attr = sdy::toSdy(*sharding, target.placement.size(), module.getContext(), manual, error);
     if (attr) {
@@ -67,7 +67,7 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
   return target;
 }
 
-/// There is nothing to share out in a dimension of one element or none.
+/// Drops tiles of dimensions with at most one element.
 void Partitioner::dropPointless(Target &target, Type type) {
   for (auto [tiles, size] : llvm::zip_equal(target.placement, cast<RankedTensorType>(type).getShape()))
     if (size <= 1)

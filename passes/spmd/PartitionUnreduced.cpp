@@ -40,8 +40,8 @@ Shard Partitioner::apart(Shard shard, std::optional<Pending> pending) {
   return shard;
 }
 
-/// A value in tiles is the sum of its tiles, each between zeros: where those are the summands that the target wants, every device has
-/// its own already. False otherwise: then tiles are gathered first.
+/// Converts tiles to summands, each the tile between zeros, if the placement of the tiles is that of the target's summands, so that no communication
+/// is needed. Returns false otherwise; tiles are then gathered first.
 static bool spreadTiles(OpBuilder &builder, Resharder &resharder, Shard &shard, const Target &target, Location loc) {
   auto type = dyn_cast<RankedTensorType>(shard.value.getType());
   if (!type || type.getNumElements() == 0 || shard.pending || !target.pending || target.pending->kind != sdy::ReductionOp::Sum)
@@ -78,7 +78,8 @@ Shard Partitioner::mergeSum(const Shard &shard, const Target &target, Location l
   return spreadTiles(builder, resharder, spread, target, loc) ? apart(spread, target.pending) : shard;
 }
 
-/// Of a sum the first devices keep the value, the others nothing. The largest or smallest of equal values is the value.
+/// Converts a value to summands: of a sum, the first devices keep the value, and the others get zero. The maximum or minimum of equal values is the
+/// value.
 Shard Partitioner::splitSum(const Shard &shard, const Target &target, Location loc) {
   auto type = dyn_cast<RankedTensorType>(shard.value.getType());
   if (!target.pending || shard.pending || !type)
@@ -111,10 +112,10 @@ std::optional<Pending> Partitioner::wantedPending(Operation &op) {
   return pendingOf(sharding, sharding.getUnreducedAxes(), mesh);
 }
 
-/// The devices' sums over what `groups` say are exactly the summands that the annotation leaves apart.
+/// Returns true if the devices' sums over `groups` are exactly the summands that the annotation leaves pending.
 bool Partitioner::staysApart(const Pending &wanted, Operation *combiner, const ReplicaGroups &groups, ArrayRef<const Tiles *> kept,
                              const Scope &scope) {
-  // Products and gathers, which have no combiner, leave sums.
+  // Contractions and gathers, which have no combiner, leave sums.
   bool fits = (wanted.kind == sdy::ReductionOp::Sum && (!combiner || isa<AddOp>(combiner))) ||
               (wanted.kind == sdy::ReductionOp::Max && isa_and_nonnull<MaxOp>(combiner)) ||
               (wanted.kind == sdy::ReductionOp::Min && isa_and_nonnull<MinOp>(combiner));
@@ -131,7 +132,7 @@ bool Partitioner::staysApart(const Pending &wanted, Operation *combiner, const R
   return asSets(groups) == asSets(groupsFor(kept, {&wanted.parts}, scope));
 }
 
-/// The operands' summands, operated on one by one, are the result's.
+/// Returns the pending sum of the result if the operation applies to each summand of its operands.
 std::optional<Pending> Partitioner::passedOn(Operation &op) {
   auto wanted = wantedPending(op);
   std::optional<Pending> found;
@@ -149,7 +150,7 @@ std::optional<Pending> Partitioner::passedOn(Operation &op) {
   }
   if (!found)
     return std::nullopt;
-  // Devices with the same summand work among themselves: they have all parts of the other operands.
+  // Devices with the same summand work among themselves: together they hold all tiles of the other operands.
   Scope inner = found->whole.splitBy(found->parts.of);
   for (Value operand : op.getOperands())
     if (const Shard &shard = shards[operand]; !shard.pending && !isUniform(shard.placement, inner))

@@ -27,7 +27,8 @@ namespace millrace::spmd {
 
 namespace {
 
-/// `selectLow=2,selectHigh=5,func=f,dot,add`: numbers of operations, functions, parts of operations' names; nothing selects all.
+/// The filter `selectLow=2,selectHigh=5,func=f,dot,add`: bounds of the operations' numbers, functions, substrings of operations' names; an empty
+/// filter selects all operations.
 struct Filter {
   int64_t low = 0, high = std::numeric_limits<int64_t>::max();
   SmallVector<StringRef> functions, names;
@@ -112,7 +113,7 @@ struct PerInstructionPartitioning : impl::PerInstructionPartitioningPassBase<Per
     for (Value value : captured)
       if (!operands.contains(value))
         inputs.push_back(value);
-    // One mesh for all.
+    // All shardings are over one mesh.
     Attribute meshRef;
     sdy::MeshAttr mesh;
     for (Value value : llvm::concat<Value>(inputs, SmallVector<Value>(op->getResults())))
@@ -144,7 +145,7 @@ struct PerInstructionPartitioning : impl::PerInstructionPartitioningPassBase<Per
     }
     OwningOpRef<ModuleOp> alone = outline(op, inputs, in, out);
     PassManager pm(&getContext());
-    // Operands that do not fit what the operation computes on its parts, and sums that it leaves, say so first.
+    // Reshards make incompatible operands and pending sums explicit first.
     sharding::InsertExplicitReshardsPassOptions reshards;
     reshards.everywhere = true;
     pm.addNestedPass<func::FuncOp>(sharding::createInsertExplicitReshardsPass(reshards));
@@ -168,7 +169,7 @@ struct PerInstructionPartitioning : impl::PerInstructionPartitioningPassBase<Per
     return success();
   }
 
-  /// A module with a function @main that is the operation, and with all that it calls.
+  /// Returns a module with a function @main that contains the operation, and with its callees.
   OwningOpRef<ModuleOp> outline(Operation *op, ArrayRef<Value> inputs, ArrayRef<sdy::TensorShardingAttr> in, ArrayRef<sdy::TensorShardingAttr> out) {
     OwningOpRef<ModuleOp> made = ModuleOp::create(op->getLoc());
     OpBuilder builder = OpBuilder::atBlockEnd(made->getBody());
@@ -202,7 +203,7 @@ struct PerInstructionPartitioning : impl::PerInstructionPartitioningPassBase<Per
     return made;
   }
 
-  /// The partitioned operation instead of the other; functions that it calls get names of their own.
+  /// Replaces the operation by the partitioned one; functions that it calls get unique names.
   void bringIn(Operation *op, ModuleOp alone, ArrayRef<Value> inputs, ArrayRef<sdy::TensorShardingAttr> in, ArrayRef<sdy::TensorShardingAttr> out,
                sdy::MeshAttr mesh) {
     SymbolTable symbols(getOperation());

@@ -165,7 +165,7 @@ static bool compress(ArrayRef<int64_t> list, sdy::DeviceOrder &order) {
   }
   if (digits.empty())
     digits.push_back({1, 1});
-  // Dimensions of the iota: by step, the largest is major.
+  // The dimensions of the iota in the order of their steps, the largest (major) first.
   SmallVector<size_t> byStep(digits.size());
   std::iota(byStep.begin(), byStep.end(), 0);
   llvm::sort(byStep, [&](size_t a, size_t b) { return digits[a].second > digits[b].second; });
@@ -193,7 +193,7 @@ sdy::HloSharding describe(const Placement &placement, int64_t devices) {
     result.tiles.push_back(tiles.count);
     combinations *= tiles.count;
   }
-  // One group that agrees on nothing has everything; its copies are the replicas.
+  // One group without common tiles holds everything; its copies are the replicas.
   std::vector<std::vector<int64_t>> holders(combinations);
   for (int64_t device = 0; device < devices; ++device) {
     int64_t index = 0;
@@ -284,7 +284,7 @@ Tiles tilesOfAxes(ArrayRef<sdy::AxisRefAttr> axes, sdy::MeshAttr mesh) {
     int64_t position = mesh.getAxisPosition(axis.getName()), size = axis.getSize(mesh), stride = 1;
     for (sdy::MeshAxisAttr minor : mesh.getAxes().drop_front(position + 1))
       stride *= minor.getSize();
-    // The part of the axis that is minor to this one.
+    // The size of the part of the axis that is minor to this one.
     int64_t axisSize = mesh.getAxes()[position].getSize();
     stride *= axisSize / (axis.getPreSize() * size);
     Tiles one{size, std::vector<int32_t>(devices)};

@@ -31,7 +31,7 @@ Shard shardOf(Type global, Value local, Placement placement, Scope scope) {
   return {local, std::move(placement), std::move(scope), SmallVector<int64_t, 4>(tensor ? tensor.getShape() : ArrayRef<int64_t>())};
 }
 
-/// A constant of `type`, quantized or not.
+/// Returns a zero constant of `type`, quantized or not.
 static Value zeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   if (auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType()))
     return ConstantOp::create(builder, loc, type, zerosOf(type.clone(quantized.getStorageType())));
@@ -54,7 +54,7 @@ Value cutOut(OpBuilder &builder, Location loc, Value value, size_t dim, int64_t 
                          builder.getDenseI64ArrayAttr(ends), builder.getDenseI64ArrayAttr(strides));
 }
 
-/// Zeros; of floats with this sign.
+/// Returns zeros; for floats, with the given sign.
 static ElementsAttr signedZeros(RankedTensorType type, bool isNegative) {
   auto zero = [&](Type element) { return APFloat::getZero(cast<FloatType>(element).getFloatSemantics(), isNegative); };
   Type element = type.getElementType();
@@ -88,7 +88,7 @@ static Attribute groupsAttr(OpBuilder &builder, const ReplicaGroups &groups) {
   return DenseIntElementsAttr::get(RankedTensorType::get({rows, columns}, builder.getI64Type()), flat);
 }
 
-/// The value with something behind it in every dimension, up to `shape`.
+/// Pads the value at the end of every dimension, up to `shape`.
 Value Resharder::fillUp(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getShape() == shape)
@@ -132,7 +132,7 @@ Value Resharder::permute(OpBuilder &builder, Location loc, Value value, const Re
                                      cast<ChannelHandleAttr>(nextChannel(builder.getContext())));
 }
 
-/// Cuts dimension `to` where `from` was cut: each device gives every partner its part along `to`.
+/// Shards dimension `to` instead of `from`: each device sends every partner its shard along `to`.
 void Resharder::exchange(OpBuilder &builder, Location loc, Shard &shard, size_t from, size_t to, const Placement &target) {
   Tiles moved = within(shard.placement[from], target[from]);
   shard.placement[from] = target[from];
@@ -178,7 +178,7 @@ void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Plac
   }
   shard.placement = target;
   auto type = from.clone(shape);
-  // Equal elements along the sliced dimensions: make fewer of them.
+  // Elements along the sliced dimensions are equal, so the broadcast creates fewer of them.
   if (auto broadcast = shard.value.getDefiningOp<BroadcastInDimOp>()) {
     auto operand = cast<RankedTensorType>(broadcast.getOperand().getType());
     bool equal = true;
@@ -191,7 +191,7 @@ void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Plac
     }
   }
   Value value = fillUp(builder, loc, shard.value, filled);
-  // Where a device's slice begins is looked up in a table by its number.
+  // The start of a device's slice is read from a table by the device's number.
   SmallVector<Value> starts;
   for (auto [dim, tiles] : llvm::enumerate(inner)) {
     SmallVector<int64_t> offsets;
@@ -202,7 +202,7 @@ void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Plac
   shard.value = DynamicSliceOp::create(builder, loc, type, value, starts, builder.getDenseI64ArrayAttr(shape));
 }
 
-/// Cuts a dimension elsewhere: each device gets what it wants from those that have it.
+/// Changes the tiles of a dimension: each device receives the elements that it needs from the devices that hold them.
 void Resharder::fetch(OpBuilder &builder, Location loc, Shard &shard, size_t dim, const Tiles &target) {
   int64_t width = tileSize(shard.shape[dim], target);
   SmallVector<int64_t> starts;
@@ -212,7 +212,8 @@ void Resharder::fetch(OpBuilder &builder, Location loc, Shard &shard, size_t dim
   shard.placement[dim] = target;
 }
 
-/// `value` is defined in `block` or around it. Code is emitted in order, so what is there is before the end of the block.
+/// Returns true if `value` is defined in `block` or in a block around it. Code is emitted in order, so an existing value precedes the end of the
+/// block.
 static bool isVisible(Value value, Block *block) {
   for (; block; block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
     if (value.getParentBlock() == block)
@@ -227,14 +228,14 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, c
     if (before.target == target && before.scope == shard.scope && before.shape == shard.shape && isVisible(before.result, builder.getInsertionBlock()))
       return before.result;
   Value result = move(builder, loc, shard, target, lastUse);
-  // After the last use the value may be gone, and its address another's.
+  // After its last use a value may be erased, and its address reused.
   if (!lastUse)
     done[shard.value].push_back({target, shard.scope, shard.shape, result});
   return result;
 }
 
-/// Replaces the all_reduce that makes the value if devices keep one slice of a dimension each, and every group has all slices. All groups
-/// must add in the same order: else copies of a slice in two groups would be rounded differently.
+/// Replaces the all_reduce that defines the value by a reduce_scatter if each device keeps one slice of a dimension, and every group holds all
+/// slices. All groups must sum in the same order, because copies of a slice in two groups would otherwise be rounded differently.
 void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &target) {
   auto sum = shard.value.getDefiningOp<AllReduceOp>();
   if (!sum || !ownSums.contains(sum) || !sum->use_empty() || sum->getBlock() != builder.getInsertionBlock())
@@ -280,11 +281,11 @@ void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &ta
 Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const Placement &target, bool lastUse) {
   Shard shard = from;
   ArrayRef<int64_t> shape = from.shape;
-  // Nothing to move, and collectives take no tensors without elements.
+  // There is nothing to move, and collectives accept no empty tensors.
   auto type = cast<RankedTensorType>(shard.value.getType());
   if (type.getNumElements() == 0)
     return zeros(builder, loc, cast<RankedTensorType>(localType(type.clone(shape), target)));
-  // Whoever has one of equal elements has them all.
+  // A device that holds one of equal elements holds them all.
   auto wanted = cast<RankedTensorType>(localType(type.clone(shape), target));
   DenseElementsAttr constant;
   if (matchPattern(shard.value, m_Constant(&constant)) && constant.isSplat())
@@ -328,7 +329,7 @@ Value Resharder::allReduce(OpBuilder &builder, Location loc, Value value, const 
 }
 
 Value Resharder::broadcast(OpBuilder &builder, Location loc, Value value, int64_t device) {
-  // The first of a group sends.
+  // The first device of a group sends.
   ReplicaGroups groups(1, {device});
   for (int64_t other = 0; other < numDevices; ++other)
     if (other != device)

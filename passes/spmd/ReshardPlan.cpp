@@ -21,9 +21,8 @@ namespace {
 
 //===-- By tiles ----------------------------------------------------------===//
 
-/// The placement of as many tiles as `now`, on other devices, from which one exchange between two dimensions leads towards the target. None
-/// where gathering brings less to every device than the devices' change of places and the exchange together, or where nothing is to be
-/// exchanged.
+/// Returns a placement of the same tiles as `now` on other devices, from which one exchange between two dimensions leads towards the target. Returns
+/// nullopt if gathering transfers less to every device than the permutation of devices and the exchange together, or if there is nothing to exchange.
 std::optional<Placement> placesToExchangeFrom(const Placement &now, const Placement &target, ArrayRef<int64_t> shape, const Scope &scope) {
   for (size_t a = 0; a < now.size(); ++a)
     for (size_t b = 0; b < now.size(); ++b) {
@@ -54,8 +53,8 @@ std::vector<Move> planByTiles(const Placement &from, const Placement &target, Ar
     moves.push_back({Move::Kind::Permute, target});
     return moves;
   }
-  // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis
-  // along which another dimension is still cut would not find its partners.
+  // Slicing first makes the gathered value smaller, as long as the members of a gather still hold matching tiles: a device that slices by the axis
+  // along which another dimension is still sharded would not find its partners.
   Placement now = from;
   for (auto [dim, tiles] : enumerate(target)) {
     if (!subdivides(tiles, now[dim], shape[dim]) || tiles == now[dim])
@@ -67,7 +66,7 @@ std::vector<Move> planByTiles(const Placement &from, const Placement &target, Ar
   }
   if (now != from)
     moves.push_back({Move::Kind::Slice, now});
-  // Other devices first, where dimensions can be exchanged then instead of gathered.
+  // A permutation of devices comes first if dimensions can then be exchanged instead of gathered.
   bool isGathered = any_of(zip_equal(now, target, shape), [](auto each) {
     auto &[tiles, wanted, size] = each;
     return !subdivides(wanted, tiles, size) && !subdivides(tiles, wanted, size);
@@ -96,16 +95,16 @@ std::vector<Move> planByTiles(const Placement &from, const Placement &target, Ar
 
 //===-- By axes -----------------------------------------------------------===//
 
-/// Digits of prime sizes that make up the tiles of several dimensions, such as 2, 2 and 3 of an axis of twelve devices.
+/// Digits of prime sizes into which the tiles of several dimensions factor, such as 2, 2 and 3 for an axis of twelve devices.
 struct Digits {
   const Scope &scope;
   std::vector<Tiles> digits = {};
-  sharding::DimAxes axes = {}; ///< of each dimension, major to minor: numbers of digits
+  sharding::DimAxes axes = {}; ///< numbers of digits per dimension, major to minor
 
   bool areIndependent() const { return isUniform(to_vector(make_pointer_range(digits)), scope); }
 
-  /// Takes `dims[0]`, of which `rest` tiles are within what has been taken of it, and those after it. The order of the primes decides whether another
-  /// dimension has equal digits: those that agree are independent.
+  /// Assigns digits to `dims[0]`, of which `rest` tiles are not assigned yet, and to the dimensions after it. The order of the primes decides whether
+  /// another dimension has equal digits: digits that agree are independent axes.
   bool take(ArrayRef<const Tiles *> dims, int64_t rest) {
     if (rest == 1) {
       dims = dims.drop_front();
@@ -141,7 +140,7 @@ struct Digits {
   }
 };
 
-/// None where tiles are not full, where the digits of both placements are no axes of one mesh, or where the axes lead nowhere.
+/// Returns nullopt if tiles are not full, if the digits of both placements are not axes of one mesh, or if the axes have no plan.
 std::optional<std::vector<Move>> planByAxes(const Placement &from, const Placement &target, ArrayRef<int64_t> shape, const Scope &scope) {
   auto areFull = [&](const Placement &placement) {
     return all_of(zip_equal(placement, shape), [](auto each) { return divides(std::get<0>(each), std::get<1>(each)); });
@@ -226,7 +225,7 @@ int64_t receivedBy(const Move &move, const Placement &before, ArrayRef<int64_t> 
 
 //===-- The cheapest way between few placements ---------------------------===//
 
-/// A shortest path: of every dimension that changes, the tiles at the start, those at the end, and none are tried in all combinations.
+/// A shortest path over placements in which every changing dimension has the tiles of the start, those of the end, or none, in all combinations.
 struct Search {
   const Placement &from, &target;
   ArrayRef<int64_t> shape;
@@ -304,7 +303,7 @@ struct Search {
   }
 };
 
-/// Slices that follow each other are one.
+/// Merges consecutive slices.
 std::vector<Move> joinSlices(std::vector<Move> moves) {
   std::vector<Move> joined;
   for (Move &move : moves)

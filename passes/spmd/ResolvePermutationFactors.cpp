@@ -26,7 +26,7 @@ namespace millrace::spmd {
 
 namespace {
 
-/// Without the axes of factors in which elements move, and of those that must be whole; null if there are none.
+/// Returns the sharding without the axes of permutation factors and of factors that must be replicated; null if there are none.
 sdy::TensorShardingAttr inPlace(sdy::TensorShardingAttr sharding, const sharding::TensorFactors &dims, const sharding::Rule &rule,
                                 Operation *user) {
   sdy::MeshAttr mesh = sharding ? sharding.getMesh(user) : sdy::MeshAttr();
@@ -49,7 +49,7 @@ sdy::TensorShardingAttr inPlace(sdy::TensorShardingAttr sharding, const sharding
   return sharding::toAttr(sharding::unproject(tensor, dims, rule.factors), sharding.getMeshOrRef(), mesh, sharding.getReductionOp());
 }
 
-/// The parts that devices hold, filled up where they do not divide the dimension.
+/// Returns the type padded to a multiple of its number of shards.
 RankedTensorType filledUp(RankedTensorType type, sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh) {
   SmallVector<int64_t> shape(type.getShape());
   for (auto [size, dim] : llvm::zip_equal(shape, sharding.getDimShardings()))
@@ -78,7 +78,7 @@ public:
 private:
   static constexpr llvm::StringLiteral kChannel = "channel_handle";
 
-  /// The sharding of a value as it is, without room for more; whole if there is none.
+  /// Returns the sharding of a value with all dimensions closed; replicated if there is none.
   sdy::TensorShardingAttr closed(sdy::TensorShardingAttr sharding, int64_t rank, Attribute mesh) {
     SmallVector<sdy::DimensionShardingAttr> dims;
     for (int64_t dim = 0; dim < rank; ++dim)
@@ -111,7 +111,7 @@ private:
   int64_t channels = 0;
 };
 
-/// The axes along which devices have summands of the results.
+/// Returns the axes along which devices hold summands of the results.
 sharding::Axes summedAxes(Operation *op, const sharding::Rule &rule, ArrayRef<sdy::TensorShardingAttr> operands, sdy::MeshAttr mesh) {
   sharding::Axes axes;
   for (auto [attr, dims] : llvm::zip_equal(operands, rule.operands)) {
@@ -126,8 +126,7 @@ sharding::Axes summedAxes(Operation *op, const sharding::Rule &rule, ArrayRef<sd
   return axes;
 }
 
-/// Partitions the operation as a program of its own, whose body is the computation of each device. Sums over devices stay pending: others compute
-/// them.
+/// Partitions the operation as a program of its own, whose body is the computation of each device. Sums over devices stay pending for a later pass.
 LogicalResult Resolver::exchange(Operation *op, const sharding::Rule &rule) {
   Location loc = op->getLoc();
   MLIRContext *context = op->getContext();
@@ -181,7 +180,7 @@ LogicalResult Resolver::exchange(Operation *op, const sharding::Rule &rule) {
   copy->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(context, apart));
   func::ReturnOp::create(builder, loc, copy->getResults());
   {
-    // Operations that it does not support are gathered, without a diagnostic.
+    // Operations that the partitioner does not support are gathered, without a diagnostic.
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
     if (failed(Partitioner(*alone, mesh.getTotalSize(), {}).run(function)))
       return failure();

@@ -19,7 +19,7 @@ namespace millrace::spmd {
 
 namespace {
 
-/// Devices of the module's meshes; all that have axes have as many.
+/// Returns the number of devices of the module's meshes; all meshes with axes have the same number.
 int64_t deviceCount(ModuleOp module) {
   int64_t devices = 1;
   for (auto mesh : module.getOps<sdy::MeshOp>())
@@ -27,7 +27,7 @@ int64_t deviceCount(ModuleOp module) {
   return devices;
 }
 
-/// The device of an operation whose results are all on one; none if they are not.
+/// Returns the device of an operation whose results are all on one device; nullopt for other operations.
 std::optional<int64_t> deviceOf(Operation *op) {
   auto list = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
   std::optional<int64_t> device;

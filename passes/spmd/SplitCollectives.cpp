@@ -22,7 +22,7 @@ namespace millrace::spmd {
 
 namespace {
 
-/// An all_reduce of the operands from `begin` to `end`, in front of `op`, whose results it replaces.
+/// Creates an all_reduce of the operands from `begin` to `end` before `op`, whose results it replaces.
 void reducePart(AllReduceOp op, unsigned begin, unsigned end) {
   OpBuilder builder(op);
   OperationState state(op.getLoc(), op->getName(), op->getOperands().slice(begin, end - begin),

@@ -72,7 +72,7 @@ private:
       return success();
     for (NamedAttribute attr : attrs) {
       bool isString = attr.getName() == kHloSharding;
-      // Those who asked for an answer get it there.
+      // Calls of clients that inspect shardings keep theirs.
       auto call = dyn_cast<CustomCallOp>(op);
       if (isString && (isa<func::FuncOp>(op) || (call && call.getCallTargetName() == "InspectSharding")))
         continue;
@@ -94,7 +94,7 @@ private:
     return success();
   }
 
-  /// The string fits the program's devices, and what a device holds is one of the tiles that it says.
+  /// Verifies that the string fits the program's devices, and that the local type is a tile of the sharding.
   LogicalResult verifyValue(func::FuncOp function, DictionaryAttr attrs, Type type, const Twine &whose) {
     if (failed(verifyAttributes(function, attrs, whose)))
       return failure();
@@ -106,7 +106,7 @@ private:
     std::vector<int32_t> manual;
     Placement placement(tensor.getRank());
     auto sharding = sdy::parseHloSharding(text.getValue(), error);
-    // Devices with addends of one sum hold the same tile.
+    // Devices with summands of one sum hold the same tile.
     using Sharding = sdy::HloSharding;
     if (sharding && sharding->kind == Sharding::Kind::Unreduced)
       sharding->kind = Sharding::Kind::Replicated;
@@ -135,7 +135,7 @@ private:
     bool isGlobal = op->hasAttr("use_global_device_ids");
     if (auto flag = op->getAttrOfType<BoolAttr>("use_global_device_ids"))
       isGlobal = flag.getValue();
-    // Which numbers groups are of: table "grouping strategies" of the specification.
+    // The kind of ids in groups follows the table "grouping strategies" of the specification.
     bool byPartition = isa<AllToAllOp, CollectivePermuteOp, CollectiveBroadcastOp>(op) && hasChannel;
     int64_t count = isGlobal ? replicas * partitions : byPartition ? partitions : replicas;
     StringRef what = isGlobal ? "devices" : byPartition ? "partitions" : "replicas";
@@ -203,7 +203,7 @@ private:
       return success();
     auto [place, isNew] = users.try_emplace(handle.getHandle(), op);
     bool isTransfer = isa<SendOp, RecvOp>(op);
-    // A send and its recv share a channel; what programs brought with them, they may share.
+    // A send and its recv share a channel; the program's own channels may be shared.
     bool mayShare = isTransfer == isa<SendOp, RecvOp>(place->second) && (isTransfer || handle.getHandle() < ownChannels);
     if (isNew || mayShare)
       return success();

@@ -20,13 +20,13 @@ struct Request {
   int64_t width;
   const ReplicaGroups &groups;
 
-  /// Elements [begin, end) of tile `number` that a device wants.
+  /// Returns the elements [begin, end) of tile `number` that a device needs.
   std::pair<int64_t, int64_t> wantedOf(int64_t number, int64_t start) const {
     return {std::max({start, number * tile, int64_t(0)}), std::min({start + width, (number + 1) * tile, size})};
   }
 };
 
-/// A plan with what it costs: elements that all messages bring together, and those that the device brings home that gets most.
+/// A plan with its cost: the elements that all messages transfer together, and those of the device that receives the most.
 struct Costed {
   WindowPlan plan;
   int64_t most = 0;
@@ -34,7 +34,7 @@ struct Costed {
 
 //===-- Pieces ------------------------------------------------------------===//
 
-/// Permutations, each with one target per source and one source per target.
+/// Returns permutations, each with one target per source and one source per target.
 SmallVector<ReplicaGroups> roundsOf(const Piece &piece, const Request &request) {
   SmallVector<ReplicaGroups> rounds;
   SmallVector<std::vector<bool>> sends;
@@ -57,8 +57,8 @@ SmallVector<ReplicaGroups> roundsOf(const Piece &piece, const Request &request) 
   return rounds;
 }
 
-/// The pieces that make up a window, in order; they meet at the tiles' boundaries. Of a device's piece `number`, the tile is
-/// `anchors[device]` + the number of the first one + `number`.
+/// Plans pieces that form a window, in order; they meet at the tiles' boundaries. Piece `number` of a device comes from tile `anchors[device]` + the
+/// number of the first piece + `number`.
 WindowPlan planPieces(const Request &request, ArrayRef<int64_t> anchors) {
   int64_t first = 0, last = -1;
   WindowPlan plan;
@@ -110,9 +110,9 @@ int64_t lengthOf(const WindowPlan &plan) {
   return sum;
 }
 
-/// The plan that sends least, then the one with the shortest buffer. It matters which pieces share a place: those of the tiles
-/// where the windows begin suit windows that go elsewhere altogether (reversal), those at the same distance from the device's own
-/// tile suit windows that are the own tile but for some elements, on the left of one device and on the right of another (padding).
+/// Returns the plan that sends the fewest elements; among equal ones, that with the shortest buffer. The anchors decide which pieces share a
+/// position: anchors at the tiles where the windows begin suit windows in entirely different places (reversal); anchors at the device's own tile suit
+/// windows that are the own tile except for a few elements, on the left for one device and on the right for another (padding).
 Costed bestPieces(const Request &request) {
   SmallVector<int64_t> begins, own, mixed;
   for (auto [device, start] : enumerate(request.starts)) {
@@ -138,7 +138,7 @@ Costed bestPieces(const Request &request) {
 
 //===-- Transfers ---------------------------------------------------------===//
 
-/// The elements that one device needs of another one's tile.
+/// The elements of one device's tile that another device needs.
 struct Part {
   int64_t source, target, tile, begin, end;
 
@@ -210,14 +210,15 @@ std::optional<Costed> planTransfers(const Request &request) {
         if (auto [from, to] = request.wantedOf(tile, start); from < to && tile != request.tiles.at(device))
           parts.push_back({group[tile], device, tile, from, to});
     }
-  // As many messages as a device has to send or receive; known before they are assigned, which takes long where there are many.
+  // The number of messages is that of the device that sends or receives the most parts. It is known before the assignment, which takes long for many
+  // parts.
   size_t devices = request.starts.size(), most = 0;
   std::vector<size_t> sends(devices), gets(devices);
   for (const Part &part : parts)
     most = std::max({most, ++sends[part.source], ++gets[part.target]});
   if (most > kMaxTransfers)
     return std::nullopt;
-  // The longest ones first: what is as long goes together.
+  // The longest parts come first, so that parts of equal size share a message.
   stable_sort(parts, [](const Part &a, const Part &b) { return a.size() > b.size(); });
   Messages messages(parts, devices);
   Costed costed;

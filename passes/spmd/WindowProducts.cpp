@@ -23,7 +23,7 @@ namespace millrace::spmd {
 
 namespace {
 
-/// A product of something gathered: operand 0 or 1 of `product`, along its dimension `dim`, which is `resultDim` of the result.
+/// A contraction with a gathered operand: operand 0 or 1 of `product`, along its dimension `dim`, which is dimension `resultDim` of the result.
 struct Candidate {
   AllGatherOp gather;
   DotGeneralOp product;
@@ -32,7 +32,7 @@ struct Candidate {
   SmallVector<SmallVector<int64_t>> groups;
 };
 
-/// Can: everything but whether it is worth it.
+/// Legality: checks everything except the benefit.
 std::optional<Candidate> candidateOf(AllGatherOp gather) {
   if (gather->getNumOperands() != 1 || !gather->getResult(0).hasOneUse() || !gather.getUseGlobalDeviceIds())
     return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<Candidate> candidateOf(AllGatherOp gather) {
   ArrayRef<int64_t> summed = operand ? numbers.getRhsContractingDimensions() : numbers.getLhsContractingDimensions();
   if (llvm::is_contained(batch, dim) || llvm::is_contained(summed, dim))
     return std::nullopt;
-  // Dimensions of a result: those of the batch, free ones of the left side, free ones of the right.
+  // The dimensions of a result: batching dimensions, free ones of the left operand, free ones of the right.
   int64_t resultDim = batch.size();
   for (int64_t d = 0; d < dim; ++d)
     resultDim += !llvm::is_contained(batch, d) && !llvm::is_contained(summed, d);
@@ -65,9 +65,9 @@ std::optional<Candidate> candidateOf(AllGatherOp gather) {
   return found;
 }
 
-/// Should, on devices that share processors and memory, where no transfer is hidden: a product that multiplies each gathered number with
-/// few others spends its time reading what was gathered, and reads a part that has just come by from the caches. Measured over rows x
-/// depth x columns on 2 and 4 devices (docs/communication.md): 8 % to 18 % less time up to 64 columns, 2 % at 128, more time beyond.
+/// Policy for devices that share processors and memory, where no transfer is hidden: a contraction that multiplies each gathered element with few
+/// others is limited by reading the gathered value, and reads a shard that has just arrived from the caches. Measured over rows x depth x columns on
+/// 2 and 4 devices (docs/communication.md): 8 % to 18 % less time up to 64 columns, 2 % at 128, more time beyond.
 bool winsInCaches(Candidate &each) {
   constexpr int64_t mostColumns = 64, leastBytes = int64_t(16) << 20, mostParts = 8;
   auto gathered = cast<RankedTensorType>(each.gather->getResult(0).getType());
@@ -76,9 +76,9 @@ bool winsInCaches(Candidate &each) {
   return isPlain && each.groups[0].size() <= mostParts && type.getDimSize(1) <= mostColumns && bytesOf(gathered) >= leastBytes;
 }
 
-/// Should: what of the transfer hides behind products, against a message and a product more for each part.
+/// Policy: compares the part of the transfer that is hidden behind contractions with the cost of a further message and contraction per shard.
 bool wins(Candidate &each, double overlap, double gigaflops) {
-  constexpr double messageMicroseconds = 1, productMicroseconds = 2; // to start them
+  constexpr double messageMicroseconds = 1, productMicroseconds = 2; // to start a message and a contraction
   std::optional<Cost> transfer = communicationOf(each.gather);
   auto type = cast<RankedTensorType>(each.product.getType());
   auto lhs = cast<RankedTensorType>(each.product.getLhs().getType());
@@ -149,7 +149,7 @@ struct WindowProducts : impl::WindowProductsPassBase<WindowProducts> {
       Value owner = RemOp::create(builder, loc, AddOp::create(builder, loc, place, constant(int32_t(step))), count);
       SmallVector<Value> starts(partShape.size(), zero);
       starts[each.resultDim] = MulOp::create(builder, loc, owner, constant(int32_t(tile)));
-      if (!result) { // written over entirely
+      if (!result) { // overwritten entirely
         Value nothing = stablehlo::ConstantOp::create(builder, loc, zerosOf(RankedTensorType::get({}, type.getElementType())));
         result = BroadcastInDimOp::create(builder, loc, type, nothing, builder.getDenseI64ArrayAttr({}));
       }
