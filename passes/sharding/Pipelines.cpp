@@ -16,7 +16,7 @@ namespace millrace::sharding {
 
 namespace {
 
-/// Where the module is written to between passes; each file has a number, so that they sort as they came.
+/// The folder to which the module is written between passes; each file name begins with a number, so that the files sort in order.
 struct Dump {
   std::string directory;
   int number = 0;
@@ -36,21 +36,21 @@ void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false, const Appl
     pm.addPass(calls::createInlineCallsPass(all));
   }
   pm.addPass(createSymbolDCEPass());
-  // One name per mesh first: propagation compares meshes, and every pass below looks them up by name.
+  // Meshes get one name each first: propagation compares meshes, and every pass below looks them up by name.
   pm.addPass(createLiftInlinedMeshesPass());
   pm.addPass(createRemoveSizeOneAxesPass());
-  // Edges go around named computations as around any other region, below.
+  // Edges around named computations are added below, as around any other region.
   pm.addPass(createImportFuncCallsPass({.dataFlowEdges = false}));
   pm.addNestedPass<func::FuncOp>(createConstantOrScalarSplitterPass());
   pm.addPass(createSymbolDCEPass());
-  // Before edges take the shardings of manual computations over.
+  // This comes before edges take over the shardings of manual computations.
   pm.addPass(createManualAxesCleanupPass());
-  // The user's program, tidied; what follows is for propagation only.
+  // The module is still the user's program here, canonicalized; the passes below only prepare propagation.
   dump.add(pm, "before_propagation");
   pm.addPass(createAddDataFlowEdgesPass());
   // This comes after edges, because an edge shards the value that it represents.
   pm.addPass(createApplyShardingConstraintsPass(constraints));
-  // After constraints: members of a group may have got different shardings.
+  // This comes after constraints, which may have given members of a group different shardings.
   pm.addPass(createShardingGroupImportPass());
 }
 
@@ -72,20 +72,20 @@ void addExport(OpPassManager &pm, const PipelineOptions &options, Dump &dump, bo
     pm.addNestedPass<func::FuncOp>(createInsertExplicitReshardsPass(
         {.everywhere = everywhere, .markPartial = options.markPartial, .avoidCalls = options.avoidCalls}));
     dump.add(pm, everywhere ? "after_explicit_reshards" : "after_post_propagation_optimizations");
-    // Two reshards in a row are one, before either becomes collectives; else they stay as they were written.
+    // Consecutive reshards are merged before either becomes collectives.
     pm.addNestedPass<func::FuncOp>(createOptimizeCollectivesPass({.reshards = options.collectives}));
   }
   if (options.collectives) {
     if (options.splitDimensions)
       pm.addNestedPass<func::FuncOp>(createSplitReshardingDimensionsPass());
     pm.addNestedPass<func::FuncOp>(createReshardToCollectivesPass());
-    // An all_reduce from above and a slice from here are one reduce_scatter.
+    // An earlier all_reduce and a slice of this pass become one reduce_scatter.
     pm.addNestedPass<func::FuncOp>(createOptimizeCollectivesPass());
     if (options.leaveProducts)
       pm.addNestedPass<func::FuncOp>(createRemoveAllGatherReduceScatterForCMV1Pass());
     dump.add(pm, "after_reshard_to_collectives");
   }
-  // Behind everything that reduces on purpose.
+  // This comes after all passes that insert reductions.
   if (options.reshards != PipelineOptions::Reshards::None)
     pm.addNestedPass<func::FuncOp>(createVerifyUnreducedAxesPass());
   if (options.dropDebugInfo)
@@ -116,7 +116,7 @@ void addPropagationPipeline(OpPassManager &pm, const PipelineOptions &options,
 
 namespace {
 
-/// Upstream's options. While shardings propagate every call is a computation of its own; what becomes of them is said at export.
+/// Upstream's options. Every call is a computation of its own while shardings propagate; the export options decide what becomes of them.
 struct ImportFlags : PassPipelineOptions<ImportFlags> {
   Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("for sdy-export-pipeline; nothing is merged here"), llvm::cl::init(false)};
   Option<bool> nonFlat{*this, "enable-native-non-flat-support", llvm::cl::desc("for sdy-propagation-pipeline; nothing is merged here"),

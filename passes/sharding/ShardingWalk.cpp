@@ -10,7 +10,7 @@ using namespace mlir;
 namespace millrace::sharding {
 
 void transformShardings(Operation *root, TransformSharding transform) {
-  // Functions before what is in them: names of meshes follow this order.
+  // A function comes before its operations, because the names of meshes follow this order.
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto replace = [&](Attribute attr) -> Attribute {
       if (auto one = dyn_cast_or_null<sdy::TensorShardingAttr>(attr))
