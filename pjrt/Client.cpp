@@ -50,7 +50,7 @@ rt::StatusOr<Options> clientOptionsFrom(const NamedValue *values, size_t count) 
     if (name != "num_devices" && name != "memory_limit" && name != "timeout" && name != "rng_seed" &&
         name != "num_nodes" && name != "node_id" && name != "partition_index")
       return rt::invalidArgument("unknown client option '" + std::string(name) +
-                                 "'; there are num_devices, memory_limit (bytes per device), timeout (seconds), rng_seed");
+                                 "'; the options are num_devices, memory_limit (bytes per device), timeout (seconds) and rng_seed");
     rt::StatusOr<int64_t> number = integerFrom(values[i]);
     if (!number)
       return number.status();

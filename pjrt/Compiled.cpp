@@ -128,7 +128,8 @@ rt::StatusOr<std::string> serializeCompiled(const Compiled &compiled) {
   std::shared_ptr<const rt::Program> whole = compiled.program;
   if (whole->upgrades) { // a tiered program is kept as it ends
     if (!whole->upgrades->await())
-      return rt::Status(rt::Code::Unavailable, "not all kernels of the tiered program got their better code: compile it again to serialize it");
+      return rt::Status(rt::Code::Unavailable,
+                        "some kernels of the tiered program have no optimized code: compile the program again to serialize it");
     whole = std::make_shared<const rt::Program>(rt::upgraded(*whole, whole->upgrades->published()));
   }
   rt::StatusOr<std::string> program = rt::serialize(*whole);

@@ -102,12 +102,12 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
       autoSharding.memory = value;
     else if (!StringRef(name).starts_with("xla_"))
       return rt::invalidArgument("No such compile option: '" + name +
-                                 "'; there are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed, millrace_target, "
+                                 "'; the options are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed, millrace_target, "
                                  "millrace_target_threads, millrace_target_caches, millrace_auto_sharding, millrace_machine, millrace_memory_per_device");
   }
   for (auto [name, text] : {std::pair("millrace_machine", &autoSharding.machine), std::pair("millrace_memory_per_device", &autoSharding.memory)})
     if (!text->empty() && !autoSharding.isOn)
-      return rt::invalidArgument(std::string(name) + " expects millrace_auto_sharding beside it");
+      return rt::invalidArgument(std::string(name) + " requires millrace_auto_sharding");
   if (llvm::Error error = lowering::applyOverrides(target, options.target)) {
     std::string message = "millrace_" + llvm::toString(std::move(error)); // begins with the tools' name of the option
     std::replace(message.begin(), message.begin() + long(std::min(message.find(' '), message.size())), '-', '_');
@@ -157,7 +157,7 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
       return rt::invalidArgument(llvm::toString(mesh.takeError()));
     if (mesh->getTotalSize() > 1)
       return rt::invalidArgument("millrace_auto_sharding expects a program of the " + std::to_string(mesh->getTotalSize()) + " devices of '" +
-                                 asked.mesh + "', but got one of a single device: jax.set_mesh(mesh) around its compilation says which");
+                                 asked.mesh + "', but got one of a single device: compile it within jax.set_mesh(mesh)");
     return {};
   }
   llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_", "_");

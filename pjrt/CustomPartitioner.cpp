@@ -327,9 +327,9 @@ private:
     };
     for (size_t i = 0; i < args.numOperands; ++i)
       if (!take(args.operandShardings[i], made.operands))
-        return op->emitError("expects OpSharding messages of its client"), failure();
+        return op->emitError("expects OpSharding messages from its client"), failure();
     if (!take(args.resultSharding, made.results))
-      return op->emitError("expects an OpSharding message of its client"), failure();
+      return op->emitError("expects an OpSharding message from its client"), failure();
     made.body = bytecode::parseModule(args.body.text(), ParserConfig(op->getContext()), "custom_partitioning");
     if (!made.body)
       return op->emitError("cannot read the module of its client"), failure();

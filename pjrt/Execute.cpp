@@ -24,11 +24,11 @@ rt::Status LoadedExecutable_Execute(LoadedExecutable_Execute_Args &args) {
     if (executable->devices().size() < executable->assignment().size()) {
       // The same number in all processes: the client makes it from the program's fingerprint and the number of the execution.
       options.agreement = uint64_t(uint32_t(given.launch_id));
-      options.agreementOn = "launch id, which stands for what it computes and how often it was launched";
+      options.agreementOn = "launch id, which identifies the program and the number of its launches";
     }
   }
   if (args.execute_device && args.num_devices != 1)
-    return rt::invalidArgument("execute_device expects the arguments of one device, but got those of " +
+    return rt::invalidArgument("execute_device expects arguments for one device, but got arguments for " +
                                std::to_string(args.num_devices));
   if (args.execute_device)
     MILLRACE_TRY(checkAddressable(*args.execute_device));
@@ -41,7 +41,7 @@ rt::Status LoadedExecutable_Execute(LoadedExecutable_Execute_Args &args) {
     for (size_t k = 0; k < args.num_args; ++k) {
       Buffer *buffer = args.argument_lists[d][k];
       if (buffer && k < compiled.arguments.size() && buffer->layout != compiled.arguments[k].layout)
-        return rt::invalidArgument("argument " + std::to_string(k) + " has another layout than it was compiled for");
+        return rt::invalidArgument("argument " + std::to_string(k) + " does not have the layout for which the program was compiled");
       arguments[d].push_back(buffer ? buffer->buffer : nullptr);
     }
   }

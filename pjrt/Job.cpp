@@ -103,7 +103,7 @@ struct Note {
     note.slice = reader.number<int64_t>();
     note.seed = reader.number<uint64_t>();
     if (!reader.isComplete() || note.devices == 0 || note.devices > rt::kMaxDevices)
-      return rt::dataLoss("what another process says of its devices cannot be read");
+      return rt::dataLoss("the description of another process's devices is malformed");
     return note;
   }
 };

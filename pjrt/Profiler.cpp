@@ -124,8 +124,8 @@ ProfilerApi api = {
       profiler.collected = encode(space);
       if (profiler.collected.size() > kMostBytes) {
         profile::XSpace none;
-        none.warnings.push_back("Millrace's part of this profile is left out: it has " + std::to_string(profiler.collected.size()) +
-                                " bytes, more than JAX takes. MILLRACE_PROFILE=FOLDER writes it to files of its own");
+        none.warnings.push_back("Millrace's events are not in this profile: they have " + std::to_string(profiler.collected.size()) +
+                                " bytes, more than JAX accepts. Set MILLRACE_PROFILE=FOLDER to write them to separate files");
         profiler.collected = encode(none);
       }
       return nullptr;

@@ -75,7 +75,7 @@ rt::StatusOr<std::unique_ptr<Topology>> Topology::parse(std::string_view bytes) 
       continue;
     const char *last = each.data() + each.size();
     if (auto [position, error] = std::from_chars(each.data() + at + 1, last, processes.back().slice); error != std::errc() || position != last)
-      return rt::invalidArgument("the slice of a process in a topology is no number");
+      return rt::invalidArgument("expects the slice of a process in a topology to be a number");
   }
   return std::make_unique<Topology>(processes);
 }
@@ -94,7 +94,7 @@ rt::Status TopologyDescription_Create(TopologyDescription_Create_Args &args) {
   for (size_t i = 0; i < args.num_options; ++i) {
     if (nameOf(args.create_options[i]) != "num_devices")
       return rt::invalidArgument("unknown topology option '" + std::string(nameOf(args.create_options[i])) +
-                                 "'; there is num_devices");
+                                 "'; the only option is num_devices");
     rt::StatusOr<int64_t> number = integerFrom(args.create_options[i]);
     if (!number)
       return number.status();

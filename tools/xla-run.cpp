@@ -18,7 +18,7 @@ int millrace::tools::xlaRun(int argc, char **argv) {
   flags.add("out", &options.out, "write the results to this .npy or .npz");
   flags.add("repeat", &options.repeat, "executions; prints times");
   flags.add("num-devices", &options.numDevices, "virtual devices");
-  flags.add("memory-limit", &options.memoryLimit, "bytes that a device may use: more is an error (default: no limit)");
+  flags.add("memory-limit", &options.memoryLimit, "largest number of bytes of a device's memory, beyond which the program fails (default: no limit)");
   options.devices.addTo(flags, /*reports=*/false);
   millrace::tools::addTargetFlags(flags, options.target); // this machine must be able to run it
   flags.add("entry", &options.entry, "function to run (default: @main, else the only one)");
@@ -45,7 +45,7 @@ int millrace::tools::xlaRun(int argc, char **argv) {
   if (backend != "compiled" && backend != "interpreter")
     return millrace::tools::fail("xla-run", "--backend expects compiled or interpreter, but got '" + backend + "'");
   if (options.pieces && options.profile.empty())
-    return millrace::tools::fail("xla-run", "--pieces is for --profile, which was not given");
+    return millrace::tools::fail("xla-run", "--pieces requires --profile");
   options.interpreter = backend == "interpreter";
   options.fuse = !noFusion;
   return millrace::tools::runFile(options);

@@ -308,7 +308,7 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
       char text[32];
       std::snprintf(text, sizeof text, "%g", limit);
       abort(deadlineExceeded("nothing has progressed for " + std::string(text) + " s: " + describe(member) +
-                             "; who only needs longer gets a longer timeout from MILLRACE_COLLECTIVE_TIMEOUT, or where the group is made"));
+                             "; set MILLRACE_COLLECTIVE_TIMEOUT, or the timeout of the group, to wait longer"));
     }
   }
   if (done())

@@ -55,7 +55,7 @@ def test_pieces_cover_the_program(tmp_path):
     assert group["launches"] == 1 and len(group["us"]) >= 8
     assert 0 < sum(group["us"]) <= row["median_us"] * 1.5 + 100
     wrong = subprocess.run([tools.tool("xla-run"), str(text), "--pieces=8"], capture_output=True, text=True)
-    assert wrong.returncode and "--pieces is for --profile" in wrong.stderr
+    assert wrong.returncode and "--pieces requires --profile" in wrong.stderr
 
 
 def test_command(tmp_path):

@@ -122,8 +122,8 @@ def test_a_program_of_one_device_is_an_error():
     (dict(OPTIONS, millrace_memory_per_device="much"), "expects a number of bytes"),
     ({"millrace_auto_sharding": "auto:8"}, "expects a mesh like data=4,model=2, auto, True or False, but got 'auto:8'"),
     ({"millrace_auto_sharding": "data:2,model:4"}, "expects a mesh like data=4,model=2, auto, True or False, but got 'data:2,model:4'"),
-    ({"millrace_memory_per_device": "1K"}, "millrace_memory_per_device expects millrace_auto_sharding beside it"),
-    ({"millrace_auto_sharding": False, "millrace_machine": "h100"}, "millrace_machine expects millrace_auto_sharding beside it"),
+    ({"millrace_memory_per_device": "1K"}, "millrace_memory_per_device requires millrace_auto_sharding"),
+    ({"millrace_auto_sharding": False, "millrace_machine": "h100"}, "millrace_machine requires millrace_auto_sharding"),
 ])
 def test_what_cannot_be_is_said(mesh, options, message):
     arguments = [np.ones(shape, np.float32) for shape in ((64, 32), (32, 64), (64, 32))]

@@ -236,7 +236,7 @@ def test_who_has_ended_in_order_is_not_waited_for():
 
 @pytest.mark.parametrize("how, message", [
     ("other", r"the processes launch different programs: process 0 \(pid"),
-    ("constant", r"process 0 \(pid .*\) launches 'jit__lambda', but process 1 \(pid .*\) launches it with another launch id, which stands for what"),
+    ("constant", r"process 0 \(pid .*\) launches 'jit__lambda', but process 1 \(pid .*\) launches it with another launch id, which identifies the program"),
 ])
 def test_another_program_is_named(how, message):
     for process in start("fail_with", 2, 1, how):

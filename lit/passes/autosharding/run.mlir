@@ -17,16 +17,16 @@
 // RUN: not xla-compile %s --devices=4 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not xla-compile %s --auto-sharding --devices=4 --mesh=a=4 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not xla-compile %s --auto-sharding --devices=some --simulate 2>&1 | FileCheck %s --check-prefix=SOME
-// DEVICES: --devices=4 expects --auto-sharding beside it
+// DEVICES: --devices=4 requires --auto-sharding
 // BOTH: --devices=4 and --mesh=a=4: expects one of them
 // SOME: --devices expects a number of devices, but got 'some'
-// UNPLANNED: --mesh=auto:4 expects --auto-sharding beside it
-// MANY: --mesh expects a number of devices behind auto:, but got 'auto:many'
+// UNPLANNED: --mesh=auto:4 requires --auto-sharding
+// MANY: --mesh expects a number of devices after auto:, but got 'auto:many'
 // SIMULATE: a step on h100
 // SIMULATE: ms in all
 // SIMULATE: bytes of arguments
 // MACHINE: --machine: expects a file or one of ethernet, h100, server, tpu-v4, virtual, but got 'h1000'
-// ALONE: --memory-per-device expects --auto-sharding beside it
+// ALONE: --memory-per-device requires --auto-sharding
 // MEMORY: --memory-per-device expects a number of bytes, with K, M, G or T for powers of 1024, but got 'much'
 
 func.func @main(%x: tensor<24x48xf32>, %w: tensor<48x48xf32>, %p: tensor<i1>) -> (tensor<24x48xf32>, tensor<48xf32>) {

@@ -44,15 +44,15 @@ llvm::Error DeviceFlags::applyMesh(mlir::ModuleOp module) const {
   if (!devices.empty() && !mesh.empty())
     return llvm::createStringError("--devices=" + devices + " and --mesh=" + mesh + ": expects one of them");
   if (isAuto() && !planning.isOn)
-    return llvm::createStringError((devices.empty() ? "--mesh=" + mesh : "--devices=" + devices) + " expects --auto-sharding beside it");
+    return llvm::createStringError((devices.empty() ? "--mesh=" + mesh : "--devices=" + devices) + " requires --auto-sharding");
   return mesh.empty() || isAuto() ? llvm::Error::success() : sharding::applyMesh(module, mesh, "--mesh");
 }
 
 llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
   if (!planning.isOn && !planning.memory.empty())
-    return llvm::createStringError("--memory-per-device expects --auto-sharding beside it");
+    return llvm::createStringError("--memory-per-device requires --auto-sharding");
   if (!planning.isOn && !simulate && page.empty() && !planning.machine.empty())
-    return llvm::createStringError("--machine expects --auto-sharding, --simulate or --sharding-page beside it");
+    return llvm::createStringError("--machine requires --auto-sharding, --simulate or --sharding-page");
   return planning.options("--", "-");
 }
 
@@ -60,7 +60,7 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
 llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding::AutoShardingOptions &asked) {
   int64_t count = 0;
   if (llvm::StringRef(numberOfDevices()).getAsInteger(10, count) || count < 1)
-    return llvm::createStringError(devices.empty() ? "--mesh expects a number of devices behind auto:, but got '" + mesh + "'"
+    return llvm::createStringError(devices.empty() ? "--mesh expects a number of devices after auto:, but got '" + mesh + "'"
                                                    : "--devices expects a number of devices, but got '" + devices + "'");
   for (int64_t rows = 1; rows <= count; ++rows) {
     if (count % rows || (rows == count && count > 1))

@@ -272,7 +272,7 @@ int runFile(const RunFileOptions &options) {
     if (auto planned = devices.applyPlan(*module, cache); !planned)
       return fail(kTool, llvm::toString(planned.takeError()));
     if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
-      llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "
+      llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to change, expected one of "
                    << kBugFamilies << "\n";
     CompileOptions compileOptions;
     compileOptions.entry = entry;
