@@ -110,7 +110,7 @@ def _check(mapping: Any, name: str) -> None:
     for block in mapping.block_shape:
         if not isinstance(block, (pallas_core.Blocked, pallas_core.Squeezed, pallas_core.Element)):
             raise NotImplementedError(f"{mapping.origin} of the Pallas kernel {name}: blocks of the kind {type(block).__name__} are not "
-                                      "there yet; Blocked, Squeezed and Element are")
+                                      "supported; Blocked, Squeezed and Element are")
     if mapping.transforms:
         raise NotImplementedError(f"{mapping.origin} of the Pallas kernel {name}: transforms of block specifications are for GPUs")
 
@@ -491,7 +491,7 @@ def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any
 
     info = parameters["jaxpr"].debug_info
     if parameters["jaxpr"].constvars:
-        raise ValueError(f"the Pallas kernel {info.func_src_info} uses arrays from outside: hand them to it as inputs")
+        raise ValueError(f"the Pallas kernel {info.func_src_info} captures arrays: pass them as inputs")
     mesh = parameters.get("mesh")
     # The cores of a TPU follow each other; a GPU's mesh has threads that work together.
     if mesh is not None and type(mesh).__name__ != "TensorCoreMesh":

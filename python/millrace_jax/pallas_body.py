@@ -223,7 +223,7 @@ class Body:
         if any(isinstance(value, Ref) for value in values):
             return self._discharged(equation, values)
         if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings["cpu"]:
-            raise self.refuse(equation, f"{primitive.name} has no meaning on CPUs")
+            raise self.refuse(equation, f"{primitive.name} is not supported on CPUs")
         if primitive.name == "threefry2x32":
             # Its rules want operands of one shape, with or without the cells, which it does not say itself: a zero of them all is added.
             given = [plain(value) for value in values]
@@ -245,7 +245,7 @@ class Body:
             are_refs = [isinstance(value, Ref) for value in values]
             after, results = discharge._partial_discharge_rules[primitive](are_refs, types_in, types_out, *now, **equation.params)
         else:
-            raise self.refuse(equation, f"{primitive.name} on a reference has no meaning on CPUs")
+            raise self.refuse(equation, f"{primitive.name} on a reference is not supported on CPUs")
         for value, new in zip(values, after, strict=True):
             if isinstance(value, Ref) and new is not None:
                 value.write(new)
@@ -383,7 +383,7 @@ def _start_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     """A copy is done when it starts: what it brings may not be read before the wait, so that the difference is not visible."""
     (source, from_where), (destination, to_where), _, _, device = _copy_parts(equation, values)
     if device is not None:
-        raise body.refuse(equation, "a copy to another device's memory (make_async_remote_copy) has no meaning on CPUs: use jax.lax's "
+        raise body.refuse(equation, "a copy to another device's memory (make_async_remote_copy) is not supported on CPUs: use jax.lax's "
                                     "collectives around the kernel")
     value = _loaded(source.read(), from_where)
     if equation.params.get("add"):
@@ -397,7 +397,7 @@ def _start_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 def _wait_for_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     if _copy_parts(equation, values)[4] is not None:
-        raise body.refuse(equation, "a copy from another device's memory (make_async_remote_copy) has no meaning on CPUs: use jax.lax's "
+        raise body.refuse(equation, "a copy from another device's memory (make_async_remote_copy) is not supported on CPUs: use jax.lax's "
                                     "collectives around the kernel")
     return []
 
@@ -409,7 +409,7 @@ def _semaphore(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     if equation.primitive is primitives.semaphore_read_p:
         return [_loaded(ref.read(), transforms).astype(jnp.int32)]
     if equation.primitive is primitives.semaphore_signal_p and len(given) > 3 and given[3] is not None:
-        raise body.refuse(equation, "a signal to another device's semaphore has no meaning on CPUs")
+        raise body.refuse(equation, "a signal to another device's semaphore is not supported on CPUs")
     count = jnp.asarray(given[2], jnp.int32)
     if equation.primitive is primitives.semaphore_wait_p:
         count = -count
@@ -422,7 +422,7 @@ def _scoped(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     """pl.run_scoped: memory for the time of a function. Its values are undefined before they are written."""
     inner = equation.params["jaxpr"]
     if equation.params.get("collective_axes"):
-        raise body.refuse(equation, "memory that several cells share (collective_axes) has no meaning on CPUs")
+        raise body.refuse(equation, "memory that several cells share (collective_axes) is not supported on CPUs")
     return body.run(inner, values, [Ref(variable.aval) for variable in inner.invars])
 
 
@@ -573,7 +573,7 @@ def _nothing(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _jaxpr_call(body: Body, equation: Any, values: list[Any]) -> list[Any]:
-    raise body.refuse(equation, "a call between kernels (jaxpr_call) has no meaning on CPUs")
+    raise body.refuse(equation, "a call between kernels (jaxpr_call) is not supported on CPUs")
 
 
 # By module and name: not every version of JAX has them all.

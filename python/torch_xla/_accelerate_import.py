@@ -63,7 +63,7 @@ def _use_accelerator(module: Any) -> None:
         asks = kwargs.get("fsdp_plugin") is not None or _is_on("ACCELERATE_USE_FSDP")
         if asks and not (kwargs.get("cpu") or _is_on("ACCELERATE_USE_CPU")) and module.is_torch_xla_available():
             raise NotImplementedError(
-                "accelerate's fsdp_plugin (accelerate launch --use_fsdp) splits no model on the device xla: wrap the model with "
+                "accelerate's fsdp_plugin (accelerate launch --use_fsdp) shards no model on the device xla: wrap the model with "
                 "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel before prepare(), and make the optimizer after that. transformers' Trainer does it for "
                 "fsdp=\"full_shard\", fsdp_config={\"xla\": True, \"transformer_layer_cls_to_wrap\": [...]}")
         init(self, *args, **kwargs)

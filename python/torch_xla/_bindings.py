@@ -247,7 +247,7 @@ def _xla_mark_sharding_dynamo_custom_op(input, tile_assignment, group_assignment
 @bound
 def _mark_manual_sharding(tensor, sharding):
     if not _XLAC._check_tensor_need_materialization([tensor])[0]:
-        raise RuntimeError("expects a tensor that is still to be computed, but got one with data: what each device has of it is not known")
+        raise RuntimeError("expects a pending tensor, but got one with data, whose shards on the devices are not known")
     _XLAC._spmd_mark(tensor, "{manual}", None)
 
 

@@ -152,8 +152,8 @@ def _xla_get_tensor_dimension_size(tensor, dim):
 
 @bound
 def _xla_mark_dynamic(tensor, dim):
-    raise NotImplementedError("a recorded graph has fixed sizes; torch.export with dynamic_shapes and exported_program_to_stablehlo "
-                              "make a program of open sizes")
+    raise NotImplementedError("a recorded graph has static shapes; torch.export with dynamic_shapes and exported_program_to_stablehlo "
+                              "make a program of dynamic shapes")
 
 
 @bound

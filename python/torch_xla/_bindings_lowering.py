@@ -42,7 +42,7 @@ class LoweringContext:
 
     def _built(self):
         if self._module is None:
-            raise RuntimeError("LoweringContext.build() comes first")
+            raise RuntimeError("expects LoweringContext.build() to be called before")
         return self._module
 
     def hlo(self):
@@ -150,7 +150,7 @@ def _get_tensors_handle(tensors):
     made = []
     for tensor in tensors:
         if _XLAC._check_tensor_need_materialization([tensor])[0]:
-            raise RuntimeError("expects tensors with data, but got one that is still to be computed")
+            raise RuntimeError("expects tensors with data, but got a pending one")
         if _XLAC._is_placeholder(tensor) and _XLAC._get_buffer_donation(tensor):
             raise RuntimeError("expects tensors with data, but got one whose buffer was donated and is deleted")
         node, index = map(int, _XLAC._unique_id_for_ir_and_data(tensor).split(", "))

@@ -151,7 +151,7 @@ def samples(symbols, divisions, guards, ranges):
             is_new = all(value != known[number] for known in rows for number, value in enumerate(row))
             (rows if is_new and len(rows) < count else others).append(list(row))
     if len(rows) < count:
-        raise NotImplementedError(f"too few sizes fulfil {', '.join(map(str, guards))}: export each of them")
+        raise NotImplementedError(f"too few sizes satisfy {', '.join(map(str, guards))}: export each of them")
     return rows + _telling_apart(symbols, divisions, rows, others)
 
 

@@ -134,7 +134,7 @@ def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.T
     every = list(zip(*meeting.brought))
     for brought in every:
         if name != "all_gather" and any(each.shape != brought[0].shape or each.dtype != brought[0].dtype for each in brought):
-            raise RuntimeError(f"xm.{name}: replicas bring tensors of different shapes: "
+            raise RuntimeError(f"xm.{name}: replicas contribute tensors of different shapes: "
                                + ", ".join(f"{each.dtype} {list(each.shape)}" for each in brought))
     if name == "collective_permute":
         source = next((pair[0] for pair in groups or () if pair[1] == index), None)

@@ -172,7 +172,7 @@ class TextStore:
             if time.monotonic() - begin >= seconds:
                 absent = [str(other) for other in range(size) if self.try_get(f"{key}/{other}") is None]
                 raise TimeoutError(f"xm.rendezvous: process{'es' * (len(absent) > 1)} {', '.join(absent)} of {size} {'have' if len(absent) > 1 else 'has'} not come "
-                                   f"within {seconds:g} s; who only needs longer gets a longer timeout from MILLRACE_COLLECTIVE_TIMEOUT")
+                                   f"within {seconds:g} s; set MILLRACE_COLLECTIVE_TIMEOUT to wait longer")
             time.sleep(pause)
             pause = min(2 * pause, 0.1)
 

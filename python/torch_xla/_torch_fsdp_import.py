@@ -52,7 +52,7 @@ def _refusing_split(name: str, function: Any) -> Any:
     @functools.wraps(function)
     def checked(module: Any, *args: Any, **kwargs: Any) -> Any:
         if _is_split(module):
-            raise NotImplementedError(f"{_PACKAGE}.FullyShardedDataParallel.{name} knows nothing of XlaFullyShardedDataParallel: model.state_dict() has "
+            raise NotImplementedError(f"{_PACKAGE}.FullyShardedDataParallel.{name} does not support XlaFullyShardedDataParallel: model.state_dict() has "
                                       f"the shards, {_HOW_TO_SAVE}")
         return function(module, *args, **kwargs)
     return checked

@@ -311,7 +311,7 @@ def test_prints_and_what_only_a_tpu_has(capfd):
     def seeded(out):
         pltpu.prng_seed(0)
 
-    with pytest.raises(NotImplementedError, match="test_pallas.py:.*prng_seed has no meaning on CPUs"):
+    with pytest.raises(NotImplementedError, match="test_pallas.py:.*prng_seed is not supported on CPUs"):
         pl.pallas_call(seeded, out_shape=shape(8, 128))()
 
 

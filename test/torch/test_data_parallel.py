@@ -34,7 +34,7 @@ def test_errors():
     assert found["barrier"] == different + "replica 0 calls xm.all_reduce, replica 1 is at a step barrier, replica 2 is at a step barrier"
     assert found["ended"] == different + "replica 0 calls xm.all_reduce, replica 1 has ended, replica 2 calls xm.all_reduce"
     assert found["fails"] == "KeyError: 'the third one'"
-    assert found["shapes"] == ("RuntimeError: xm.all_reduce: replicas bring tensors of different shapes: torch.float32 [2], torch.float32 [3], "
+    assert found["shapes"] == ("RuntimeError: xm.all_reduce: replicas contribute tensors of different shapes: torch.float32 [2], torch.float32 [3], "
                                "torch.float32 [4]")
     assert found["channel"].startswith("NotImplementedError: xm.send: replicas that are threads of one process have no channels")
     assert found["uneven"] == [0, 1, 2]

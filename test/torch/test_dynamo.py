@@ -346,7 +346,7 @@ def test_operators_on_the_cpu_cut_the_graph():
 def test_an_operator_with_effects_is_named():
     # PyTorch calls the check for a singular matrix through with_effects.
     solve = torch.compile(lambda a: torch.linalg.solve(a, torch.ones(2, 1, device="xla")), backend="openxla")
-    with pytest.warns(UserWarning, match="_linalg_check_errors.* the graph is cut there"):
+    with pytest.warns(UserWarning, match="_linalg_check_errors.* the graph is split there"):
         assert solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]], device="xla")).cpu().tolist() == [[0.5], [0.25]]
     with pytest.raises(RuntimeError, match="singular"):
         solve(torch.zeros(2, 2, device="xla"))

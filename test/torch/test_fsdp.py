@@ -144,8 +144,8 @@ def flip(path):
 
 
 @pytest.mark.parametrize("damage, said", [
-    (lambda path: path.write_bytes(b""), "a-1.pth cannot be read, it is damaged or no checkpoint: EOFError"),
-    (lambda path: path.write_bytes(path.read_bytes()[:2000]), "a-1.pth cannot be read, it is damaged or no checkpoint"),
+    (lambda path: path.write_bytes(b""), "a-1.pth cannot be read, it is damaged or not a checkpoint: EOFError"),
+    (lambda path: path.write_bytes(path.read_bytes()[:2000]), "a-1.pth cannot be read, it is damaged or not a checkpoint"),
     (flip, "a-1.pth cannot be read, .* in it differs from its checksum"),
     (lambda path: torch.save({"model": {}}, path), r"of one rank in .*a-1.pth, which has \['model'\]"),
     (lambda path: torch.save([1], path), r"of one rank in .*a-1.pth, which is a list"),
@@ -181,7 +181,7 @@ def test_errors(tmp_path):
                 "copy": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
                 "pickle": "TypeError: an XlaFullyShardedDataParallel cannot be pickled: save", "inside": "RuntimeError: weight is split by a wrapper around",
                 "full": "NotImplementedError: get_model_state_dict with StateDictOptions(full_state_dict=True) does not put together the shards",
-                "summon": "NotImplementedError: torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params knows nothing of",
+                "summon": "NotImplementedError: torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params does not support",
                 "old optimizer": "RuntimeError: the optimizer has weight as it was before XlaFullyShardedDataParallel split it",
                 "vector": "RuntimeError: weight and 1 other parameters are one vector (flatten_parameters)",
                 "changed": "RuntimeError: weight has been changed since the forward pass whose gradients are asked for",
@@ -226,7 +226,7 @@ def test_accelerate(tmp_path):
     assert results[0] == results[1]
     losses, rest, said = results[0]
     assert len(losses) == 5 and rest == losses[2:] and len(set(losses)) == 5
-    assert said.startswith("NotImplementedError: accelerate's fsdp_plugin (accelerate launch --use_fsdp) splits no model on the device xla: wrap the model")
+    assert said.startswith("NotImplementedError: accelerate's fsdp_plugin (accelerate launch --use_fsdp) shards no model on the device xla: wrap the model")
     assert {"xla_fsdp_rank-0-of-2.pth", "xla_fsdp_rank-1-of-2.pth"} <= set(os.listdir(tmp_path)) and not glob.glob(str(tmp_path / "*.safetensors"))
 
 

@@ -130,7 +130,7 @@ class DynamicProgram:
 
         samples = [*itertools.islice(filter(allowed, itertools.chain(_open_sizes.PRIMES, range(2, bound))), 2), bound]
         if len(samples) < 3 or not allowed(bound):
-            raise NotDynamic("too few sizes fulfil the graph's conditions")
+            raise NotDynamic("too few sizes satisfy the graph's guards")
         records = [self._record(self.run, {**others, self.row_symbol: _integer(sample)}) for sample in samples]
         text, order = records[-1]
         if any(other != order for _, other in records):

@@ -282,8 +282,8 @@ class _Parts:
             watch.run(*(arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args[:count]))
         bad = watch.refused
         names = sorted(set(bad.values())) or [refused]
-        warnings.warn(f"torch.compile(backend=\"openxla\"): {', '.join(names)} cannot be part of a program and run outside of "
-                      "it, on the CPU; the graph is cut there", stacklevel=2)
+        warnings.warn(f"torch.compile(backend=\"openxla\"): {', '.join(names)} cannot be compiled; the graph is split there, "
+                      "and the CPU executes that part", stacklevel=2)
         _XLAC._count("DynamoPartitionedGraph")
 
         class Supported(OperatorSupportBase):

@@ -30,7 +30,7 @@ def check_groups(groups: Groups) -> None:
         return
     world, named = _world.size(), [rank for group in groups for rank in group]
     if any(not 0 <= rank < world for rank in named):
-        raise ValueError(f"groups {groups} name replicas that are not there: the world has {'one' if world == 1 else world}")
+        raise ValueError(f"groups {groups} name replicas that do not exist: the world has {'one' if world == 1 else world}")
     if len(set(named)) != len(named) or _world.rank() not in named:
         raise ValueError(f"groups {groups} have to name each replica once, {_world.rank()} (this one) among them")
 
@@ -294,14 +294,14 @@ def collective_permute(value: torch.Tensor, pairs: Sequence[Sequence[int]]) -> t
     """
     if _world.size() > 1:
         if any(not 0 <= end < _world.size() for pair in pairs for end in pair):
-            raise ValueError(f"pairs {pairs} name replicas that are not there: the world has {_world.size()}")
+            raise ValueError(f"pairs {pairs} name replicas that do not exist: the world has {_world.size()}")
         return _collective_programs.collective_permute(value, pairs) if pairs else torch.zeros_like(value)
     if any(list(pair) != [0, 0] for pair in pairs):
         from .. import runtime as xr
         count = xr.global_runtime_device_count() if xr.is_spmd() else 0
         if all(0 <= end < count for pair in pairs for end in pair):
             return _collective_programs.collective_permute(value, pairs)
-        raise ValueError(f"pairs {pairs} name replicas that are not there: the world has one")
+        raise ValueError(f"pairs {pairs} name replicas that do not exist: the world has one")
     return value.clone() if pairs else torch.zeros_like(value)
 
 

@@ -253,7 +253,7 @@ PyObject *meshOfTensor(PyObject *, PyObject *object) {
   });
 }
 
-/// (parts on the CPU, one per device of this process; text; sizes of the whole tensor; mesh or None)
+/// (shards on the CPU, one per device of this process; text; sizes of the whole tensor; mesh or None)
 PyObject *fromParts(PyObject *, PyObject *args) {
   PyObject *list, *sizes, *mesh;
   const char *spec;

@@ -186,7 +186,7 @@ class ProcessGroupXla(dist.ProcessGroup):
 
     def _check(self, rank):
         if not 0 <= rank < self.size():
-            raise ValueError(f"rank {rank} is not there: the world has one process" if self.size() == 1 else f"rank {rank} is not in the group")
+            raise ValueError(f"rank {rank} does not exist: the world has one process" if self.size() == 1 else f"rank {rank} is not in the group")
 
     #===-- One tensor in, one out ----------------------------------------------===
 

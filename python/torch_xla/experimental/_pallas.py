@@ -84,7 +84,7 @@ def run_payload(tensors: Sequence[torch.Tensor], payload: str, shapes: Sequence[
     if not tensors:
         raise RuntimeError("expects at least one tensor")
     if not isinstance(payload, str) or not payload.lstrip().startswith("module"):
-        raise RuntimeError("the payload is no result of trace_pallas() of this torch_xla: kernels that were compiled for a TPU do not run on "
+        raise RuntimeError("the payload is not a result of trace_pallas() of this torch_xla: kernels that were compiled for a TPU do not run on "
                            "CPUs. Call the function of JAX by make_kernel_from_pallas(kernel, output_shape_dtype_fn), or trace it here")
     made = list(xb.user_computation("xla::pallas", list(tensors), xb.Program("pallas", payload)))
     _check(made, list(zip(shapes, dtypes, strict=True)))

@@ -92,13 +92,13 @@ def _record(fn, leaves, spec, tensors):
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         joint = Joint(flat, [], tensors)
         if joint.variables:
-            raise RuntimeError("a function that is assumed to be pure uses a variable that is not among its arguments")
+            raise RuntimeError("assume_pure: the function uses a variable that is not among its arguments")
         return joint, None, layout[0]
     scope, stand_ins = _XLAC._body_begin(True, [t.detach() for t in tensors])
     try:
         outputs = flat(*stand_ins)
         if any(leaves_behind(o) for o in outputs):
-            raise RuntimeError("a function that is assumed to be pure uses a variable that is not among its arguments")
+            raise RuntimeError("assume_pure: the function uses a variable that is not among its arguments")
         return None, _XLAC._body_end(scope, [o.detach() for o in outputs]), layout[0]
     finally:
         _XLAC._body_abort(scope)

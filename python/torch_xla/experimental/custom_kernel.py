@@ -138,7 +138,7 @@ def quantized_matmul_int8(x, w, scalar, zero_point=None, quant_block_size=None, 
                           out_block_size=None, in_block_size=None):
     """x @ w.T * scalar for w of int8 (outputs, inputs), see torch_xla.experimental.xla_quantized_matmul. Block sizes: no effect."""
     if quant_block_size is not None:
-        raise NotImplementedError("weights in blocks are not there yet")
+        raise NotImplementedError("weights in blocks are not supported")
     return quantized_matmul_xla(x, w, scalar, zero_point, quantize_activation=quantize_activation)
 
 

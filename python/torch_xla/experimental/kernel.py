@@ -202,7 +202,7 @@ def _replaced(tensor: torch.Tensor, index: Sequence[Any], value: torch.Tensor, l
     if isinstance(first, int):
         return torch.select_scatter(tensor, _replaced(tensor.select(dim, first), rest, value, line), dim, first)
     if not isinstance(first, slice):
-        raise TypeError(f"{line}: expects ints and slices where a part is written, but got {type(first).__name__}")
+        raise TypeError(f"{line}: expects ints and slices as the indices of a write, but got {type(first).__name__}")
     start, stop, step = first.indices(tensor.shape[dim])
     part = tensor[first]
     if rest:

@@ -26,7 +26,7 @@ class DevicePlugin:
 
     def configure_single_process(self):
         """Prepares this process to be the only one."""
-        raise NotImplementedError("a plug-in says how a process becomes the only one: configure_single_process()")
+        raise NotImplementedError("a plug-in must implement configure_single_process()")
 
     def configure_multiprocess(self, local_rank, local_world_size):
         """Prepares this process to be number `local_rank` of `local_world_size` on this host."""

@@ -15,7 +15,7 @@ def _split_batch(output, mesh, axes):
     first = output[0] if isinstance(output, (tuple, list)) and output else output
     if not isinstance(first, torch.Tensor):
         raise RuntimeError(f"FSDPv2: expects a module's output to be a tensor or a tuple that begins with one, but got a "
-                           f"{type(output).__name__}: shard_output(output, mesh) must say what to split")
+                           f"{type(output).__name__}: shard_output(output, mesh) must select the value to shard")
     if first.dim() == 0:
         return
     xs.mark_sharding(first, mesh, (axes,) + (None,) * (first.dim() - 1))

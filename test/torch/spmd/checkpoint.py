@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_named(tmp_path):
         dcp.load({"0.weight": wrong}, checkpoint_id=tmp_path, planner=SPMDLoadPlanner(), no_dist=True)
     with pytest.raises(CheckpointException, match="expects 9.weight in the checkpoint, but it has only: 0.bias, 0.weight"):
         dcp.load({"9.weight": wrong}, checkpoint_id=tmp_path, planner=SPMDLoadPlanner(), no_dist=True)
-    with pytest.raises(TypeError, match="parts on the CPU"):
+    with pytest.raises(TypeError, match="shards on the CPU"):
         SPMDLoadPlanner().set_up_planner({"x": _sharded_cpu_state_dict(wrong)})
     with pytest.raises(ValueError, match="two"):
         flatten_state_dict({"a.b": 1, "a": {"b": 2}})

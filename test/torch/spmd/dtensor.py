@@ -255,5 +255,5 @@ def test_more_mistakes():
         weight.redistribute(DeviceMesh("cpu", torch.arange(8), _init_backend=False, _rank=0), [Shard(0)])
     with pytest.raises(ValueError, match=r"load_local_shards_ of weight .*: expects 8 shards, one per device of this process, but got 7"):
         weight.load_local_shards_(weight.local_shards[:7])
-    with pytest.raises(ValueError, match="placements: expects a tensor that has been split"):
+    with pytest.raises(ValueError, match="placements: expects a sharded tensor"):
         xs.wrap_as_sharded_tensor(torch.ones(2).to("xla")).placements

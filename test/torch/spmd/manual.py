@@ -169,7 +169,7 @@ def test_names_of_pytorch_xla():
     (lambda x: xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, 8, groups=ROWS), "shard_count is 8, but groups have 4 devices each"),
     (lambda x: xm.reduce_scatter(xm.REDUCE_SUM, x[:3], 1.0, 0, 4, groups=ROWS), r"a dim 0 that 4 replicas divide, but got sizes \(3, 8\)"),
     (lambda x: xm.all_to_all(x[:3], 0, 1, 4, groups=ROWS), r"a dim 0 that 4 devices divide, but got sizes \(3, 8\)"),
-    (lambda x: xm.collective_permute(x, [[0, 8]]), "name replicas that are not there"),
+    (lambda x: xm.collective_permute(x, [[0, 8]]), "name replicas that do not exist"),
 ])
 def test_mistakes(call, message):
     with pytest.raises(ValueError, match=message):

@@ -240,7 +240,7 @@ def test_trees_are_sharded_alike(mesh):
     (lambda w, m: xs.mark_sharding(w, m, ("x", ("y", "x"))), "every axis of the mesh at most once, but got 'x' for dims 0 and 1"),
     (lambda w, m: xs.mark_sharding(w, m, ("x", (("y",),))), "no tuples in the tuples"),
     (lambda w, m: xs.ShardingSpec(m, ("x", "nope")), r"names\.py:\d+: ShardingSpec: expects axes of the mesh .* but got 'nope' for dim 1"),
-    (lambda w, m: xs.ShardingSpec(m, (None, "x"), minibatch=True), "a batch dim .0. that is split, because minibatch is set"),
+    (lambda w, m: xs.ShardingSpec(m, (None, "x"), minibatch=True), "a batch dim .0. that is sharded, because minibatch is set"),
     (lambda w, m: xs.wrap_as_sharded_tensor(w, (2, 4), (0, 5)), "expects axes of the mesh .*, but got 5 for dim 1"),
     (lambda w, m: xs.HybridMesh(ici_mesh_shape=(2, 2), dcn_mesh_shape=(1,)), r"as many sizes between slices as inside \(2\), but got \(1,\)"),
     (lambda w, m: xs.HybridMesh(ici_mesh_shape=(2, 2)), r"expects 1 slices of 4 devices, but got \[4, 4\]"),

@@ -79,11 +79,11 @@ def _load(path):
                 raise ValueError(f"{damaged} in it differs from its checksum")
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # of any library that reads it
-        raise ValueError(f"{path} cannot be read, it is damaged or no checkpoint: {type(error).__name__}: {str(error)[:200]}") from error
+        raise ValueError(f"{path} cannot be read, it is damaged or not a checkpoint: {type(error).__name__}: {str(error)[:200]}") from error
     if not isinstance(checkpoint, dict) or not {"model", "shard_metadata"} <= checkpoint.keys():
         had = f"has {sorted(map(str, checkpoint))[:5]}" if isinstance(checkpoint, dict) else f"is a {type(checkpoint).__name__}"
-        raise ValueError(f"expects {{'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}} of one rank in {path}, which {had}. Is it no "
-                         "shard, and the suffix has to be narrower?")
+        raise ValueError(f"expects {{'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}} of one rank in {path}, which {had}. If it is "
+                         "not a shard, choose a narrower suffix")
     return checkpoint
 
 

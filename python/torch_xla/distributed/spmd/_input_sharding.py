@@ -22,7 +22,7 @@ class ShardingSpec:
     def __post_init__(self):
         self.mesh.axes_of(self.partition_spec, "ShardingSpec")
         if self.minibatch and self.partition_spec and self.partition_spec[0] is None:
-            raise error("ShardingSpec", "a batch dim (0) that is split, because minibatch is set", self.partition_spec)
+            raise error("ShardingSpec", "a batch dim (0) that is sharded, because minibatch is set", self.partition_spec)
 
     def xla_spec(self, t):
         """The sharding of that tensor, or None if it has another rank."""

@@ -138,7 +138,7 @@ class XLAShardedTensor(DTensor):
         shape, or the tensor is not split."""
         what = f"load_local_shards_ of {describe(self, is_method=True)}"
         if self.sharding_type in (None, ShardingType.REPLICATED):
-            raise error(what, "a tensor that is split", "one that every device has all of")
+            raise error(what, "a sharded tensor", "a replicated one")
         known = self.local_shards
         if len(shards) != len(known):
             raise error(what, f"{len(known)} shards, one per device of this process", len(shards))
@@ -169,7 +169,7 @@ class XLAShardedTensor(DTensor):
         """Sizes of the mesh. AttributeError where there is nothing to split."""
         mesh = mesh_of(self)
         if mesh is None or self.dim() == 0:
-            raise AttributeError("mesh_shape: the tensor has not been split over a mesh")
+            raise AttributeError("mesh_shape: the tensor is not sharded over a mesh")
         return tuple(mesh[1])
 
     @property
@@ -184,7 +184,7 @@ class XLAShardedTensor(DTensor):
         """What DTensor knows of its tensors; found once for a sharding. ValueError for a tensor that is on no mesh."""
         on, text = self.__dict__.get("_on"), self.sharding_spec
         if on is not None and not text and "_noted" not in self.__dict__:
-            raise error("placements", "a tensor that has been split", "a value that is still to be computed, without a sharding", ValueError)
+            raise error("placements", "a sharded tensor", "a pending value without a sharding", ValueError)
         names, sizes, devices = mesh = (None, None, None) if on is not None else _mesh_or_raise(self, ValueError, "placements")
         key = (text, id(on), str(mesh))
         known = self.__dict__.get("_cached_spec")
@@ -305,7 +305,7 @@ class XLAShardedTensor(DTensor):
     # A compiler must not take the tensor apart as it does DTensors.
     @property
     def __tensor_flatten__(self):
-        raise AttributeError("an XLAShardedTensor is no wrapper of tensors")
+        raise AttributeError("an XLAShardedTensor does not wrap tensors")
 
     # torch.distributed.checkpoint without SPMDSavePlanner: the whole tensor, as of one that is not split.
     def __create_write_items__(self, fqn, object):
@@ -414,7 +414,7 @@ def mesh_of(tensor: torch.Tensor) -> Any:
 def _mesh_or_raise(tensor, kind, what):
     found = mesh_of(tensor)
     if found is None:
-        raise error(what, "a tensor that has been split (mark_sharding, or mesh_shape and partition_spec)", "one without a sharding", kind)
+        raise error(what, "a sharded tensor (mark_sharding, or mesh_shape and partition_spec)", "one without a sharding", kind)
     return found
 
 

@@ -154,7 +154,7 @@ class CheckpointManager:
         written = catalog.Checkpoint(step, datetime.datetime.now(datetime.timezone.utc), folder, contents)
         problems = written.problems(self._files, share=None)
         if problems:
-            raise OSError(f"what the processes have written is not there: expects a folder that all processes see, but {'; '.join(problems)}")
+            raise OSError(f"the files that the processes have written are missing: expects a folder that all processes see, but {'; '.join(problems)}")
         catalog.describe(self._files, written)
         self._files.sync(folder)
         is_replaced = self._files.exists(final)

@@ -140,7 +140,7 @@ class SPMDLoadPlanner(LoadPlanner):
         self.sharded_state_dict, self.unsharded_state_dict, self.mappings = _separated(state_dict)
         for name, value in self.sharded_state_dict.items():
             if isinstance(value, _CpuShards):
-                raise TypeError(f"{name}: expects a tensor to load into, but got parts on the CPU")
+                raise TypeError(f"{name}: expects a tensor to load into, but got shards on the CPU")
         self._local_shards, self._pending_elements, self._devices = {}, {}, {}
 
     def create_local_plan(self):
