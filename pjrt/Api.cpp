@@ -8,7 +8,7 @@
 namespace millrace::pjrt {
 namespace {
 
-/// No exception leaves a function. Nothing of ours throws; memory can run out.
+/// Lets no exception leave a function. Millrace throws none, but memory can run out.
 template <auto Body, typename A>
 Error *call(A *args) {
   try {

@@ -3,7 +3,7 @@
 // The numbers were measured with jaxlib 0.10.2 (API 0.112). A struct_size does not count padding at the end.
 #include "pjrt/PjrtApi.h"
 
-// The structs have a base, so offsetof is not portable C++; clang and gcc define it for the ABIs that we support.
+// The structs have a base, so offsetof is not portable C++; clang and gcc define it for all supported ABIs.
 #pragma clang diagnostic ignored "-Winvalid-offsetof"
 
 namespace millrace::pjrt {

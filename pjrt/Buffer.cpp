@@ -22,7 +22,7 @@ const std::vector<int64_t> &dimsOf(Buffer &buffer) {
   rt::StatusOr<std::vector<int64_t>> dims = buffer.buffer->dims();
   std::lock_guard lock(buffer.mutex);
   if (!buffer.dimsKnown.load(std::memory_order_relaxed)) {
-    // Getters have no errors; whoever reads the value of a failed buffer gets its error then.
+    // Getters have no errors; a caller that reads the value of a failed buffer gets the error then.
     if (dims)
       buffer.dims = toLogical(*dims, buffer.layout);
     buffer.dimsKnown.store(true, std::memory_order_release);
@@ -46,7 +46,7 @@ rt::Status Buffer_Dimensions(Buffer_Dimensions_Args &args) {
 }
 rt::Status Buffer_UnpaddedDimensions(Buffer_UnpaddedDimensions_Args &args) { return Buffer_Dimensions(args); }
 rt::Status Buffer_DynamicDimensionIndices(Buffer_DynamicDimensionIndices_Args &args) {
-  args.list = nullptr; // the value's own sizes are reported, nothing is padded
+  args.list = nullptr; // the value's own sizes are reported, without padding
   args.size = 0;
   return {};
 }
@@ -64,7 +64,7 @@ rt::Status Buffer_Memory(Buffer_Memory_Args &args) {
   return {};
 }
 rt::Status Buffer_Delete(Buffer_Delete_Args &args) {
-  dimsOf(*args.object); // can still be asked for afterwards
+  dimsOf(*args.object); // the dimensions can be queried after the deletion
   args.object->buffer->release();
   return {};
 }
@@ -84,7 +84,7 @@ rt::Status Buffer_ReadyEvent(Buffer_ReadyEvent_Args &args) {
 }
 
 rt::Status Buffer_UnsafePointer(Buffer_UnsafePointer_Args &args) {
-  // Not acquire(): jaxlib holds the interpreter's lock here, which a Python callback of the program may wait for.
+  // acquire() is no choice: jaxlib holds the interpreter's lock here, for which a Python callback of the program may wait.
   rt::StatusOr<void *> address = args.object->buffer->address();
   if (!address)
     return address.status();
@@ -107,7 +107,7 @@ rt::Status Buffer_IncreaseExternalReferenceCount(Buffer_IncreaseExternalReferenc
 }
 rt::Status Buffer_DecreaseExternalReferenceCount(Buffer_DecreaseExternalReferenceCount_Args &args) {
   Buffer &buffer = *args.object;
-  std::shared_ptr<rt::Storage> last; // freed after the lock
+  std::shared_ptr<rt::Storage> last; // freed after the lock is released
   std::lock_guard lock(buffer.mutex);
   if (buffer.externalReferences == 0)
     return rt::invalidArgument("the buffer has no external references");

@@ -32,8 +32,8 @@ struct Options {
   std::optional<uint32_t> partitionIndex;
 };
 
-/// Options of Client_Create: num_devices, memory_limit (bytes per device; else that of the environment), timeout (seconds), rng_seed; and
-/// where there are several processes num_nodes, node_id, and partition_index (the slice of this process; else that of its host).
+/// Reads the options of Client_Create: num_devices, memory_limit (bytes per device; else that of the environment), timeout (seconds), rng_seed; with
+/// several processes also num_nodes, node_id, and partition_index (the slice of this process; else that of its host).
 rt::StatusOr<Options> clientOptionsFrom(const NamedValue *values, size_t count) {
   Options all;
   rt::ClientOptions &options = all.client;
@@ -80,7 +80,7 @@ rt::StatusOr<Options> clientOptionsFrom(const NamedValue *values, size_t count) 
 } // namespace
 
 std::string_view platformVersion() {
-  // JAX's persistent cache keeps programs by this text: those of another compiler are others.
+  // JAX's persistent cache identifies the compiler by this text, so programs of another build are not found.
   static const std::string text = [] {
     std::string made = "Millrace " MILLRACE_VERSION " (" + rt::hostCpu();
     constexpr size_t kShort = 16;
@@ -238,9 +238,9 @@ rt::Status Client_DefaultDeviceAssignment(Client_DefaultDeviceAssignment_Args &a
   return {};
 }
 rt::Status Client_UpdateGlobalProcessInfo(Client_UpdateGlobalProcessInfo_Args &) {
-  return {}; // the mesh knows sooner who is gone
+  return {}; // the processes' mesh detects lost processes sooner
 }
-// All memory of this process can be read by its devices.
+// Devices can read all memory of this process.
 rt::Status Client_DmaMap(Client_DmaMap_Args &) { return {}; }
 rt::Status Client_DmaUnmap(Client_DmaUnmap_Args &) { return {}; }
 

@@ -13,7 +13,7 @@ using runtime::StatusOr;
 
 Status malformed() { return runtime::invalidArgument("the compile options are not a CompileOptionsProto"); }
 
-/// A repeated integer, packed or not.
+/// Appends a repeated integer field, packed or not.
 bool appendIntegers(const Field &field, std::vector<uint32_t> &values) {
   if (field.wireType == 0) {
     values.push_back(uint32_t(field.number));
@@ -57,7 +57,7 @@ bool decodeAssignment(std::string_view bytes, DeviceAssignment &assignment) {
   return true;
 }
 
-/// Of a repeated bool, packed or not.
+/// Appends a repeated bool field, packed or not.
 bool appendFlags(const Field &field, std::vector<bool> &flags) {
   std::vector<uint32_t> numbers;
   if (!appendIntegers(field, numbers))
@@ -94,7 +94,7 @@ bool decodeBuildOptions(std::string_view bytes, CompileOptionsProto &options) {
   });
 }
 
-/// An entry of env_option_overrides: name and one of string, bool, int64, double.
+/// Decodes an entry of env_option_overrides: a name and a string, bool, int64 or double.
 bool decodeOverride(std::string_view bytes, CompileOptionsProto &options) {
   std::string name, text;
   bool ok = forEachField(bytes, [&](const Field &field) {

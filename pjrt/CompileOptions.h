@@ -12,10 +12,10 @@
 
 namespace millrace::pjrt {
 
-/// replicas x partitions -> device id; as text and in the proto it is stored partition by partition.
+/// Maps replica and partition to a device id; text and proto store it partition by partition.
 struct DeviceAssignment {
   uint32_t replicas = 0, partitions = 0;
-  std::vector<uint32_t> ids; ///< [replica * partitions + partition]; empty: not given
+  std::vector<uint32_t> ids; ///< [replica * partitions + partition]; empty if not given
 };
 
 struct CompileOptionsProto {
@@ -24,16 +24,16 @@ struct CompileOptionsProto {
   bool isPortable = false; ///< compile_portable_executable: any device may execute it
   bool tupledArguments = false;
   DeviceAssignment assignment;
-  /// allow_spmd_sharding_propagation_to_parameters and _to_output: for each, or one for all; empty: not said.
+  /// allow_spmd_sharding_propagation_to_parameters and _to_output: one value for each, or one for all; empty if not given.
   std::vector<bool> openParameters, openResults;
   /// compiler_options of jax.jit, as text.
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
-/// InvalidArgument if `bytes` is not a message of the wire format or counts are out of range. Unknown fields are skipped.
+/// Decodes the message. Returns InvalidArgument if `bytes` is no message of the wire format or counts are out of range. Unknown fields are skipped.
 runtime::StatusOr<CompileOptionsProto> decodeCompileOptions(std::string_view bytes);
 
-/// A DeviceAssignmentProto.
+/// Encodes a DeviceAssignmentProto.
 std::string encodeDeviceAssignment(const DeviceAssignment &assignment);
 
 } // namespace millrace::pjrt

@@ -30,7 +30,7 @@ TensorType typeFrom(const rt::TensorSpec &spec, Layout layout) {
   return type;
 }
 
-/// What clients see of the types' shardings. Without a string every device has everything.
+/// Fills the shardings that clients see. A type without a string is replicated.
 rt::Status fillShardings(const std::vector<TensorType> &types, std::vector<std::string> &owned,
                          std::vector<const char *> &data, std::vector<size_t> &sizes) {
   for (const TensorType &type : types) {
@@ -126,7 +126,7 @@ rt::Status Compiled::finish() {
 
 rt::StatusOr<std::string> serializeCompiled(const Compiled &compiled) {
   std::shared_ptr<const rt::Program> whole = compiled.program;
-  if (whole->upgrades) { // a tiered program is kept as it ends
+  if (whole->upgrades) { // a tiered program is serialized with its final code
     if (!whole->upgrades->await())
       return rt::Status(rt::Code::Unavailable,
                         "some kernels of the tiered program have no optimized code: compile the program again to serialize it");
@@ -190,7 +190,7 @@ rt::StatusOr<LoadedExecutable *> loadCompiled(Client &client, std::shared_ptr<co
   loaded->assignment.partitions = program.numPartitions;
   loaded->assignment.ids = loaded->executable->assignment();
   const std::vector<rt::Device *> &devices = loaded->executable->devices();
-  for (size_t d = 0; d < devices.size() && !loaded->isPortable; ++d) { // a portable one is bound to no device
+  for (size_t d = 0; d < devices.size() && !loaded->isPortable; ++d) { // a portable executable is not bound to a device
     uint32_t member = loaded->executable->memberOf(d);
     loaded->logicalIds.push_back({int(member / program.numPartitions), int(member % program.numPartitions)});
     loaded->devices.push_back(client.devices[devices[d]->id()]);

@@ -42,7 +42,7 @@ using namespace mlir;
 namespace millrace::pjrt {
 namespace {
 
-/// One compilation in a context of the compiler's. Its errors are collected, with the user's line.
+/// One compilation in an MLIR context of its own, which collects errors with the user's line.
 class Session {
 public:
   explicit Session(size_t programBytes) : session(programBytes), log(session.context()) {}
@@ -51,7 +51,7 @@ public:
       return vhlo::readPortableArtifact(code, context());
     return bytecode::parseModule(code, ParserConfig(&context()), "program");
   }
-  /// The collected errors, then `summary`.
+  /// Returns the collected errors, followed by `summary`.
   rt::Status error(const std::string &summary, rt::Code code = rt::Code::InvalidArgument) const { return log.status(code, summary); }
 
   MLIRContext &context() { return session.context(); }
@@ -63,13 +63,13 @@ private:
   ErrorLog log;
 };
 
-/// What is asked for with millrace_auto_sharding.
+/// The options of millrace_auto_sharding.
 struct AutoSharding : autosharding::Request {
-  std::string mesh; ///< "data=2,model=4"; empty: the module's own
-  bool hasDefault = false; ///< of a module without a mesh: one axis of all devices
+  std::string mesh; ///< "data=2,model=4"; empty: the module's mesh
+  bool hasDefault = false; ///< a module without a mesh gets one axis of all devices
 };
 
-/// compiler_options of jax.jit. XLA's own (xla_*) are accepted, most without effect: programs set them for other back ends.
+/// Applies compiler_options of jax.jit. XLA's own (xla_*) are accepted, most without effect, because programs set them for other back ends.
 rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &options, AutoSharding &autoSharding) {
   lowering::CpuTargetOverrides target;
   for (const auto &[name, value] : proto.overrides) {
@@ -109,14 +109,14 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
     if (!text->empty() && !autoSharding.isOn)
       return rt::invalidArgument(std::string(name) + " requires millrace_auto_sharding");
   if (llvm::Error error = lowering::applyOverrides(target, options.target)) {
-    std::string message = "millrace_" + llvm::toString(std::move(error)); // begins with the tools' name of the option
+    std::string message = "millrace_" + llvm::toString(std::move(error)); // the error begins with the name of the tools' flag
     std::replace(message.begin(), message.begin() + long(std::min(message.find(' '), message.size())), '-', '_');
     return rt::invalidArgument(message);
   }
   return {};
 }
 
-/// The counts of module and options must agree; a module that has none gets those of the options.
+/// Checks that the counts of module and options agree; a module without counts gets those of the options.
 rt::Status applyCounts(ModuleOp module, const CompileOptionsProto &proto) {
   auto apply = [&](StringRef name, uint32_t count) -> rt::Status {
     auto given = module->getAttrOfType<IntegerAttr>(name);
@@ -131,7 +131,8 @@ rt::Status applyCounts(ModuleOp module, const CompileOptionsProto &proto) {
   return apply("mhlo.num_partitions", proto.numPartitions);
 }
 
-/// Arguments that the caller brings as we like, and results that it wants whole unless the program says something else.
+/// Marks arguments whose shardings the compiler may choose. Results are replicated unless the caller leaves their shardings open or the program
+/// annotates them.
 void applyOpenness(func::FuncOp function, const CompileOptionsProto &proto) {
   auto isAnnotated = [](DictionaryAttr attrs) { return attrs && (attrs.contains("sdy.sharding") || attrs.contains("mhlo.sharding")); };
   auto flagOf = [](const std::vector<bool> &flags, unsigned i, bool otherwise) {
@@ -146,7 +147,7 @@ void applyOpenness(func::FuncOp function, const CompileOptionsProto &proto) {
       function.setResultAttr(i, "mhlo.sharding", StringAttr::get(context, "{replicated}"));
 }
 
-/// Chooses the shardings of a module for several devices, if that is asked for.
+/// Chooses the shardings of a module for several devices if that is requested.
 rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Session &session) {
   auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
   if (!asked.isOn)
@@ -184,7 +185,7 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
   return {};
 }
 
-/// What partitioning says of arguments and results; kept aside so that the program is not partitioned again.
+/// The shardings of arguments and results after partitioning, kept so that the program is not partitioned again.
 struct PartShardings {
   std::vector<std::string> arguments, results;
   void restore(rt::Program &program) const {
@@ -195,8 +196,8 @@ struct PartShardings {
   }
 };
 
-/// What jaxlib copies into the backend_config of a custom call @InspectSharding: whom to tell, in this process. The names and
-/// the layout are those of its C interface (xla/python/inspect_sharding.h).
+/// The struct that jaxlib copies into the backend_config of a custom call @InspectSharding: the callback of this process. The names and the layout
+/// are those of its C interface (xla/python/inspect_sharding.h).
 struct InspectArgs {
   const char *spec; ///< a serialized OpSharding
   size_t specSize;
@@ -229,7 +230,7 @@ LogicalResult tellSharding(Operation *op, StringRef config, StringRef text) {
   return op->emitError() << message;
 }
 
-/// Somebody in this process waits for an answer, or has one: the cache knows neither.
+/// Returns true if callbacks of this process take part in the compilation, which the cache cannot store.
 bool needsClient(ModuleOp module) {
   return module
       .walk([](stablehlo::CustomCallOp call) {
@@ -239,7 +240,7 @@ bool needsClient(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// Does what compile() does before simplification: layouts are about the parts of arguments, which exist afterwards.
+/// Runs the passes of compile() that precede simplification: layouts refer to shards of arguments, which exist only after partitioning.
 LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
   calls::prepareCollectives(module);
   if (failed(spmd::partition(module, {tellSharding, &callPartitioner()})))
@@ -261,9 +262,9 @@ LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
   return success();
 }
 
-/// Equal for equal programs. That of a program for several devices is equal on all hosts, whatever their processors and wherever the user's
-/// files are: clients make the launch id from it, by which processes know that they launch the same one. Empty of a program for one device, whose
-/// fingerprint is that of its cache entry.
+/// Returns a fingerprint that is equal for equal programs. For a program for several devices it is equal on all hosts, whatever their processors and
+/// the paths of the user's files: clients compute the launch id from it, by which processes check that they launch the same program. Empty for a
+/// program for one device, whose fingerprint is that of its cache entry.
 std::string sharedFingerprint(ModuleOp module, const CompileOptionsProto &options) {
   if (uint64_t(options.numReplicas) * uint64_t(options.numPartitions) <= 1)
     return "";
@@ -274,10 +275,10 @@ std::string sharedFingerprint(ModuleOp module, const CompileOptionsProto &option
   return rt::Sha256::hex(text);
 }
 
-/// MILLRACE_DEBUG=1: what PT_XLA_DEBUG is for PyTorch.
+/// Returns true for MILLRACE_DEBUG=1, the counterpart of PT_XLA_DEBUG in PyTorch.
 bool isDebugWished() { return rt::environment::isOn("MILLRACE_DEBUG"); }
 
-/// One program was asked for, and made or found: a line on standard error, and one more per thing that costs time in every run.
+/// Prints a line on standard error for a program that was compiled or found, and a line for each cause of overhead in every run.
 void explain(const CompiledProgram &found, double seconds) {
   const CompileReport &report = found.report;
   const rt::Program &program = *found.program;
@@ -322,12 +323,12 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   rt::StatusOr<CompileOptionsProto> proto = decodeCompileOptions(optionBytes);
   if (!proto)
     return proto.status();
-  const rt::DefaultFloatModes modes; // for what comes before compile()
+  const rt::DefaultFloatModes modes; // set for the conversions that precede compile()
   if (proto->tupledArguments)
     return rt::unimplemented("arguments in a tuple (parameter_is_tupled_arguments)");
   CompileOptions options;
   AutoSharding autoSharding;
-  options.xlaSemantics = true; // clients of this ABI write for XLA
+  options.xlaSemantics = true; // clients of this ABI expect XLA's semantics
   MILLRACE_TRY(applyOverrides(*proto, options, autoSharding));
   rt::StatusOr<rt::Cache *> cache = rt::processCache();
   if (!cache)
@@ -385,7 +386,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
 
-/// Says the shardings of arguments and results where the conversion to HLO looks for them: jaxlib before 0.9 asks the HLO module.
+/// Adds the shardings of arguments and results in the form of the conversion to HLO: jaxlib before 0.9 reads them from the HLO module.
 static void annotateShardings(ModuleOp module, const Compiled &compiled) {
   auto text = [](const TensorType &type) { return type.sharding.empty() ? std::string("{replicated}") : type.sharding; };
   MLIRContext *context = module.getContext();
@@ -396,7 +397,7 @@ static void annotateShardings(ModuleOp module, const Compiled &compiled) {
   module->setAttr("mhlo.spmd_output_sharding", StringAttr::get(context, compiled.results.size() == 1 ? results : "{" + results + "}"));
 }
 
-/// The same for layouts.
+/// Adds the layouts of arguments and results in the form of the conversion to HLO.
 static void annotateLayouts(ModuleOp module, const Compiled &compiled) {
   Builder builder(module.getContext());
   auto minorToMajor = [&](const TensorType &type) -> Attribute {
@@ -412,7 +413,8 @@ static void annotateLayouts(ModuleOp module, const Compiled &compiled) {
   module->setAttr("mhlo.xla_entry_computation_result_layout", builder.getArrayAttr(results));
 }
 
-/// HLO's all_to_all with one operand per group member is another operation; its converter refuses several arrays.
+/// Splits all_to_all of several operands: HLO's all_to_all with one operand per group member is another operation, and its converter refuses several
+/// arrays.
 static void separateAllToAlls(ModuleOp module) {
   module.walk([](stablehlo::AllToAllOp op) {
     if (op->getNumOperands() == 1)
@@ -448,7 +450,7 @@ rt::StatusOr<std::string> optimizedModule(const Compiled &compiled) {
     annotateLayouts(*module, compiled);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // Decimal: readers disagree on how booleans are packed in hexadecimal.
+  // Constants are printed in decimal, because readers disagree on how booleans are packed in hexadecimal.
   module->print(stream, OpPrintingFlags().enableDebugInfo().printLargeElementsAttrWithHex(-1));
   return text;
 }

@@ -5,15 +5,14 @@
 
 namespace millrace::pjrt {
 
-/// Compiles (or takes from Millrace's cache) a StableHLO module: text, bytecode or portable artifact. The message of an
-/// error has one line per diagnostic, "file.py:12:5: error: ...". Thread-safe.
+/// Compiles a StableHLO module (text, bytecode or portable artifact), or reads it from Millrace's cache. The message of an error has one line per
+/// diagnostic, "file.py:12:5: error: ...". Thread-safe.
 rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &program, std::string_view optionBytes);
 
-/// The simplified module of `compiled` as StableHLO that other tools read.
+/// Returns the simplified module of `compiled` as StableHLO that other tools read.
 rt::StatusOr<std::string> optimizedModule(const Compiled &compiled);
 
-/// Bytes of a Compiled, and back. The bytes are checked completely: damaged or foreign ones give DataLoss,
-/// InvalidArgument or FailedPrecondition.
+/// Serializes a Compiled, and back. The bytes are checked completely: damaged or foreign bytes are DataLoss, InvalidArgument or FailedPrecondition.
 rt::StatusOr<std::string> serializeCompiled(const Compiled &compiled);
 rt::StatusOr<std::shared_ptr<const Compiled>> parseCompiled(std::string_view bytes);
 

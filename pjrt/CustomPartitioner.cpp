@@ -36,7 +36,7 @@ struct Value {
   bool hasSharding;
   Bytes sharding;
 };
-/// Results belong to `data`, which `release` frees.
+/// The results belong to `data`, which `release` frees.
 struct Header {
   int64_t version;
   void *data;
@@ -51,7 +51,7 @@ struct PartitionArgs {
   Value *operands;
   Value result;
   Bytes config;
-  Bytes body;               ///< out, as are all that follow
+  Bytes body;               ///< out, as are the following fields
   Bytes *operandShardings;
   Bytes resultSharding;
 };
@@ -91,7 +91,7 @@ struct PartitionerExtension {
 };
 static_assert(sizeof(PartitionerExtension) == 40);
 
-/// Frees what a callback gave.
+/// Frees the results of a callback.
 struct Releaser {
   Header &header;
   ~Releaser() {
@@ -105,7 +105,7 @@ struct Releaser {
 using sdy::appendBytes;
 using sdy::appendVarint;
 
-/// Values of XLA's PrimitiveType; 0 for types that it does not have.
+/// Returns the value of XLA's PrimitiveType; 0 for types that it does not have.
 int primitiveType(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
     return complex.getElementType().isF32() ? 15 : 18;
@@ -147,7 +147,7 @@ int primitiveType(Type type) {
       .Default([](Type) { return 0; });
 }
 
-/// A ShapeProto: element_type 2, dimensions 3, tuple_shapes 4. Empty for what has none.
+/// Returns a ShapeProto: element_type 2, dimensions 3, tuple_shapes 4. Empty for types without a shape.
 std::string shapeProto(Type type) {
   std::string out, dims;
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -163,7 +163,7 @@ std::string shapeProto(Type type) {
   return out;
 }
 
-/// Of one result, or the tuple of several.
+/// Returns the ShapeProto of one result, or of the tuple of several.
 std::string shapeProto(TypeRange types) {
   if (types.size() == 1)
     return shapeProto(types[0]);
@@ -187,7 +187,7 @@ bool readNumbers(const Field &field, std::vector<int64_t> &numbers) {
   return field.wireType == 2;
 }
 
-/// What sdy::toOpShardingProto writes; fields that say nothing about placement are left out.
+/// Reads a message of sdy::toOpShardingProto; fields that do not affect placement are skipped.
 bool readSharding(std::string_view bytes, sdy::HloSharding &sharding) {
   using Kind = sdy::HloSharding::Kind;
   using Subgroup = sdy::HloSharding::Subgroup;
@@ -237,7 +237,8 @@ bool readSharding(std::string_view bytes, sdy::HloSharding &sharding) {
 class Registry : public spmd::CallPartitioner {
 public:
   void add(std::string name, Callbacks *callbacks) {
-    // Who is being called stays until it returns, and is destroyed without the mutex: it may take the interpreter's lock.
+    // A partitioner that is being called stays alive until it returns, and is destroyed without the mutex: its destruction may take the interpreter's
+    // lock.
     std::shared_ptr<Callbacks> replaced;
     std::lock_guard lock(mutex);
     std::shared_ptr<Callbacks> &entry = entries[std::move(name)];
@@ -253,7 +254,7 @@ public:
     const std::shared_ptr<Callbacks> held = find(call.getCallTargetName());
     Callbacks *callbacks = held.get();
     auto config = dyn_cast_or_null<StringAttr>(op->getAttr("backend_config"));
-    std::deque<std::string> kept; // what the arguments point at
+    std::deque<std::string> kept; // owns the data to which the arguments point
     auto bytes = [&](std::string text) {
       const std::string &owned = kept.emplace_back(std::move(text));
       return Bytes{owned.data(), owned.size()};
@@ -337,7 +338,7 @@ private:
   }
 
   mutable std::mutex mutex;
-  std::map<std::string, std::shared_ptr<Callbacks>> entries; // never destroyed: clients' functions may be gone at the end of the process
+  std::map<std::string, std::shared_ptr<Callbacks>> entries; // never destroyed, because clients' functions may be unloaded before the process ends
 };
 
 Registry &registry() {
@@ -356,7 +357,7 @@ Extension *customPartitionerExtension(Extension *next) {
         registry().add(std::string(args->name, args->nameSize), args->callbacks);
         return nullptr;
       },
-      // Batches of matrices are split without being told (passes/spmd/OpRules.cpp).
+      // Batches of matrices are sharded without registration (passes/spmd/OpRules.cpp).
       [](RegisterBatchArgs *) -> Error * { return nullptr; }};
   return &extension.base;
 }

@@ -6,10 +6,11 @@
 
 namespace millrace::pjrt {
 
-/// The extension (2) by which clients register partitioners, with `next` behind it in the chain.
+/// Returns the extension (2) by which clients register partitioners, with `next` behind it in the chain.
 Extension *customPartitionerExtension(Extension *next);
 
-/// Asks the functions that clients registered for a call's target. Thread-safe; bodies are read into the call's context.
+/// Returns the partitioner that calls the functions that clients registered for a call's target. Thread-safe; bodies are read into the call's
+/// context.
 spmd::CallPartitioner &callPartitioner();
 
 } // namespace millrace::pjrt

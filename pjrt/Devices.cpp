@@ -86,7 +86,7 @@ rt::Status Device_MemoryStats(Device_MemoryStats_Args &args) {
   args.bytes_limit = {int64_t(stats.limit), stats.limit != 0};
   args.bytes_reserved = args.peak_bytes_reserved = args.bytes_reservable_limit = args.largest_free_block_bytes = {0, false};
   args.pool_bytes = {int64_t(stats.inUse + stats.pooled), true};
-  // Its flag is the last byte of the struct that callers know; padding behind it is not ours.
+  // The flag is the last byte of the struct that callers know; the padding behind it belongs to the caller.
   args.peak_pool_bytes.value = 0;
   args.peak_pool_bytes.is_set = false;
   return {};
@@ -98,7 +98,7 @@ rt::Status Device_ClearMemoryStats(Device_ClearMemoryStats_Args &args) {
 }
 rt::Status Device_GetAttributes(Device_GetAttributes_Args &args) {
   const std::vector<NamedValue> &attributes = args.device->description->attributes;
-  args.attributes = attributes.data(); // they live as long as the client
+  args.attributes = attributes.data(); // the attributes live as long as the client
   args.num_attributes = attributes.size();
   args.holder = nullptr;
   args.deleter = [](void *) {};
@@ -109,7 +109,7 @@ rt::Status Device_PoisonExecution(Device_PoisonExecution_Args &args) {
   return rt::unimplemented("executions in flight cannot be poisoned");
 }
 rt::Status Device_CreateAsyncTrackingEvent(Device_CreateAsyncTrackingEvent_Args &args) {
-  args.event = nullptr; // "nothing to track": callers accept that, an error would end the process
+  args.event = nullptr; // null means that nothing is tracked, which callers accept; an error would end the process
   return {};
 }
 rt::Status AsyncTrackingEvent_Destroy(AsyncTrackingEvent_Destroy_Args &) { return {}; }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr StringLiteral kLayoutMode = "mhlo.layout_mode";
 
-/// "{0,1}" as a permutation; false if it is anything else.
+/// Parses "{0,1}" as a permutation; returns false for any other text.
 bool parseOrder(StringRef text, std::vector<int64_t> &order) {
   if (!text.consume_front("{") || !text.consume_back("}"))
     return false;
@@ -53,7 +53,7 @@ LogicalResult readOrder(func::FuncOp entry, DictionaryAttr attrs, Type type, Twi
   return success();
 }
 
-/// Slowest dimension first: the permutation from logical to memory.
+/// Returns the permutation from logical dimensions to those in memory, the slowest first.
 SmallVector<int64_t> toMemory(ArrayRef<int64_t> order) { return llvm::to_vector(llvm::reverse(order)); }
 
 RankedTensorType memoryType(RankedTensorType type, ArrayRef<int64_t> order) {

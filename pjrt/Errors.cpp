@@ -19,7 +19,7 @@ void noPayload(const Error *, void *, void *) {}
 constexpr ErrorFunctions functions = {sizeof(ErrorFunctions), sizeof(Error), nullptr, destroyError,
                                       messageOf,              codeOf,        noPayload};
 
-/// What is left to return when there is no memory for an error.
+/// Is returned when there is no memory for an error object.
 Error &outOfMemory() {
   static Error *error = new Error{&functions, rt::resourceExhausted("out of memory")};
   return *error;

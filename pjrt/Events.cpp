@@ -17,7 +17,7 @@ rt::Status Event_IsReady(Event_IsReady_Args &args) {
   return {};
 }
 rt::Status Event_Error(Event_Error_Args &args) {
-  // Callers ask only once the event is ready; otherwise the honest answer is to wait.
+  // Callers call this only for a ready event; for any other event, the error is unknown before its end.
   return args.object->event.await();
 }
 rt::Status Event_Await(Event_Await_Args &args) { return args.object->event.await(); }

@@ -14,7 +14,7 @@ Executable *makeExecutable(std::shared_ptr<const Compiled> compiled) {
   return made.release();
 }
 
-/// The options that a caller gives, else those of the program.
+/// Loads with the options that a caller gives, else with those of the program.
 rt::StatusOr<LoadedExecutable *> loadWith(Client &client, std::shared_ptr<const Compiled> compiled, const char *options,
                                           size_t size) {
   if (!options || !size) {
@@ -177,7 +177,7 @@ rt::Status Executable_GetCompiledMemoryStats(Executable_GetCompiledMemoryStats_A
   args.alias = int64_t(stats.aliased);
   args.temp = int64_t(stats.temporaries);
   args.host_generated_code = args.host_argument = args.host_output = args.host_alias = args.host_temp = 0;
-  // Older callers know a shorter struct.
+  // Older callers have a shorter struct.
   auto set = [&](int64_t &field, uint64_t value) {
     if (covers(args, field))
       field = int64_t(value);
@@ -208,12 +208,12 @@ rt::Status LoadedExecutable_AddressableDeviceLogicalIds(LoadedExecutable_Address
   return {};
 }
 rt::Status LoadedExecutable_GetDeviceAssignment(LoadedExecutable_GetDeviceAssignment_Args &args) {
-  // No bytes: any device will do.
+  // An empty result means that any device may execute the program.
   giveBytes(args, args.object->isPortable ? std::string() : encodeDeviceAssignment(args.object->assignment));
   return {};
 }
 rt::Status LoadedExecutable_Delete(LoadedExecutable_Delete_Args &args) {
-  std::shared_ptr<rt::Executable> last; // freed after the lock
+  std::shared_ptr<rt::Executable> last; // freed after the lock is released
   std::lock_guard lock(args.object->mutex);
   last.swap(args.object->executable);
   return {};

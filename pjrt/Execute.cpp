@@ -22,7 +22,7 @@ rt::Status LoadedExecutable_Execute(LoadedExecutable_Execute_Args &args) {
     for (size_t i = 0; i < given.num_non_donatable_input_indices; ++i)
       options.nonDonatable.push_back(uint32_t(given.non_donatable_input_indices[i]));
     if (executable->devices().size() < executable->assignment().size()) {
-      // The same number in all processes: the client makes it from the program's fingerprint and the number of the execution.
+      // The launch id is the same in all processes: the client computes it from the program's fingerprint and the number of the execution.
       options.agreement = uint64_t(uint32_t(given.launch_id));
       options.agreementOn = "launch id, which identifies the program and the number of its launches";
     }
@@ -63,7 +63,7 @@ rt::Status LoadedExecutable_Execute(LoadedExecutable_Execute_Args &args) {
   return {};
 }
 
-// There is no extension with which a caller could put user data into a context.
+// No extension exists by which a caller could put user data into a context.
 rt::Status ExecuteContext_Create(ExecuteContext_Create_Args &args) {
   args.object = new ExecuteContext;
   return {};
@@ -73,7 +73,7 @@ rt::Status ExecuteContext_Destroy(ExecuteContext_Destroy_Args &args) {
   return {};
 }
 
-// Streams are handed to receive callbacks, which Execute refuses: nobody has one.
+// Streams are passed to receive callbacks, which Execute refuses, so no caller has one.
 static rt::Status noStreams() { return rt::unimplemented("streams of receive callbacks"); }
 rt::Status CopyToDeviceStream_Destroy(CopyToDeviceStream_Destroy_Args &args) {
   return args.object ? noStreams() : rt::Status();

@@ -5,7 +5,8 @@
 
 namespace millrace::pjrt {
 
-/// First of the chain of extensions, for Api::extension_start: the profiler (1), partitioners of custom calls (2), layouts (4) and shardings (19).
+/// Returns the first of the chain of extensions, for Api::extension_start: the profiler (1), partitioners of custom calls (2), layouts (4) and
+/// shardings (19).
 Extension *extensions();
 
 } // namespace millrace::pjrt

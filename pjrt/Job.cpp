@@ -12,7 +12,7 @@ namespace {
 
 namespace transport = rt::transport;
 
-/// The callbacks of PJRT_Client_Create. They may be called by any thread.
+/// The callbacks of PJRT_Client_Create, which any thread may call.
 class CallbackStore final : public transport::Store {
 public:
   explicit CallbackStore(const Client_Create_Args &args) : get_(args.kv_get), getArg(args.kv_get_arg), put_(args.kv_put), putArg(args.kv_put_arg) {
@@ -51,7 +51,7 @@ public:
     args.key = key.data(), args.key_size = key.size();
     args.callback_error = &makeCallbackError;
     args.user_arg = tryGetArg;
-    if (!take(tryGet_(&args)).ok()) // nobody has put it, or the service is gone, which get() and put() tell
+    if (!take(tryGet_(&args)).ok()) // no process has put the key, or the service is gone, which get() and put() report
       return std::nullopt;
     return valueOf(args);
   }
@@ -83,10 +83,10 @@ private:
   void *tryGetArg = nullptr;
 };
 
-/// What each process tells the others of its client.
+/// The data that each process shares about its client.
 struct Note {
   uint32_t devices = 0;
-  int64_t slice = -1; ///< negative: that of its host
+  int64_t slice = -1; ///< negative: the slice is that of the host
   uint64_t seed = 0;
 
   std::string encode() const {
@@ -128,7 +128,7 @@ rt::StatusOr<Job> joinJob(const Client_Create_Args &args, uint32_t rank, uint32_
   if (!mesh)
     return mesh.status();
   Job job;
-  std::vector<std::string> hosts; // in the order of ranks: every process gives them the same numbers
+  std::vector<std::string> hosts; // in the order of ranks, so that every process assigns the same numbers
   uint64_t total = 0;
   for (uint32_t process = 0; process < size; ++process) {
     rt::StatusOr<Note> note = Note::decode((*mesh)->noteOf(process));

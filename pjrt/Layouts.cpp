@@ -99,7 +99,7 @@ namespace slots {
 
 rt::Status Buffer_GetMemoryLayout(Buffer_GetMemoryLayout_Args &args) {
   Buffer &buffer = *args.object;
-  // The description lives as long as the buffer; row-major is spelled out here.
+  // The description lives as long as the buffer; a row-major layout is written out.
   size_t rank = dimsOf(buffer).size();
   std::lock_guard lock(buffer.mutex);
   if (buffer.shownLayout.empty()) {

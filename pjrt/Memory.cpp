@@ -21,7 +21,7 @@ rt::Status Memory_Kind(Memory_Kind_Args &args) {
   return {};
 }
 rt::Status Memory_Kind_Id(Memory_Kind_Id_Args &args) {
-  // The kinds of every device come in the same order.
+  // The memory kinds of every device are in the same order.
   args.result = int(args.object->space->id % args.object->device->memories.size());
   return {};
 }

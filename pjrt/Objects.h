@@ -27,14 +27,14 @@ struct Error {
   rt::Status status;
 };
 
-/// An event to wait for; `source` exists for those of Event_Create only.
+/// An event; `source` exists for those of Event_Create only.
 struct Event {
   rt::Event event;
   std::unique_ptr<rt::EventSource> source;
 };
 
 struct DeviceDescription {
-  /// Devices of one host are a slice; negative where there is one process.
+  /// The devices of one host are a slice; negative with one process.
   DeviceDescription(int id, int process, int64_t slice);
   int id, process;
   std::string debugString, text;
@@ -47,7 +47,7 @@ struct ProcessDevices {
   bool operator==(const ProcessDevices &) const = default;
 };
 
-/// The devices that a program can be compiled for: this machine's processor, some number of times, in one process or several.
+/// The devices for which a program can be compiled: this machine's processor, any number of times, in one process or several.
 struct Topology {
   explicit Topology(const std::vector<ProcessDevices> &processes);
   std::string serialize() const;
@@ -72,7 +72,7 @@ struct Memory {
 };
 
 struct Device {
-  rt::Device *device; ///< null for those of other processes
+  rt::Device *device; ///< null for devices of other processes
   DeviceDescription *description;
   Client *client;
   std::vector<Memory *> memories;
@@ -84,19 +84,19 @@ struct Client {
   std::vector<std::unique_ptr<Device>> ownedDevices;
   std::vector<std::unique_ptr<Memory>> ownedMemories;
   std::vector<Device *> devices;     ///< index = id
-  std::vector<Device *> addressable; ///< those of this process
-  std::vector<Memory *> memories;    ///< of these, in the order of MemorySpace::id
+  std::vector<Device *> addressable; ///< devices of this process
+  std::vector<Memory *> memories;    ///< memories of these devices, in the order of MemorySpace::id
   Memory *memoryOf(const rt::MemorySpace &space) const { return memories[space.id - memories.front()->space->id]; }
 };
 
-/// How elements are ordered in memory; empty = row-major.
+/// The order of elements in memory; empty for row-major.
 using Layout = std::vector<int64_t>;
 
-/// An argument or result as the caller sees it. Where `layout` is not empty, the program's own type has the dimensions
-/// in the order in which they lie in memory: buffers are always row-major in the runtime.
+/// An argument or result as the caller sees it. If `layout` is not empty, the program's own type has the dimensions in their order in memory, because
+/// the runtime's buffers are always row-major.
 struct TensorType {
   rt::DType dtype = rt::DType::Invalid;
-  std::vector<int64_t> dims; ///< bound (or 0) where the size is known at run time only
+  std::vector<int64_t> dims; ///< bound (or 0) if the size is known at run time only
   Layout layout;
   std::string memoryKind; ///< never empty
   std::string sharding;   ///< mhlo.sharding text; may be empty
@@ -111,15 +111,15 @@ struct LayoutObject {
 /// The key of Program::metadata that holds the layouts of arguments and results.
 inline constexpr std::string_view kLayoutsKey = "pjrt layouts";
 
-/// The outcome of a compilation: immutable, shared by all executables made of it.
+/// The immutable result of a compilation, which all its executables share.
 struct Compiled {
   std::shared_ptr<const rt::Program> program;
-  std::string source;      ///< the module as it came, for OptimizedProgram
-  std::string optionBytes; ///< CompileOptionsProto as it came
+  std::string source;      ///< the module as given, for OptimizedProgram
+  std::string optionBytes; ///< CompileOptionsProto as given
   CompileOptionsProto options;
   std::string fingerprint;
   std::vector<TensorType> arguments, results;
-  // In the form in which the API hands them out.
+  // The data in the form in which the API returns them.
   std::vector<int> resultTypes;
   std::vector<int64_t> resultDims;
   std::vector<size_t> resultRanks;
@@ -132,7 +132,7 @@ struct Compiled {
   std::vector<std::string> argumentShardings, resultShardings;
   std::vector<const char *> argumentShardingData, resultShardingData;
   std::vector<size_t> argumentShardingSizes, resultShardingSizes;
-  /// Fills everything from `arguments` on. DataLoss if the program carries layouts that do not fit it.
+  /// Fills all fields from `arguments` on. Returns DataLoss if the program's layouts do not fit it.
   rt::Status finish();
 };
 
@@ -162,17 +162,17 @@ struct Buffer {
   std::atomic<bool> dimsKnown{false};
   int externalReferences = 0;           ///< guarded by mutex
   std::shared_ptr<rt::Storage> storage; ///< held while there are external references; guarded by mutex
-  Layout shownLayout;                   ///< what GetMemoryLayout points to; guarded by mutex
+  Layout shownLayout;                   ///< the layout that GetMemoryLayout returns; guarded by mutex
 };
 
-/// What a client with several processes is made of.
+/// The parts of a client with several processes.
 struct Job {
   std::shared_ptr<rt::Processes> processes;
   std::vector<ProcessDevices> devices; ///< per process
-  uint64_t rngSeed = 0;                ///< the same in all
+  uint64_t rngSeed = 0;                ///< the same in all processes
 };
 
-/// Connects process `rank` with the others, through the key-value store that the caller gives; waits for them.
+/// Connects process `rank` with the others through the caller's key-value store, and waits for them.
 rt::StatusOr<Job> joinJob(const Client_Create_Args &args, uint32_t rank, uint32_t size, uint32_t numDevices, std::optional<uint32_t> slice,
                           std::optional<uint64_t> rngSeed);
 
@@ -181,30 +181,30 @@ struct AliasFulfillment {
   std::function<void(rt::StatusOr<rt::BufferPtr>)> fulfill;
 };
 
-/// User data of an execution. There is nothing to fill it with.
+/// User data of an execution, which no function fills.
 struct ExecuteContext {};
 
-/// nullptr for Ok; the caller owns the result.
+/// Returns null for Ok; the caller owns the result.
 Error *makeError(rt::Status status);
 Event *makeEvent(rt::Event event);
-/// The status that a caller describes; code 0 is Ok.
+/// Returns the status that a caller describes; code 0 is Ok.
 rt::Status statusFrom(const StatusText &text);
 
-/// Wraps a runtime buffer. `dims` are logical; nullptr: ask the buffer when somebody wants to know.
+/// Wraps a runtime buffer. `dims` are logical; if null, the buffer is queried when they are needed.
 Buffer *makeBuffer(rt::BufferPtr buffer, Memory *memory, const std::vector<int64_t> *dims, Layout layout = {});
-/// Logical sizes; waits if they are the outcome of a computation. Zeros if that failed: getters have no errors.
+/// Returns the logical sizes; waits if they are the result of a computation. Zeros if that failed, since getters have no errors.
 const std::vector<int64_t> &dimsOf(Buffer &buffer);
 
-rt::DType dtypeFrom(int bufferType); ///< Invalid if the runtime lacks it
+rt::DType dtypeFrom(int bufferType); ///< Invalid if the runtime lacks the type
 int bufferTypeOf(rt::DType dtype);
 
-/// Reads a layout of the API for a tensor of `rank` dims; Unimplemented for tiles and strides. Null is row-major.
+/// Reads a layout of the API for a tensor of `rank` dimensions; Unimplemented for tiles and strides. Null is row-major.
 rt::StatusOr<Layout> layoutFrom(const MemoryLayout *layout, size_t rank);
-/// dims (or strides) in the order of memory, slowest first.
+/// Returns dimensions (or strides) in the order of memory, the slowest first.
 std::vector<int64_t> toPhysical(const std::vector<int64_t> &values, const Layout &layout);
 std::vector<int64_t> toLogical(const std::vector<int64_t> &values, const Layout &layout);
 bool isRowMajor(const Layout &layout);
-/// "{1,0}", spelled out for row-major too.
+/// Returns "{1,0}", written out for row-major, too.
 std::string layoutText(const Layout &layout, size_t rank);
 
 struct Destination {
@@ -213,19 +213,19 @@ struct Destination {
   std::vector<int64_t> dims;
   Layout layout;
 };
-/// What ShapeArgs, device and memory of a call mean, checked.
+/// Returns the checked destination of a call, from its shape, device and memory.
 rt::StatusOr<Destination> destinationFrom(int type, const int64_t *dims, size_t rank, const MemoryLayout *layout,
                                           const Device *device, Memory *memory);
 
-/// InvalidArgument for a device of another process.
+/// Returns InvalidArgument for a device of another process.
 rt::Status checkAddressable(const Device &device);
 
-/// Text of a PJRT_NamedValue, for messages and options given as strings.
+/// Returns the text of a PJRT_NamedValue, for messages and options that are strings.
 std::string_view nameOf(const NamedValue &value);
-/// A number given as int64 or as text; InvalidArgument otherwise.
+/// Returns an integer that is given as int64 or as text; InvalidArgument otherwise.
 rt::StatusOr<int64_t> integerFrom(const NamedValue &value);
 
-/// Hands `bytes` to the caller of a function with BytesArgs.
+/// Passes `bytes` to the caller of a function with BytesArgs.
 template <typename A>
 void giveBytes(A &args, std::string bytes) {
   auto *holder = new std::string(std::move(bytes));

@@ -7,7 +7,7 @@
 
 namespace millrace::pjrt {
 
-// Shapes that many functions share: an object and one or two results.
+// Argument structs that many functions share: an object and one or two results.
 template <typename Object>
 struct ObjectArgs : Args {
   Object *object;
@@ -38,7 +38,7 @@ struct BytesArgs : Args {
   void *holder;            ///< out
   void (*deleter)(void *); ///< out
 };
-/// Text of a status as callers pass it.
+/// The text of a status as callers pass it.
 struct StatusText {
   int code;
   const char *message;
@@ -80,7 +80,7 @@ struct Event_Set_Args : Args {
   StatusText status;
 };
 
-/// How a callback makes the error that it returns.
+/// Creates the error that a callback returns.
 using CallbackError = Error *(*)(int code, const char *message, size_t size);
 struct KeyValueGetArgs : Args {
   const char *key;
@@ -116,13 +116,13 @@ using KeyValuePut = Error *(KeyValuePutArgs *);
 struct Client_Create_Args : Args {
   const NamedValue *create_options;
   size_t num_options;
-  // Not initialised unless there are several processes.
+  // Initialised only with several processes.
   KeyValueGet *kv_get;
   void *kv_get_arg;
   KeyValuePut *kv_put;
   void *kv_put_arg;
   Client *client; ///< out
-  KeyValueTryGet *kv_try_get; ///< not there with callers older than it
+  KeyValueTryGet *kv_try_get; ///< missing in older callers
   void *kv_try_get_arg;
 };
 using Client_Destroy_Args = ObjectArgs<Client>;
@@ -161,7 +161,7 @@ struct Client_BufferFromHostBuffer_Args : Args {
   size_t num_byte_strides;
   int host_buffer_semantics;
   Device *device;
-  Memory *memory; ///< wins over device
+  Memory *memory; ///< takes precedence over device
   MemoryLayout *device_layout;
   Event *done_with_host_buffer; ///< out
   Buffer *buffer;               ///< out
@@ -183,7 +183,7 @@ using Device_LocalHardwareId_Args = GetArgs<Device, int>;
 using Device_AddressableMemories_Args = ListArgs<Device, Memory *>;
 using Device_DefaultMemory_Args = GetArgs<Device, Memory *>;
 struct Device_MemoryStats_Args : Args {
-  /// A number that may be missing; `value` and the flag are separate fields of the interface.
+  /// A number that may be missing; the interface has separate fields for `value` and the flag.
   struct Number {
     int64_t value;
     bool is_set;
@@ -219,7 +219,7 @@ struct MemoryKindsArgs : Args {
 using Executable_OutputMemoryKinds_Args = MemoryKindsArgs;
 struct Executable_OptimizedProgram_Args : Args {
   Executable *executable;
-  ProgramCode *program; ///< code == nullptr asks for the size; else it is filled
+  ProgramCode *program; ///< code == nullptr queries the size; otherwise the buffer is filled
 };
 using Executable_Serialize_Args = BytesArgs<const Executable>;
 using LoadedExecutable_Destroy_Args = ObjectArgs<LoadedExecutable>;
@@ -234,14 +234,14 @@ struct LoadedExecutable_Execute_Args : Args {
   size_t num_devices, num_args;
   Buffer **const *output_lists;   ///< [device][result], written
   Event **device_complete_events; ///< may be null; written
-  Device *execute_device;         ///< null: where it was compiled for
+  Device *execute_device;         ///< null: the devices for which the program was compiled
 };
 struct Executable_DeserializeAndLoad_Args : Args {
   Client *client;
   const char *data;
   size_t size;
   LoadedExecutable *executable; ///< out
-  const char *compile_options;  ///< null: those in the data
+  const char *compile_options;  ///< null: the options in the data
   size_t compile_options_size;
   void *load_options;
 };
@@ -265,8 +265,8 @@ struct Buffer_CopyToDevice_Args : Args {
 };
 struct Buffer_ToHostBuffer_Args : Args {
   Buffer *buffer;
-  MemoryLayout *host_layout; ///< null: that of the buffer
-  void *dst;                 ///< null asks for the size
+  MemoryLayout *host_layout; ///< null: the layout of the buffer
+  void *dst;                 ///< null queries the size
   size_t dst_size;
   Event *event; ///< out
 };
@@ -336,7 +336,7 @@ struct Client_CreateViewOfDeviceBuffer_Args : Args {
   void *on_delete_arg;
   intptr_t stream;
   Buffer *buffer; ///< out
-  Memory *memory; ///< wins over device
+  Memory *memory; ///< takes precedence over device
 };
 using Executable_Fingerprint_Args = StringArgs<Executable>;
 using Client_TopologyDescription_Args = GetArgs<Client, Topology *>;
@@ -433,7 +433,7 @@ struct Client_CreateAliasBuffer_Args : Args {
 };
 struct Client_FulfillAliasBuffer_Args : Args {
   Client *client;
-  Buffer *buffer; ///< the value; unused with an error code
+  Buffer *buffer; ///< the value; unused if there is an error code
   StatusText status;
   AliasFulfillment *fulfillment;
 };
@@ -525,7 +525,7 @@ struct TopologyDescription_Fingerprint_Args : Args {
 };
 using Executable_ParameterMemoryKinds_Args = MemoryKindsArgs;
 using Device_ClearMemoryStats_Args = ObjectArgs<Device>;
-/// The fields of the last two are not known; the functions answer Unimplemented.
+/// The fields of the last two are unknown; the functions return Unimplemented.
 using TopologyDescription_MakeCanonicalShapeForMemorySpace_Args = Args;
 using TopologyDescription_GetMemorySpaceKindIds_Args = Args;
 
@@ -577,7 +577,7 @@ using TopologyDescription_GetMemorySpaceKindIds_Args = Args;
   X(Executable_ParameterMemoryKinds, 48) X(Device_ClearMemoryStats, 24)                                               \
   X(TopologyDescription_MakeCanonicalShapeForMemorySpace, 88) X(TopologyDescription_GetMemorySpaceKindIds, 40)
 
-/// What GetPjrtApi returns.
+/// The table that GetPjrtApi returns.
 struct Api {
   size_t struct_size;
   Extension *extension_start;

@@ -39,7 +39,7 @@ struct Args {
   Extension *extension_start;
 };
 
-/// True if the caller's struct is long enough to have `field`.
+/// Returns true if the caller's struct is long enough to have `field`.
 template <typename A, typename F>
 bool covers(const A &args, const F &field) {
   const char *begin = reinterpret_cast<const char *>(&args), *end = reinterpret_cast<const char *>(&field + 1);
@@ -96,7 +96,7 @@ struct MemoryLayout : Args {
   int type;
 };
 
-/// Where a program stands; "mlir" is the only format that is compiled.
+/// A program and its format; "mlir" is the only format that is compiled.
 struct ProgramCode : Args {
   char *code;
   size_t code_size;
@@ -131,7 +131,7 @@ struct ExecuteOptions : Args {
   size_t num_hlo_output_callbacks;
 };
 
-/// First word of an Error: how callers reach into it without the slots.
+/// The first word of an Error, through which callers access it without the slots.
 struct ErrorFunctions {
   size_t struct_size, instance_size;
   Extension *extension_start;
@@ -141,7 +141,7 @@ struct ErrorFunctions {
   void (*for_each_payload)(const Error *, void *visitor, void *argument);
 };
 
-/// First word of a Memory: jaxlib keeps its own object there, by key.
+/// The first word of a Memory, where jaxlib stores an object of its own, by key.
 struct MemoryFunctions {
   size_t struct_size;
   Extension *extension_start;

@@ -15,7 +15,7 @@ namespace {
 
 namespace profile = runtime::profile;
 
-/// One session of jaxlib's.
+/// One profiling session of jaxlib.
 struct Profiler {
   std::optional<profile::Session> session;
   std::string collected;
@@ -39,7 +39,7 @@ struct ProfilerCollectArgs {
   size_t buffer_size;    ///< out
 };
 
-/// What calls return instead of Error; none of ours fails.
+/// The type that calls return instead of Error; none of Millrace's calls fails.
 struct ProfilerError;
 struct ErrorDestroyArgs {
   size_t struct_size;
@@ -54,7 +54,7 @@ struct ErrorCodeArgs : ErrorDestroyArgs {
   int code; ///< out
 };
 
-/// jaxlib 0.8 to 0.10 takes this table with exactly this size, and calls through null pointers where the size is another.
+/// jaxlib 0.8 to 0.10 accepts this table only with exactly this size, and calls through null pointers otherwise.
 struct ProfilerApi {
   size_t struct_size;
   void *priv;
@@ -76,9 +76,9 @@ struct ProfilerExtension {
 };
 static_assert(sizeof(ProfilerExtension) == 40);
 
-/// Of a ProfileOptions: enable_hlo_proto, which is on by default.
+/// Reads enable_hlo_proto of a ProfileOptions, which is on by default.
 bool asksForPrograms(std::string_view options) {
-  bool isAsked = false, hasVersion = false; // without a version the defaults count
+  bool isAsked = false, hasVersion = false; // without a version the defaults apply
   for (runtime::proto::Reader reader(options); reader.next();) {
     isAsked |= reader.field == 7 && reader.number != 0;
     hasVersion |= reader.field == 5 && reader.number != 0;
@@ -86,7 +86,7 @@ bool asksForPrograms(std::string_view options) {
   return isAsked || !hasVersion;
 }
 
-/// jaxlib cuts sizes to 31 bits. Records are bounded far below that; a file beyond it would be lost without a word.
+/// jaxlib truncates sizes to 31 bits. Recordings are bounded far below that; a larger one would be lost without an error.
 constexpr size_t kMostBytes = size_t(1) << 30;
 
 ProfilerApi api = {

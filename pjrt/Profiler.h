@@ -5,7 +5,7 @@
 
 namespace millrace::pjrt {
 
-/// The extension with which jaxlib asks for planes, before `next` in the chain.
+/// Returns the extension by which jaxlib requests planes, before `next` in the chain.
 Extension *profilerExtension(Extension *next);
 
 } // namespace millrace::pjrt

@@ -64,7 +64,7 @@ private:
   std::string_view data;
 };
 
-/// Calls `handle` for each field; false where it returned false or the bytes are malformed.
+/// Calls `handle` for each field; returns false if `handle` does or the bytes are malformed.
 template <typename Handle>
 bool forEachField(std::string_view bytes, Handle handle) {
   Reader reader(bytes);

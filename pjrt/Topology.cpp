@@ -19,7 +19,7 @@ std::string machine() {
   std::string text = " devices; " + rt::hostTriple() + "; " + rt::hostCpu() + "; ";
   for (const std::string &feature : rt::hostFeatures())
     text += feature + ",";
-  text += "; Millrace " MILLRACE_VERSION " (" + rt::hostCpu() + ")"; // any build: the version is what its form depends on
+  text += "; Millrace " MILLRACE_VERSION " (" + rt::hostCpu() + ")"; // of any build, since the topology's form depends on the version only
   return text;
 }
 

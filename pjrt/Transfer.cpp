@@ -7,7 +7,7 @@
 namespace millrace::pjrt {
 namespace {
 
-/// Byte strides of a dense host array in `layout`, one per logical dimension.
+/// Returns the byte strides of a dense host array in `layout`, one per logical dimension.
 std::vector<int64_t> denseStrides(const std::vector<int64_t> &dims, const Layout &layout, size_t elementBytes) {
   std::vector<int64_t> strides(dims.size());
   int64_t step = int64_t(elementBytes);
@@ -19,7 +19,7 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &dims, const Layout
   return strides;
 }
 
-/// A pair of a state that a caller must complete later and the function with which it does.
+/// Returns a state that a caller must complete later, and the function that completes it.
 template <typename Callback, typename Complete>
 void giveCallback(void *&data, void (*&function)(Callback *), Complete complete) {
   auto *held = new Complete(std::move(complete));
@@ -87,8 +87,8 @@ rt::Status Client_CreateViewOfDeviceBuffer(Client_CreateViewOfDeviceBuffer_Args 
   std::function<void()> release;
   if (args.on_delete)
     release = [callback = args.on_delete, data = args.data, argument = args.on_delete_arg] { callback(data, argument); };
-  // Immutable: a donation copies rather than write into memory of somebody else. Memory that is not aligned for kernels
-  // (NumPy's often is not) is copied now: jaxlib's own fallback asks for semantics that it does not pass through this ABI.
+  // The memory is immutable: a donation copies instead of writing into the caller's memory. Memory that is not aligned for kernels (NumPy's often is
+  // not) is copied now, since jaxlib's own fallback asks for semantics that it does not pass through this ABI.
   rt::StatusOr<rt::BufferPtr> buffer = args.client->client->bufferFromHost(
       args.data, to->dtype, toPhysical(to->dims, to->layout), {}, rt::HostSemantics::ImmutableZeroCopy,
       *to->memory->space, std::move(release));

@@ -17,7 +17,7 @@ struct TransferManager {
   std::mutex mutex;
   std::vector<Entry> entries; ///< guarded by mutex
 
-  /// Locks and finds; nullptr with `status` set if there is no such buffer or it is complete.
+  /// Locks and finds the entry; returns null and sets `status` if there is no such buffer or it is complete.
   Entry *open(int index, rt::Status &status) {
     if (index < 0 || size_t(index) >= entries.size())
       status = rt::invalidArgument("buffer " + std::to_string(index) + " of " + std::to_string(entries.size()));
@@ -54,7 +54,7 @@ rt::Status Client_CreateBuffersForAsyncHostToDevice(Client_CreateBuffersForAsync
 }
 
 rt::Status AsyncHostToDeviceTransferManager_Destroy(AsyncHostToDeviceTransferManager_Destroy_Args &args) {
-  delete args.object; // buffers that are not complete become Cancelled
+  delete args.object; // incomplete buffers become Cancelled
   return {};
 }
 
@@ -75,9 +75,9 @@ AsyncHostToDeviceTransferManager_TransferData(AsyncHostToDeviceTransferManager_T
   if (!args.is_last_transfer)
     return {};
   entry->finished = true;
-  entry->promised.storage.reset(); // before anybody is told: a donation that follows can reuse the memory
+  entry->promised.storage.reset(); // released before the event is set, so that a donation that follows can reuse the memory
   rt::EventSource ready = entry->promised.ready;
-  lock.unlock(); // callbacks of the event may come back here
+  lock.unlock(); // callbacks of the event may call this object
   ready.set();
   return {};
 }
@@ -163,7 +163,7 @@ AsyncHostToDeviceTransferManager_SetBufferError(AsyncHostToDeviceTransferManager
 }
 
 rt::Status AsyncHostToDeviceTransferManager_AddMetadata(AsyncHostToDeviceTransferManager_AddMetadata_Args &) {
-  return {}; // for profilers: there is none that would read it
+  return {}; // metadata for profilers is not used
 }
 
 } // namespace slots
