@@ -17,14 +17,14 @@ static Attribute enumValue(MLIRContext *context, code::Attr code, unsigned value
   return EnumV1Attr::get(context, code, value);
 }
 
-// Attributes of StableHLO that are one attribute in the portable format, too. Enumerations have the same values there.
+// Attributes of StableHLO that the portable format has as one attribute, too. Enumerations have the same values there.
 static Attribute stablehloToVhlo(Attribute attr) {
   MLIRContext *context = attr.getContext();
   auto value = [&](code::Attr code, auto typed) { return enumValue(context, code, unsigned(typed.getValue())); };
   return TypeSwitch<Attribute, Attribute>(attr)
       .Case([&](stablehlo::ComparisonDirectionAttr e) { return value(code::ComparisonDirection, e); })
       .Case([&](stablehlo::ComparisonTypeAttr e) {
-        bool isWeak = e.getValue() == stablehlo::ComparisonType::WEAKORDER; // version 1.22 has it
+        bool isWeak = e.getValue() == stablehlo::ComparisonType::WEAKORDER; // present from version 1.22 on
         return isWeak ? Attribute() : value(code::ComparisonType, e);
       })
       .Case([&](stablehlo::FftTypeAttr e) { return value(code::FftType, e); })
@@ -123,7 +123,7 @@ Attribute toVhlo(Attribute attr, bool allowOthers) {
 
 static Attribute enumFromVhlo(EnumV1Attr attr) {
   MLIRContext *context = attr.getContext();
-  unsigned value = attr.getValue(); // one of the enumeration's: the attribute was verified
+  unsigned value = attr.getValue(); // a value of the enumeration: the attribute is verified
   switch (attr.getCode()) {
   case code::ComparisonDirection:
     return stablehlo::ComparisonDirectionAttr::get(context, stablehlo::ComparisonDirection(value));
@@ -148,7 +148,7 @@ static Attribute enumFromVhlo(EnumV1Attr attr) {
   }
 }
 
-/// The counterpart of `attr` as a `T`, null after an error.
+/// Returns the counterpart of `attr` as a `T`; null after an error.
 template <typename T> static T fromVhloAs(Attribute attr, EmitError emitError) {
   Attribute converted = fromVhlo(attr, emitError);
   if (!converted)
@@ -258,7 +258,7 @@ std::optional<SmallVector<int64_t>> integersOf(Attribute attr) {
   if (!type || type.getShape().size() != 1 || type.getShape()[0] > maxListSize ||
       type.getElementType() != ScalarV1Type::get(attr.getContext(), code::I64))
     return std::nullopt;
-  // The attribute was verified: there is nothing to complain about.
+  // The attribute is verified, so no error can occur.
   DenseElementsAttr elements = fromVhlo(tensor, [&] { return emitError(UnknownLoc::get(attr.getContext())); });
   return llvm::to_vector(elements.getValues<int64_t>());
 }

@@ -19,7 +19,7 @@ enum class Default {
   EmptyString,
   EmptyArray,
   EmptyDict,
-  EmptyList,     // no i64
+  EmptyList,     // a list without elements
   Ones,          // an i64 for each window dimension
   ZeroPairs,     // a pair of i64 for each window dimension
   AllFalse,      // an i1 for each window dimension
@@ -31,7 +31,7 @@ enum class Default {
 };
 
 struct DefaultRule {
-  StringLiteral op, name; // an empty `op` stands for every other one
+  StringLiteral op, name; // an empty `op` matches all other operations
   Default value;
 };
 
@@ -84,7 +84,7 @@ Default ruleFor(StringRef stem, StringRef name) {
   return Default::Required;
 }
 
-/// Number of window dimensions of an operation of StableHLO; none if it does not say.
+/// Returns the number of window dimensions of a StableHLO operation; nullopt if its attributes do not tell.
 std::optional<int64_t> windowRank(Operation *op) {
   if (auto numbers = op->getAttrOfType<stablehlo::ConvDimensionNumbersAttr>("dimension_numbers"))
     return numbers.getInputSpatialDimensions().size();
@@ -95,7 +95,7 @@ std::optional<int64_t> windowRank(Operation *op) {
 
 Attribute splat(MLIRContext *context, ArrayRef<int64_t> shape, Attribute value) {
   auto type = RankedTensorType::get(shape, cast<TypedAttr>(value).getType());
-  // No elements are no splat: their bytes are none.
+  // An attribute without elements is no splat, because it has no bytes.
   bool isEmpty = llvm::is_contained(shape, 0);
   return toVhlo(Attribute(DenseElementsAttr::get(type, isEmpty ? ArrayRef<Attribute>() : ArrayRef<Attribute>(value))));
 }
@@ -113,7 +113,7 @@ Attribute enumValue(MLIRContext *context, unsigned code, unsigned value) {
   return EnumV1Attr::get(context, code, value);
 }
 
-// A default that does not depend on the operation, else null.
+// Returns a default that does not depend on the operation, else null.
 Attribute constantDefault(MLIRContext *context, Default rule) {
   switch (rule) {
   case Default::False:
@@ -185,7 +185,7 @@ bool isDefault(Operation *op, StringRef stem, StringRef name, Attribute attr) {
     return integer && integer.getValue().isZero();
   }
   case Default::EmptyArray:
-    // Layouts of operands and results come together.
+    // Layouts of operands and results are present together.
     if (name == "operand_layouts" || name == "result_layouts")
       return isEmptyArray(op->getAttr("operand_layouts")) && isEmptyArray(op->getAttr("result_layouts"));
     return isEmptyArray(attr);
@@ -193,7 +193,7 @@ bool isDefault(Operation *op, StringRef stem, StringRef name, Attribute attr) {
     auto tensor = dyn_cast_or_null<TensorV1Attr>(attr);
     return tensor && tensor.getData().empty();
   }
-  case Default::DefaultPrecision: { // however many there are
+  case Default::DefaultPrecision: { // with any number of entries
     auto precisions = dyn_cast_or_null<ArrayV1Attr>(attr);
     return precisions && llvm::all_equal(precisions.getValue()) &&
            (precisions.getValue().empty() || precisions.getValue().front() == enumValue(context, code::Precision, 0));

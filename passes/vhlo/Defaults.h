@@ -5,9 +5,9 @@
 
 namespace millrace::vhlo {
 
-/// The portable attribute that `op` of StableHLO or func has when it leaves `name` out; null if it must not.
+/// Returns the portable attribute that `op` of StableHLO or func has when it omits `name`; null if `name` is required.
 mlir::Attribute defaultFor(mlir::Operation *op, llvm::StringRef stem, llvm::StringRef name);
-/// Whether `attr` of the portable `op` is what StableHLO leaves out.
+/// Returns true if `attr` of the portable `op` is the default that StableHLO omits.
 bool isDefault(mlir::Operation *op, llvm::StringRef stem, llvm::StringRef name, mlir::Attribute attr);
 
 } // namespace millrace::vhlo

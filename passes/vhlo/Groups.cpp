@@ -130,7 +130,7 @@ Attribute packAlgorithm(MLIRContext *context, MemberReader &in, EmitError emitEr
 }
 void unpackAlgorithm(Attribute attr, MemberWriter &out) {
   auto algorithm = dyn_cast_or_null<stablehlo::DotAlgorithmAttr>(attr);
-  if (!algorithm) // none_v1 in every member says that there is no algorithm
+  if (!algorithm) // none_v1 in every member means that there is no algorithm
     for (int i = 0; i < 7; ++i)
       out.none();
   if (!algorithm)
@@ -154,7 +154,7 @@ void unpackChannel(Attribute attr, MemberWriter &out) {
   out.integer(channel.getType());
 }
 
-// Between devices the type is not kept; 0 is no channel.
+// A channel between devices does not store the type; 0 means no channel.
 Attribute packChannelId(MLIRContext *context, MemberReader &in, EmitError) {
   return stablehlo::ChannelHandleAttr::get(context, in.integer(), 0);
 }

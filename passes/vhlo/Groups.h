@@ -5,7 +5,7 @@
 
 namespace millrace::vhlo {
 
-/// Reads the members of a group one after the other; after the first that is wrong, `ok` is false.
+/// Reads the members of a group one after the other; `ok` becomes false at the first wrong one.
 class MemberReader {
 public:
   explicit MemberReader(llvm::ArrayRef<mlir::Attribute> members) : members(members) {}
@@ -36,12 +36,12 @@ private:
   mlir::MLIRContext *context;
 };
 
-/// One attribute of StableHLO that the portable format has as several.
+/// One attribute of StableHLO that the portable format splits into several.
 struct AttributeGroup {
   llvm::StringLiteral ops;     ///< stems, separated by spaces
   llvm::StringLiteral name;    ///< in StableHLO
   llvm::StringLiteral members; ///< in the portable format, in the order of pack and unpack
-  bool optional;               ///< StableHLO may have none; the portable format then has what `unpack` makes of null
+  bool optional;               ///< StableHLO may omit the attribute; the portable format then has the members that `unpack` returns for null
   mlir::Attribute (*pack)(mlir::MLIRContext *context, MemberReader &in, EmitError emitError);
   void (*unpack)(mlir::Attribute attr, MemberWriter &out);
 
@@ -53,7 +53,7 @@ struct AttributeGroup {
 
 /// The groups of an operation's attributes.
 llvm::SmallVector<AttributeGroup, 2> groupsOf(llvm::StringRef stem);
-/// Whether the portable attribute is a member of a group.
+/// Returns true if the portable attribute is a member of a group.
 bool inGroup(llvm::StringRef stem, llvm::StringRef attribute);
 
 } // namespace millrace::vhlo

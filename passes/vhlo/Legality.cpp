@@ -16,7 +16,7 @@ std::string text(auto value) {
   return text;
 }
 
-/// Looks at a type or attribute and all its parts. Those of other dialects are not ours to judge.
+/// Checks a type or attribute and all its parts, except those of other dialects.
 class PartChecker {
 public:
   explicit PartChecker(Version target) : target(target) {
@@ -53,7 +53,7 @@ Type elementType(Type type) {
   return type;
 }
 
-// Reductions may compute in another type than that of their inputs since 0.17.
+// Returns true if a reduction computes in another type than that of its inputs, which is allowed since 0.17.
 bool promotes(Operation *op) {
   for (auto [operand, result] : llvm::zip(op->getOperandTypes(), op->getResultTypes()))
     if (elementType(operand) != elementType(result))
@@ -98,7 +98,7 @@ bool isLegal(Operation *op, Version target, std::string &why) {
           return false;
   if (!constraintsHold(op, *opDef(op), target, why))
     return false;
-  // Readers before 1.9 know positions, not ranges.
+  // Readers before 1.9 support positions, not ranges.
   bool hasRange = op->getLoc()
                       ->walk([](Location loc) {
                         auto range = dyn_cast<FileLineColRange>(loc);
@@ -111,7 +111,7 @@ bool isLegal(Operation *op, Version target, std::string &why) {
 }
 
 LogicalResult reportIllegal(Operation *op, StringRef why) {
-  // One text: upstream gives no reason, and its tests accept a longer message, but not a note.
+  // The error is one text: upstream gives no reason, and its tests accept a longer message, but not a note.
   return emitError(op->getLoc()) << "failed to legalize operation '" << op->getName() << "' that was explicitly marked illegal: " << why;
 }
 

@@ -5,7 +5,7 @@
 
 namespace millrace::vhlo {
 
-/// Whether version `target` (X.Y.0) has `op` with its attributes, types and location; if not, `why` says what it lacks.
+/// Returns true if version `target` (X.Y.0) supports `op` with its attributes, types and location; otherwise `why` says what the version lacks.
 bool isLegal(mlir::Operation *op, Version target, std::string &why);
 /// Emits the error about an operation that is not legal, with the reason as a note. Returns failure.
 mlir::LogicalResult reportIllegal(mlir::Operation *op, llvm::StringRef why);

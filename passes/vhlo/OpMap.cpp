@@ -16,7 +16,7 @@ using namespace mlir;
 namespace millrace::vhlo {
 namespace {
 
-/// How StableHLO spells an attribute that the portable format has as ...
+/// The form in StableHLO of an attribute that the portable format has as ...
 enum class Form {
   Same,       // the general rules of Attributes.h
   I64Array,   // tensor_v1 of i64
@@ -28,7 +28,7 @@ enum class Form {
 };
 
 struct FormRule {
-  StringLiteral op, name; // an empty `op` stands for every other one
+  StringLiteral op, name; // an empty `op` matches all other operations
   Form form;
 };
 
@@ -107,7 +107,7 @@ Attribute convertFromVhlo(Attribute attr, Form form, EmitError emitError) {
     return ArrayAttr::get(context, symbols);
   }
   case Form::Unit:
-    // False is the default and was dropped.
+    // False is the default, which is not written.
     return attr == BoolV1Attr::get(context, true)
                ? UnitAttr::get(context)
                : (emitError() << "expects a boolean, but got " << attr, Attribute());
@@ -187,7 +187,7 @@ LogicalResult attributesToVhlo(Operation *op, const OpDef &def, bool allowOthers
     attributes.set(name, converted);
   }
   for (StringRef permission : {kMayFuseAttr, kSquareAttr})
-    rest.erase(permission); // nobody has to know of it
+    rest.erase(permission); // no reader needs the attribute
   for (NamedAttribute attr : rest) {
     Attribute converted = toVhlo(attr.getValue(), allowOthers);
     if (!converted)

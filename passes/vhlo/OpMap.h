@@ -7,15 +7,15 @@
 
 namespace millrace::vhlo {
 
-/// The portable operation that `op` of StableHLO or func becomes in the current version; null if there is none.
+/// Returns the portable operation for `op` of StableHLO or func in the current version; null if there is none.
 const OpDef *portableOp(mlir::Operation *op);
-/// The name of the operation that the portable `op` becomes.
+/// Returns the name of the operation for the portable `op`.
 std::string stablehloName(mlir::Operation *op, const OpDef &def);
 
-/// Attributes of `op`, of StableHLO or func, as portable attributes of `def`.
+/// Converts the attributes of `op`, of StableHLO or func, to portable attributes of `def`.
 mlir::LogicalResult attributesToVhlo(mlir::Operation *op, const OpDef &def, bool allowOthers,
                                      mlir::NamedAttrList &attributes);
-/// Attributes of the portable `op`, a `def` of the current version, as attributes of StableHLO or func.
+/// Converts the attributes of the portable `op`, a `def` of the current version, to attributes of StableHLO or func.
 mlir::LogicalResult attributesFromVhlo(mlir::Operation *op, const OpDef &def, mlir::NamedAttrList &attributes);
 
 } // namespace millrace::vhlo

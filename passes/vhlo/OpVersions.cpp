@@ -13,7 +13,7 @@ using namespace mlir;
 namespace millrace::vhlo {
 namespace {
 
-/// The value of an attribute that version `next` adds to `stem`.
+/// Returns the value of an attribute that version `next` adds to `stem`.
 Attribute addedValue(Operation *op, StringRef stem, StringRef name) {
   MLIRContext *context = op->getContext();
   if (stem == "dot_general") // no algorithm
@@ -23,14 +23,14 @@ Attribute addedValue(Operation *op, StringRef stem, StringRef name) {
   return defaultFor(op, stem, name);
 }
 
-/// In the portable format, empty is empty whatever the shape says.
+/// In the portable format, empty lists are equal whatever their shapes are.
 bool sameValue(Attribute attr, Attribute expected) {
   auto tensor = dyn_cast_or_null<TensorV1Attr>(attr);
   auto wanted = dyn_cast<TensorV1Attr>(expected);
   return attr == expected || (tensor && wanted && wanted.getData().empty() && tensor.getData().empty());
 }
 
-/// The padding of dynamic_conv before it became an operand: zeros, a pair for each spatial dimension.
+/// Returns the padding of dynamic_conv before it became an operand: zeros, a pair for each spatial dimension.
 Attribute zeroPadding(Operation *op) {
   auto spatial = integersOf(op->getAttr("input_spatial_dimensions"));
   if (!spatial)
@@ -48,7 +48,7 @@ Operation *upgradeOp(Operation *op, const OpDef &next, ValueRange operands, std:
   NamedAttrList attributes = attributesOf(op);
   auto names = next.attributeNames();
   if (next.stem() == "dynamic_conv") {
-    // Both paddings were added up; nobody wrote other than zeros into the attribute.
+    // Both paddings were added; every writer left zeros in the attribute.
     if (attributes.erase("padding") != zeroPadding(op))
       return why = "padding is not zero", nullptr;
   }

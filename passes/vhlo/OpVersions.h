@@ -5,8 +5,8 @@
 
 namespace millrace::vhlo {
 
-/// Makes `next`, the version of `op` after it (upgrade) or before it (downgrade), in front of it. Null, with the reason in
-/// `why`, if that cannot say the same.
+/// Creates `next`, the version after `op` (upgrade) or before it (downgrade), before `op`. Returns null, with the reason in `why`, if `next` cannot
+/// express the same.
 mlir::Operation *upgradeOp(mlir::Operation *op, const OpDef &next, mlir::ValueRange operands, std::string &why);
 mlir::Operation *downgradeOp(mlir::Operation *op, const OpDef &next, mlir::ValueRange operands, std::string &why);
 

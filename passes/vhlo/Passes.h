@@ -8,13 +8,13 @@
 
 namespace millrace::vhlo {
 
-/// StableHLO and func -> current version of the portable format, in place. Without `allowOtherDialects` everything must
-/// have a counterpart; with it other operations stay as they are, between unrealized conversion casts.
+/// Converts StableHLO and func to the current version of the portable format, in place. Without `allowOtherDialects` everything must have a
+/// counterpart; with it other operations stay, between unrealized conversion casts.
 mlir::LogicalResult legalizeToVhlo(mlir::ModuleOp module, bool allowOtherDialects);
-/// Portable format of any version -> that of `target`, in place.
+/// Converts the portable format of any version to that of `target`, in place.
 mlir::LogicalResult convertToVersion(mlir::ModuleOp module, Version target);
-/// Current version of the portable format -> StableHLO and func, in place; other operations get builtin types, and casts
-/// between the two kinds of types disappear.
+/// Converts the current version of the portable format to StableHLO and func, in place. Other operations get builtin types, and casts between the two
+/// kinds of types are removed.
 mlir::LogicalResult legalizeToStablehlo(mlir::ModuleOp module);
 
 #define GEN_PASS_DECL
@@ -23,7 +23,7 @@ mlir::LogicalResult legalizeToStablehlo(mlir::ModuleOp module);
 #define GEN_PASS_REGISTRATION
 #include "passes/vhlo/Passes.h.inc"
 
-/// The pipeline `stablehlo-deserialize`: to the current version, then to StableHLO.
+/// Registers the pipeline `stablehlo-deserialize`: to the current version, then to StableHLO.
 void registerVhloPipelines();
 
 } // namespace millrace::vhlo

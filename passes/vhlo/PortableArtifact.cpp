@@ -20,7 +20,7 @@ namespace millrace::vhlo {
 static constexpr StringLiteral producerPrefix = "StableHLO_v";
 
 std::optional<Version> artifactVersion(StringRef bytes) {
-  // Magic, version of the format, producer. The version is one byte in every format there is.
+  // The artifact begins with the magic number, the version of the format and the producer. The version is one byte in every format.
   if (!bytecode::isBytecode(bytes))
     return std::nullopt;
   StringRef producer = bytes.drop_front(4).take_front(64).drop_front(1);
@@ -36,7 +36,7 @@ void blameVersion(StringRef bytes, MLIRContext &context) {
 }
 
 OwningOpRef<ModuleOp> readPortableArtifact(StringRef bytes, MLIRContext &context) {
-  context.loadDialect<func::FuncDialect, VhloDialect>(); // which depends on StableHLO
+  context.loadDialect<func::FuncDialect, VhloDialect>(); // the dialect depends on StableHLO
   OwningOpRef<ModuleOp> module = bytecode::parseModule(bytes, ParserConfig(&context), "<portable artifact>");
   if (module && succeeded(fromPortableFormat(*module)))
     return module;
@@ -63,15 +63,14 @@ LogicalResult writePortableArtifact(ModuleOp module, StringRef targetVersion, ra
   OwningOpRef<ModuleOp> copy = module.clone();
   if (failed(legalizeToVhlo(*copy, options.allowOtherDialects)))
     return failure();
-  // The writers that we are compared with byte by byte know versions up to 1.17: what changes above it leaves no traces in
-  // the order of uses.
+  // The writers whose bytes are compared with Millrace's support versions up to 1.17: changes after it must not affect the order of uses.
   constexpr Version compared{1, 17};
   if (failed(convertToVersion(*copy, target->withoutPatch() < compared ? compared : *target)))
     return failure();
   orderUses(*copy);
   if (failed(convertToVersion(*copy, *target)))
     return failure();
-  std::string producer = (producerPrefix + target->str()).str(); // the configuration does not keep it alive
+  std::string producer = (producerPrefix + target->str()).str(); // the configuration does not own the text
   BytecodeWriterConfig config(producer);
   config.setDesiredBytecodeVersion(bytecodeFormat(*target));
   return writeBytecodeToFile(*copy, os, config);

@@ -9,11 +9,11 @@
 
 namespace millrace::vhlo {
 
-/// The version that the artifact says it was written for; none if it does not (some old artifacts do not).
+/// Returns the version for which the artifact was written; nullopt if it does not say (some old artifacts do not).
 std::optional<Version> artifactVersion(llvm::StringRef bytes);
 
-/// Says, as an error of `context`, that `bytes` are of a version that is newer than this reader, if they are: for callers that could not
-/// read them, whatever went wrong.
+/// Reports, as an error of `context`, that `bytes` have a newer version than this reader, if they have. Callers that could not read the bytes call
+/// it, whatever the error was.
 void blameVersion(llvm::StringRef bytes, mlir::MLIRContext &context);
 
 /// Reads a portable artifact of any version (or its text), pure or mixed with other dialects (which `context` must know), and

@@ -57,7 +57,7 @@ void replace(Operation *op, Operation *replacement) {
 }
 
 void orderUses(ModuleOp module) {
-  // Setting an operand puts its use in front of the list, which is where a parser puts it.
+  // Setting an operand puts its use at the front of the list, as a parser does.
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
@@ -65,7 +65,7 @@ void orderUses(ModuleOp module) {
     if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op))
       casts.push_back(cast);
   });
-  // Upstream makes the casts from portable values last, and those to portable values twice, the second for the first.
+  // Upstream creates the casts from portable values last, and those to portable values twice, the second for the first use.
   for (UnrealizedConversionCastOp cast : casts)
     for (OpOperand &operand : cast->getOpOperands())
       if (isVhlo(operand.get().getType()))

@@ -19,8 +19,8 @@ namespace millrace::vhlo {
 
 namespace {
 
-/// Casts between values of portable and of other operations, one for each value. They stand behind the definition, where
-/// those made later come first; their location is that of the first operation that asked for one.
+/// Creates one cast for each value that portable and other operations share. The casts follow the definition, later ones first; their location is
+/// that of the first operation that needed them.
 class Casts {
 public:
   Value castOf(Value value, Type type, Location loc) {
@@ -37,7 +37,7 @@ private:
   DenseMap<Value, Value> casts;
 };
 
-/// A use of a value by the other kind of operation, and the type that this expects.
+/// A use of a value by the other kind of operation, and the type that this operation expects.
 struct Crossing {
   OpOperand *operand;
   Type type;
@@ -45,7 +45,7 @@ struct Crossing {
 
 } // namespace
 
-// An operation that has a portable form, or is one already.
+// Returns true for an operation that has a portable form, or is portable.
 static bool isPortable(Operation *op) { return portableOp(op) || opDef(op); }
 
 static bool isPortable(Value value) {

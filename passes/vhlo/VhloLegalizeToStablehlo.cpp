@@ -41,7 +41,7 @@ LogicalResult legalizeToStablehlo(ModuleOp module) {
         return fromVhlo(type, [&] { return owner->emitOpError(); });
       })))
     return failure();
-  // Functions come before what is in them: whether a return is one of func depends on it.
+  // A function comes before its operations, because it decides whether a return is one of func.
   SmallVector<Operation *> portable;
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {

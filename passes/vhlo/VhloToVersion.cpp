@@ -16,7 +16,7 @@ namespace millrace::vhlo {
 #define GEN_PASS_DEF_VHLOTOVERSIONPASS
 #include "passes/vhlo/Passes.h.inc"
 
-// The form of `op` in `target`, which may be `op` itself; null after an error. No operation has changed twice.
+// Returns the form of `op` in `target`, which may be `op` itself; null after an error. No operation has changed twice.
 static Operation *convertOp(Operation *op, Version target) {
   const OpDef *def = opDef(op);
   std::string why;
@@ -35,8 +35,8 @@ static Operation *convertOp(Operation *op, Version target) {
   return nullptr;
 }
 
-// All new operations are made, with the old operands, before the first old one is replaced. That is how upstream does it, too, and
-// with it the uses of values come in the same order, which bytecode records.
+// All new operations are created, with the old operands, before the first old one is replaced. Upstream does the same, and the order of uses, which
+// bytecode records, follows from it.
 LogicalResult convertToVersion(ModuleOp module, Version target) {
   Version operations = target.withoutPatch();
   SmallVector<Operation *> portable;
