@@ -17,7 +17,7 @@ namespace millrace::chlo {
 
 namespace {
 
-/// Functions of one real number for which our legalization was measured to be the more exact one.
+/// The functions of one real number for which Millrace's legalization was measured to have the smaller error.
 constexpr llvm::StringLiteral kNames[] = {"chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atan", "chlo.atanh",
                                           "chlo.cosh", "chlo.erf",   "chlo.erfc", "chlo.sinh",  "chlo.tan"};
 

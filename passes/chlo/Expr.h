@@ -7,7 +7,7 @@
 
 namespace millrace::chlo {
 
-/// A constant in the shape of `like`, of element type `like`'s or `elementType`. Dynamic shapes are broadcast to.
+/// Returns a constant in the shape of `like`, with the element type of `like` or `elementType`; broadcast to dynamic shapes.
 mlir::Value constantLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Attribute value, mlir::Value like);
 
 class Expr {
@@ -25,13 +25,13 @@ public:
   }
   Expr with(mlir::Value other) const { return Expr(*builder, loc, other); }
 
-  /// A float or integer constant like this.
+  /// Returns a float or integer constant of this shape and element type.
   Expr constant(double number) const;
   Expr constant(llvm::APFloat number) const;
   Expr infinity() const { return constant(llvm::APFloat::getInf(getSemantics())); }
   Expr nan() const { return constant(llvm::APFloat::getNaN(getSemantics())); }
   Expr largest() const { return constant(llvm::APFloat::getLargest(getSemantics())); }
-  /// In another element type.
+  /// Converts to another element type.
   Expr convert(mlir::Type elementType) const;
 
   template <typename Op>
@@ -50,7 +50,7 @@ private:
   mlir::Value value;
 };
 
-/// Parts of a complex number.
+/// The parts of a complex number.
 struct ComplexExpr {
   Expr re, im;
 };
@@ -104,11 +104,11 @@ inline Expr pow(Expr x, Expr y) { return x.binary<stablehlo::PowOp>(y); }
 inline Expr max(Expr a, Expr b) { return a.binary<stablehlo::MaxOp>(b); }
 inline Expr min(Expr a, Expr b) { return a.binary<stablehlo::MinOp>(b); }
 
-/// a * b + c, noted so that code generation may round it once (kMayFuseAttr): formulas hold with and without.
+/// Returns a * b + c, marked so that code generation may round it once (kMayFuseAttr): the formulas hold with and without that.
 Expr multiplyAdd(Expr a, Expr b, Expr c);
-/// Horner's rule of multiplyAdd, highest power first.
+/// Returns the polynomial by Horner's rule of multiplyAdd, highest power first.
 Expr polynomial(Expr x, llvm::ArrayRef<double> coefficients);
-/// `result` of `type`, cast if only dynamic dimensions differ.
+/// Returns `result` as `type`, cast if only dynamic dimensions differ.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value result, mlir::Type type);
 
 } // namespace millrace::chlo

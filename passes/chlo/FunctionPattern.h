@@ -6,13 +6,13 @@
 
 namespace millrace::chlo {
 
-/// Narrow floats are computed in f32 and rounded once.
+/// Returns the type of the computation: narrow floats are computed in f32 and rounded once.
 inline mlir::Type computeType(mlir::Type elementType) {
   return elementType.getIntOrFloatBitWidth() < 32 ? mlir::Float32Type::get(elementType.getContext()) : elementType;
 }
 
-/// A unary function of floats by `Real`, of complex numbers by `Complex` (null if the operation has none). Parts of
-/// complex<f32> are computed in f64: the formulas keep f32 accuracy only with a few bits to spare.
+/// Expands a unary function of floats by `Real`, of complex numbers by `Complex` (null if the operation has none). Parts of complex<f32> are computed
+/// in f64, because the formulas keep f32 accuracy only with a few more bits.
 template <typename Op, Expr (*Real)(Expr), ComplexExpr (*Complex)(ComplexExpr) = nullptr>
 struct UnaryFunction : mlir::OpRewritePattern<Op> {
   using mlir::OpRewritePattern<Op>::OpRewritePattern;

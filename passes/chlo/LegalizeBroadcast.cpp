@@ -8,7 +8,7 @@
 using namespace mlir;
 namespace millrace::chlo {
 
-/// `value` in the shape of `type`; its dimension d becomes `dims[d]`. `shape` is that shape as a value, null if static.
+/// Broadcasts `value` to the shape of `type`; its dimension d becomes `dims[d]`. `shape` is that shape as a value, null if static.
 static Value broadcastTo(OpBuilder &builder, Location loc, Value value, RankedTensorType type, ArrayRef<int64_t> dims,
                          Value shape) {
   auto from = cast<RankedTensorType>(value.getType());
@@ -21,7 +21,7 @@ static Value broadcastTo(OpBuilder &builder, Location loc, Value value, RankedTe
   return stablehlo::BroadcastInDimOp::create(builder, loc, to, value, builder.getDenseI64ArrayAttr(dims));
 }
 
-/// Where the dimensions of an operand go: `given` for the one of lower rank, else aligned at the end.
+/// Returns the result's dimensions of an operand: `given` for the operand of lower rank, else aligned at the end.
 static SmallVector<int64_t> dimsOf(Value operand, int64_t rank, std::optional<ArrayRef<int64_t>> given) {
   int64_t operandRank = cast<RankedTensorType>(operand.getType()).getRank();
   if (given && operandRank < rank)
@@ -29,7 +29,7 @@ static SmallVector<int64_t> dimsOf(Value operand, int64_t rank, std::optional<Ar
   return llvm::to_vector(llvm::seq<int64_t>(rank - operandRank, rank));
 }
 
-/// The shape of a result with dynamic dimensions, null if it is static.
+/// Returns the shape of a result with dynamic dimensions; null if it is static.
 template <typename Op>
 static FailureOr<Value> dynamicShape(Op op, PatternRewriter &rewriter) {
   if (cast<RankedTensorType>(op.getType()).hasStaticShape() &&

@@ -29,7 +29,7 @@ struct ConvertConstantLike : OpRewritePattern<ConstantLikeOp> {
 
 //===-- top_k -------------------------------------------------------------===//
 
-/// A stable sort of (value, position), of which the first k are kept.
+/// Expands to a stable sort of (value, position), of which the first k are kept.
 struct ConvertTopK : OpRewritePattern<TopKOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TopKOp op, PatternRewriter &rewriter) const override {
@@ -49,7 +49,7 @@ struct ConvertTopK : OpRewritePattern<TopKOp> {
       Type position = RankedTensorType::get({}, rewriter.getI32Type());
       Block *body = rewriter.createBlock(&sort.getComparator(), {}, TypeRange{value, value, position, position},
                                          {loc, loc, loc, loc});
-      // TOTALORDER gives NaNs a place.
+      // TOTALORDER orders NaNs.
       auto kind = isa<FloatType>(type.getElementType()) ? stablehlo::ComparisonType::TOTALORDER
                                                         : stablehlo::ComparisonType::NOTYPE;
       auto direction =
@@ -89,7 +89,7 @@ struct ConvertMulhi : OpRewritePattern<MulhiOp> {
       auto wide = IntegerType::get(op.getContext(), 2 * width, type.getSignedness());
       result = shift(lhs.convert(wide) * rhs.convert(wide), width).convert(type);
     } else {
-      // Four products of halves, of the operands taken as unsigned.
+      // The product is the sum of four products of halves, with the operands as unsigned integers.
       Type word = IntegerType::get(op.getContext(), 64, IntegerType::Unsigned);
       Expr a = lhs.convert(word), b = rhs.convert(word);
       Expr mask = a.with(constantLike(rewriter, op.getLoc(), IntegerAttr::get(word, APInt(64, 0xffffffffu)), a.get()));
@@ -97,7 +97,7 @@ struct ConvertMulhi : OpRewritePattern<MulhiOp> {
       Expr middle = a1 * b0 + shift(a0 * b0, 32);
       Expr low = a0 * b1 + (middle & mask);
       result = (a1 * b1 + shift(middle, 32) + shift(low, 32)).convert(type);
-      // A negative operand counted 2^64 too much.
+      // As an unsigned integer, a negative operand is larger by 2^64.
       if (!type.isUnsigned()) {
         result = result - select(lhs < 0.0, rhs, rhs.constant(0));
         result = result - select(rhs < 0.0, lhs, lhs.constant(0));
@@ -110,7 +110,7 @@ struct ConvertMulhi : OpRewritePattern<MulhiOp> {
 
 //===-- scan --------------------------------------------------------------===//
 
-/// A loop over the positions of the dimension; it carries position, inputs, carries and outputs.
+/// Expands to a loop over the positions of the dimension; it carries position, inputs, carries and outputs.
 struct ConvertScan : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
@@ -206,7 +206,7 @@ struct ConvertScan : OpRewritePattern<ScanOp> {
 
 //===-- ragged_dot --------------------------------------------------------===//
 
-/// One dot_general per group; elements of the other groups are masked.
+/// Expands to one dot_general per group, in which the elements of other groups are masked.
 struct ConvertRaggedDot : OpRewritePattern<RaggedDotOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(RaggedDotOp op, PatternRewriter &rewriter) const override {
@@ -233,7 +233,7 @@ struct ConvertRaggedDot : OpRewritePattern<RaggedDotOp> {
       return stablehlo::DotGeneralOp::create(rewriter, loc, type, lhs, rhs, numbers, precision,
                                              stablehlo::DotAlgorithmAttr());
     };
-    // A ragged batch dimension changes nothing.
+    // A ragged batching dimension changes nothing.
     if (llvm::is_contained(dims.getLhsBatchingDimensions(), ragged)) {
       rewriter.replaceOp(op, dot(op.getLhs(), op.getRhs(), dims.getRhsBatchingDimensions(),
                                  dims.getRhsContractingDimensions(), resultType));
@@ -244,7 +244,7 @@ struct ConvertRaggedDot : OpRewritePattern<RaggedDotOp> {
     int64_t count = groupsType.getDimSize(0);
     bool contracting = llvm::is_contained(dims.getLhsContractingDimensions(), ragged);
     Type indexType = rewriter.getI64Type();
-    // Where the mask goes: lhs if the ragged dimension is summed over, else the result of a group.
+    // The lhs is masked if the ragged dimension is contracted, else the result of a group.
     SmallVector<int64_t> partShape(resultType.getShape().drop_front(contracting ? 1 : 0));
     auto partType = RankedTensorType::get(partShape, resultType.getElementType());
     RankedTensorType maskedType = contracting ? lhsType : partType;

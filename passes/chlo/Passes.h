@@ -19,14 +19,14 @@ namespace millrace::chlo {
 #define GEN_PASS_REGISTRATION
 #include "passes/chlo/Passes.h.inc"
 
-/// The pipeline `chlo-pre-serialization-pipeline`: no CHLO and no shape computations are left.
+/// Registers the pipeline `chlo-pre-serialization-pipeline`, which leaves no CHLO and no shape computations.
 void registerChloPipelines();
 
 void populateBroadcastPatterns(mlir::RewritePatternSet &patterns);
 void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);
 void populateSpecialFunctionPatterns(mlir::RewritePatternSet &patterns);
 void populateStructuralPatterns(mlir::RewritePatternSet &patterns);
-/// All of the above.
+/// Adds all patterns above.
 void populateChloToStablehloPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace millrace::chlo

@@ -51,7 +51,7 @@ public:
       castRemainingUses(op);
       op->erase();
     }
-    // Indices that only shape computations used.
+    // Erases indices that only shape computations used.
     for (Operation *op : llvm::reverse(operations))
       if (!llvm::is_contained(converted, op) && isa<arith::ConstantOp>(op) && op->use_empty())
         op->erase();
@@ -114,7 +114,7 @@ private:
     return success();
   }
 
-  /// The i32 tensor that stands for an index, an integer or a tensor of indices; null if there is none.
+  /// Returns the i32 tensor that replaces an index, an integer or a tensor of indices; null if there is none.
   Value twinOf(Value value) {
     if (Value known = twins.lookup(value))
       return known;
@@ -162,7 +162,7 @@ private:
     return concatenate(parts, type.getRank());
   }
 
-  /// Elements of a vector one by one: those that are constants fold, which one reduce would not.
+  /// Returns one element of a vector: elements that are constants then fold, which a reduce would not.
   Value elementAt(Value twin, int64_t i) {
     Value slice = SliceOp::create(builder, loc(), i32(1), twin, builder.getDenseI64ArrayAttr(i),
                                   builder.getDenseI64ArrayAttr(i + 1), builder.getDenseI64ArrayAttr(1));
@@ -188,7 +188,7 @@ private:
     return result;
   }
 
-  /// Two shapes at the larger of their ranks, the shorter with ones in front; empty if one has no twin.
+  /// Returns two shapes at the larger of their ranks, the shorter with leading ones; empty if one has no i32 tensor.
   SmallVector<Value> aligned(ValueRange shapes) {
     if (shapes.size() != 2)
       return {};
@@ -201,7 +201,7 @@ private:
         twin = concatenate({sizes(SmallVector<int64_t>(missing, 1)), twin}, rank);
     return result;
   }
-  /// The larger size of each dimension: where they differ one of them is 1, else the result is undefined anyway.
+  /// Returns the larger size of each dimension: where sizes differ one of them is 1, else the result is undefined anyway.
   Value broadcasted(ValueRange shapes) {
     SmallVector<Value> both = aligned(shapes);
     return both.empty() ? Value() : MaxOp::create(builder, loc(), both[0], both[1]).getResult();
@@ -233,12 +233,12 @@ private:
     return concatenate(parts, parts.size());
   }
 
-  /// The twin of both sides is the same; other widths than 32 bits are converted.
+  /// Both sides have the same i32 tensor; other widths than 32 bits are converted.
   Value indexCast(arith::IndexCastOp op) {
     Type to = getElementTypeOrSelf(op.getType());
     Value twin = twinOf(op.getIn());
     if (!twin) {
-      // From another width.
+      // The operand has another width.
       Type from = getElementTypeOrSelf(op.getIn().getType());
       auto shaped = dyn_cast<RankedTensorType>(op.getIn().getType());
       if (!isa<IntegerType>(from) || (shaped && !shaped.hasStaticShape()))
@@ -257,7 +257,7 @@ private:
     return lhs && rhs ? Op::create(builder, loc(), lhs, rhs).getResult() : Value();
   }
 
-  /// Sizes are equal or one of them is 1: asserted at run time, after which the witness is a constant.
+  /// Asserts at run time that sizes are equal or one of them is 1, after which the witness is a constant.
   LogicalResult assertBroadcastable(shape::CstrBroadcastableOp op) {
     SmallVector<Value> both = aligned(op.getShapes());
     if (both.empty())

@@ -37,7 +37,7 @@ struct HloTestCreateSort : impl::HloTestCreateSortPassBase<HloTestCreateSort> {
     }
     builder.setInsertionPointToStart(&body);
     stablehlo::ComparisonTypeAttr order;
-    // Floats are ordered totally, so that NaN has a place.
+    // Floats are compared in total order, so that NaN is ordered.
     if (isa<FloatType>(cast<RankedTensorType>(body.getArgument(0).getType()).getElementType()))
       order = stablehlo::ComparisonTypeAttr::get(op->getContext(), stablehlo::ComparisonType::TOTALORDER);
     Value less = stablehlo::CompareOp::create(

@@ -17,7 +17,7 @@ namespace millrace::testing {
 
 namespace {
 
-/// Replaces a test operation with what the definition of its operand says.
+/// Replaces a test operation by the result of a query of the operation that defines its operand.
 using Answer = LogicalResult (*)(PatternRewriter &, Operation *question, Operation *asked);
 
 struct AnswerPattern : RewritePattern {
@@ -58,7 +58,7 @@ LogicalResult answerComponents(PatternRewriter &rewriter, Operation *question, O
                                                  asked->getAttrDictionary(), asked->getPropertiesStorage(),
                                                  asked->getRegions(), components)))
     return rewriter.notifyMatchFailure(question, "no components are inferred");
-  // Elements of type index stand for an element type that is not inferred.
+  // Elements of type index represent an element type that is not inferred.
   SmallVector<Type> types;
   for (const ShapedTypeComponents &part : components) {
     Type element = part.getElementType() ? part.getElementType() : rewriter.getIndexType();

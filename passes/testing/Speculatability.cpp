@@ -17,7 +17,7 @@ namespace millrace::testing {
 
 namespace {
 
-/// Erases a claim that holds, and the operation that it is about.
+/// Erases a test that holds, and the operation that it tests.
 struct ClaimPattern : RewritePattern {
   ClaimPattern(MLIRContext *context, StringRef name, Speculation::Speculatability claimed)
       : RewritePattern(name, 1, context), claimed(claimed) {}

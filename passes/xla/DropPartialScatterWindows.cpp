@@ -14,12 +14,12 @@ namespace millrace::xla_semantics {
 
 namespace {
 
-/// Sizes of the input and of the windows along the scattered dimensions, in the order of the index vector.
+/// The sizes of the input and of the windows along the scattered dimensions, in the order of the index vector.
 struct WindowFit {
   SmallVector<int64_t> inputSizes, lastStarts;
 };
 
-/// Nothing where no window can be partly out of bounds, or sizes are not known.
+/// Returns nullopt if no window can be partly out of bounds, or if sizes are unknown.
 std::optional<WindowFit> needsRewrite(stablehlo::ScatterOp op) {
   auto input = dyn_cast<RankedTensorType>(op.getInputs().front().getType());
   auto update = dyn_cast<RankedTensorType>(op.getUpdates().front().getType());
@@ -42,7 +42,7 @@ std::optional<WindowFit> needsRewrite(stablehlo::ScatterOp op) {
   return partial ? std::optional(fit) : std::nullopt;
 }
 
-/// `values`, one per element of the index vector, in the shape of `type`.
+/// Broadcasts `values`, one per component of the index vector, to the shape of `type`.
 Value perComponent(OpBuilder &builder, Location loc, RankedTensorType type, int64_t vectorDim, ArrayRef<int64_t> values) {
   auto vector = RankedTensorType::get({int64_t(values.size())}, type.getElementType());
   if (vectorDim == type.getRank()) // an index vector of one element has no dimension of its own
@@ -51,7 +51,7 @@ Value perComponent(OpBuilder &builder, Location loc, RankedTensorType type, int6
   return stablehlo::BroadcastInDimOp::create(builder, loc, type, constant, builder.getDenseI64ArrayAttr({vectorDim}));
 }
 
-/// Whether all components along `vectorDim` are true, in the shape of `mask`.
+/// Returns a mask in the shape of `mask` that is true where all components along `vectorDim` are true.
 Value allComponents(OpBuilder &builder, Location loc, Value mask, int64_t vectorDim) {
   auto type = cast<RankedTensorType>(mask.getType());
   if (vectorDim == type.getRank() || type.getDimSize(vectorDim) == 1)
@@ -82,7 +82,7 @@ struct DropPartialScatterWindows : impl::DropPartialScatterWindowsPassBase<DropP
     Location loc = op.getLoc();
     int64_t vectorDim = op.getScatterDimensionNumbers().getIndexVectorDim();
     auto narrow = cast<RankedTensorType>(op.getScatterIndices().getType());
-    // 64 bits hold the size of every dimension; an unsigned index beyond them turns negative, which is as far outside.
+    // 64 bits can represent the size of every dimension; a larger unsigned index becomes negative, which is out of bounds, too.
     auto type = narrow.clone(builder.getI64Type());
     Value start = op.getScatterIndices();
     if (narrow != type)
