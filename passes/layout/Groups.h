@@ -40,8 +40,4 @@ mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, 
 /// Returns the only result of a copy of the elementwise operation `op` on operands of another shape.
 mlir::Value computedOn(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<int64_t> shape);
 
-/// Computes operations between a reshape to another division of the dimensions and the reshape back on the common refinement of both shapes, where
-/// that lets a reduction be done in two steps.
-void refineReshapes(mlir::Block &block);
-
 } // namespace millrace::layout

@@ -4,8 +4,10 @@
 // Output:  the elementwise operations on %x, reduce(%x) over dimensions [1, 2] : 8x320, reshape to 8x32x10, reduce over [2].
 //          Values per group (the mean) are expanded to values per channel before they are broadcast over the images. Images so keep one shape
 //          throughout, all elementwise operations share a kernel, and vectors run along all channels instead of those of one group.
-// Leaves alone splits without a reduction of whole dimensions and parts of others, reductions whose initial value is not neutral, narrow floats
-// (the intermediate sums would be rounded).
+//          A reshape that also merges dimensions (to 8x4096x32x10) counts as a split, too: %x and %g have a common refinement, 8x64x64x32x10.
+// Leaves alone reshapes without a common refinement, splits without a reduction of whole dimensions and parts of others, reductions whose initial
+// value is not neutral, narrow floats (the intermediate sums would be rounded). After a reshape that also merges, it leaves alone reductions of the
+// last dimensions, whose rows fit into the cache, unless convolutions want their images in another order.
 #include "passes/Remarks.h"
 #include "passes/layout/Groups.h"
 #include "passes/layout/Passes.h"
@@ -26,8 +28,32 @@ namespace millrace::layout {
 
 namespace {
 
-std::optional<Stages> stagesOf(ReduceOp op, ArrayRef<int64_t> merged) {
-  return layout::stagesOf(op.getDimensions(), shapeOf(op.getInputs()[0]), merged);
+/// A split: the shapes of its operand and of its result, and the shape that divides both.
+struct Split {
+  SmallVector<int64_t> merged, split, refined;
+  Groups ofMerged, ofSplit; ///< dimensions of `refined`
+  bool isMerging = false;   ///< the reshape also merges dimensions
+
+  static std::optional<Split> of(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
+    bool isMerging = split.size() <= merged.size() || !groupsOf(merged, split);
+    std::optional<SmallVector<int64_t>> refined = isMerging ? commonRefinement(merged, split) : SmallVector<int64_t>(split);
+    std::optional<Groups> ofMerged = refined ? groupsOf(merged, *refined) : std::nullopt, ofSplit = refined ? groupsOf(split, *refined) : std::nullopt;
+    if (!ofMerged || !ofSplit || refined->size() <= merged.size())
+      return std::nullopt;
+    return Split{SmallVector<int64_t>(merged), SmallVector<int64_t>(split), *refined, *ofMerged, *ofSplit, isMerging};
+  }
+
+  std::optional<Stages> stagesOf(ReduceOp op) const {
+    SmallVector<int64_t> dims;
+    for (int64_t dim : op.getDimensions())
+      llvm::append_range(dims, ofSplit[dim]);
+    return layout::stagesOf(dims, refined, merged);
+  }
+};
+
+bool isOfLastDimensions(ReduceOp op) {
+  int64_t first = shapeOf(op.getInputs()[0]).size() - op.getDimensions().size();
+  return llvm::all_of(op.getDimensions(), [&](int64_t dim) { return dim >= first; });
 }
 
 class Merger {
@@ -38,9 +64,11 @@ public:
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);
-    for (Operation *op : ops)
+    for (Operation *op : ops) {
+      hasConvolution |= isa<ConvolutionOp>(op);
       if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isDivisible(reduce))
         reductions.push_back(reduce);
+    }
     const bool isIdle = reductions.empty();
     for (Operation *op : ops)
       if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -55,35 +83,38 @@ public:
 
 private:
   /// Returns true if some reduction gains from computing on the merged shape.
-  bool isWanted(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
-    std::pair<std::vector<int64_t>, std::vector<int64_t>> shapes{merged.vec(), split.vec()};
+  bool isWanted(const Split &split) {
+    std::pair<std::vector<int64_t>, std::vector<int64_t>> shapes{{split.merged.begin(), split.merged.end()}, {split.split.begin(), split.split.end()}};
     if (wanted.count(shapes))
       return true;
-    if (llvm::none_of(reductions, [&](ReduceOp op) { return shapeOf(op.getInputs()[0]) == split && stagesOf(op, merged); }))
+    if (llvm::none_of(reductions, [&](ReduceOp op) { return shapeOf(op.getInputs()[0]) == ArrayRef(split.split) && whyNot(op, split).empty(); }))
       return false;
     wanted.insert(shapes);
     return true;
   }
 
-  /// Replaces reshapes that merge a split again by the unsplit value.
+  /// Lets a reshape of a split read the unsplit value; if it merges the split again, the unsplit value replaces it.
   static void cancel(ReshapeOp op) {
     ReshapeOp from = splitOf(op.getOperand());
-    if (!from || from.getOperand().getType() != op.getType())
+    if (!from)
       return;
-    op.getResult().replaceAllUsesWith(from.getOperand());
+    op.getOperandMutable().assign(from.getOperand());
+    if (op.getOperand().getType() != op.getType())
+      return;
+    op.getResult().replaceAllUsesWith(op.getOperand());
     op.erase();
   }
 
   static ReshapeOp splitOf(Value value) {
     auto reshape = value.getDefiningOp<ReshapeOp>();
-    return reshape && shapeOf(reshape.getOperand()).size() < shapeOf(value).size() ? reshape : nullptr;
+    return reshape && Split::of(shapeOf(reshape.getOperand()), shapeOf(value)) ? reshape : nullptr;
   }
 
   /// Returns `value` of the split shape in the merged shape, if that needs no pass over all its elements; else null.
-  Value mergedOf(OpBuilder &b, Value value, ArrayRef<int64_t> merged, const Groups &groups) {
-    if (auto reshape = splitOf(value); reshape && shapeOf(reshape.getOperand()) == merged)
+  static Value mergedOf(OpBuilder &b, Value value, const Split &split) {
+    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && shapeOf(reshape.getOperand()) == ArrayRef(split.merged))
       return reshape.getOperand();
-    RankedTensorType type = withShape(value.getType(), merged);
+    RankedTensorType type = withShape(value.getType(), split.merged);
     if (auto constant = value.getDefiningOp<ConstantOp>())
       if (auto number = dyn_cast<DenseElementsAttr>(constant.getValue()); number && number.isSplat())
         return ConstantOp::create(b, value.getLoc(), number.resizeSplat(type));
@@ -91,20 +122,19 @@ private:
     if (!broadcast || cast<RankedTensorType>(broadcast.getOperand().getType()).getNumElements() * 16 > type.getNumElements())
       return {};
     // The operand without its unit dimensions is expanded to one value per channel.
-    ArrayRef<int64_t> split = shapeOf(value);
     SmallVector<int64_t> sizes, dims, covered, expanded, small, places;
     for (auto [size, dim] : llvm::zip(shapeOf(broadcast.getOperand()), broadcast.getBroadcastDimensions()))
-      if (size != 1) {
-        sizes.push_back(size);
-        dims.push_back(dim);
+      for (int64_t d : size == 1 ? ArrayRef<int64_t>() : ArrayRef<int64_t>(split.ofSplit[dim])) {
+        sizes.push_back(split.refined[d]);
+        dims.push_back(d);
       }
     int64_t elements = 1;
-    for (auto [dim, group] : llvm::enumerate(groups)) {
+    for (auto [dim, group] : llvm::enumerate(split.ofMerged)) {
       if (llvm::none_of(group, [&](int64_t d) { return llvm::is_contained(dims, d); }))
         continue;
       covered.push_back(dim);
-      small.push_back(merged[dim]);
-      elements *= merged[dim];
+      small.push_back(split.merged[dim]);
+      elements *= split.merged[dim];
       llvm::append_range(expanded, group);
     }
     if (elements * 16 > type.getNumElements())
@@ -112,7 +142,7 @@ private:
     for (int64_t dim : dims)
       places.push_back(llvm::find(expanded, dim) - expanded.begin());
     Location loc = value.getLoc();
-    SmallVector<int64_t> expandedSizes = llvm::map_to_vector(expanded, [&](int64_t d) { return split[d]; });
+    SmallVector<int64_t> expandedSizes = llvm::map_to_vector(expanded, [&](int64_t d) { return split.refined[d]; });
     Value one = reshaped(b, loc, broadcast.getOperand(), sizes);
     if (sizes != expandedSizes)
       one = BroadcastInDimOp::create(b, loc, withShape(one.getType(), expandedSizes), one, b.getDenseI64ArrayAttr(places));
@@ -134,54 +164,50 @@ private:
       if (!from)
         from = splitOf(operand);
     }
-    if (!from || !isWanted(shapeOf(from.getOperand()), shapeOf(result)))
-      return;
-    ArrayRef<int64_t> merged = shapeOf(from.getOperand());
-    std::optional<Groups> groups = groupsOf(merged, shapeOf(result));
-    if (!groups)
+    std::optional<Split> split = from ? Split::of(shapeOf(from.getOperand()), shapeOf(result)) : std::nullopt;
+    if (!split || !isWanted(*split))
       return;
     OpBuilder b(op);
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
-      operands.push_back(mergedOf(b, operand, merged, *groups));
+      operands.push_back(mergedOf(b, operand, *split));
       if (!operands.back())
         return remarkMissed(op, "xla-merge-groups", "one of its operands could be merged by another pass over its elements only");
     }
-    result.replaceAllUsesWith(reshaped(b, op->getLoc(), computedOn(b, op, operands, merged), shapeOf(result)));
+    result.replaceAllUsesWith(reshaped(b, op->getLoc(), computedOn(b, op, operands, split->merged), shapeOf(result)));
     op->erase();
   }
 
   /// Returns why the reduction of a split shape stays; empty if it is done in two steps.
-  static StringRef whyNot(ReduceOp op, ArrayRef<int64_t> merged) {
+  StringRef whyNot(ReduceOp op, const Split &split) const {
     if (StringRef why = whyIndivisible(op); !why.empty())
       return why;
-    if (!groupsOf(merged, shapeOf(op.getInputs()[0])))
-      return "the reshape before it does not only divide dimensions";
-    return stagesOf(op, merged) ? "" : "it does not reduce both whole dimensions of 16 elements or more and parts of others";
+    if (split.isMerging && !hasConvolution && isOfLastDimensions(op))
+      return "the elements that it combines are contiguous";
+    return split.stagesOf(op) ? "" : "it does not reduce both whole dimensions of 16 elements or more and parts of others";
   }
 
   void divide(ReduceOp op) {
     ReshapeOp from = splitOf(op.getInputs()[0]);
     if (!from)
       return;
-    ArrayRef<int64_t> merged = shapeOf(from.getOperand()), split = shapeOf(op.getInputs()[0]);
-    if (StringRef why = whyNot(op, merged); !why.empty())
+    Split split = *Split::of(shapeOf(from.getOperand()), shapeOf(op.getInputs()[0]));
+    if (StringRef why = whyNot(op, split); !why.empty())
       return remarkMissed(op, "xla-merge-groups", why);
-    std::optional<Stages> stages = stagesOf(op, merged);
-    Groups groups = *groupsOf(merged, split);
+    Stages stages = *split.stagesOf(op);
     OpBuilder b(op);
     auto first = cast<ReduceOp>(b.clone(*op.getOperation()));
     first->setOperand(0, from.getOperand());
-    first.setDimensions(stages->whole);
+    first.setDimensions(stages.whole);
     SmallVector<int64_t> kept, keptSplit, rest;
-    for (auto [dim, group] : llvm::enumerate(groups)) {
-      if (llvm::is_contained(stages->whole, (int64_t)dim))
+    for (auto [dim, group] : llvm::enumerate(split.ofMerged)) {
+      if (llvm::is_contained(stages.whole, (int64_t)dim))
         continue;
-      kept.push_back(merged[dim]);
+      kept.push_back(split.merged[dim]);
       for (int64_t d : group) {
-        if (llvm::is_contained(op.getDimensions(), d))
+        if (llvm::is_contained(stages.partial, d))
           rest.push_back(keptSplit.size());
-        keptSplit.push_back(split[d]);
+        keptSplit.push_back(split.refined[d]);
       }
     }
     first.getResult(0).setType(withShape(op.getResult(0).getType(), kept));
@@ -196,20 +222,20 @@ private:
     second.getResult(0).setType(withShape(op.getResult(0).getType(), shape));
     Value result = reshaped(b, op.getLoc(), second.getResult(0), shapeOf(op.getResult(0)));
     op.getResult(0).replaceAllUsesWith(result);
-    isWanted(merged, split); // Known from now on.
+    isWanted(split); // Known from now on.
     llvm::erase(reductions, op);
     op.erase();
   }
 
   Block &block;
   SmallVector<ReduceOp> reductions;
+  bool hasConvolution = false;
   std::set<std::pair<std::vector<int64_t>, std::vector<int64_t>>> wanted; ///< merged and split shapes
 };
 
 struct MergeGroups : impl::MergeGroupsPassBase<MergeGroups> {
   void runOnOperation() override {
     getOperation().walk([](Block *block) {
-      refineReshapes(*block);
       Merger(*block).run();
       // An unused reshape would still count as a user of its operand, which fusion would then store.
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))

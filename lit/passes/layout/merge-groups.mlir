@@ -124,3 +124,26 @@ func.func @not_merged(%x: tensor<64x12xf32>, %y: tensor<64x4x3xf32>) -> (tensor<
   %3 = stablehlo.multiply %0, %y : tensor<64x4x3xf32>
   return %1, %2, %3 : tensor<64x4xf32>, tensor<4xf32>, tensor<64x4x3xf32>
 }
+
+// -----
+
+// What comes behind reads the images, not their groups, in whatever shape; a sum may have its arguments in either order.
+// CHECK-LABEL: @flattened_behind
+// CHECK-SAME: %[[X:.*]]: tensor<2x8x8x12xf32>
+// CHECK: stablehlo.reduce(%[[X]] {{.*}} dimensions = [1, 2]
+// CHECK: %[[D:.*]] = stablehlo.subtract %[[X]], %{{.*}} : tensor<2x8x8x12xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[D]] : (tensor<2x8x8x12xf32>) -> tensor<2x64x12xf32>
+// CHECK: return %[[R]]
+func.func @flattened_behind(%x: tensor<2x8x8x12xf32>) -> tensor<2x64x12xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<2x8x8x12xf32>) -> tensor<2x8x8x4x3xf32>
+  %1 = "stablehlo.reduce"(%0, %zero) <{dimensions = array<i64: 1, 2, 4>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %sum = stablehlo.add %b, %a : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<2x8x8x4x3xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 3] : (tensor<2x4xf32>) -> tensor<2x8x8x4x3xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8x4x3xf32>
+  %4 = stablehlo.reshape %3 : (tensor<2x8x8x4x3xf32>) -> tensor<2x64x12xf32>
+  return %4 : tensor<2x64x12xf32>
+}
