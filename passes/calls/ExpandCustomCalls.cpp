@@ -5,6 +5,7 @@
 // Output:  %s:2 = stablehlo.sort(%x, %iota) with the body of @greater; %0#i = stablehlo.slice %s#i [0:5]
 // Leaves alone calls whose target only the runtime knows.
 //===----------------------------------------------------------------------===//
+#include "dialects/stablehlo/Box.h"
 #include "passes/Remarks.h"
 #include "passes/calls/Passes.h"
 
@@ -86,11 +87,7 @@ LogicalResult expandApproxTopK(CustomCallOp op, SymbolTable &symbols) {
     if (!wanted.hasStaticShape() || wanted.getRank() != type.getRank() ||
         wanted.getDimSize(axis) > type.getDimSize(axis))
       return op.emitOpError("expects results no larger than ") << type << ", but got " << wanted;
-    SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1);
-    Value slice = SliceOp::create(builder, op.getLoc(), sorted, builder.getDenseI64ArrayAttr(starts),
-                                  builder.getDenseI64ArrayAttr(wanted.getShape()),
-                                  builder.getDenseI64ArrayAttr(strides));
-    result.replaceAllUsesWith(slice);
+    result.replaceAllUsesWith(boxOf(builder, op.getLoc(), sorted, Box::whole(wanted.getShape())));
   }
   op.erase();
   return success();

@@ -5,6 +5,7 @@
 //          A few lines are cut into blocks first, which become lines; then every block is combined with the results of those before it.
 // Leaves alone scans along another dimension than the last, small ones, and bodies that call functions or contain regions.
 //===----------------------------------------------------------------------===//
+#include "dialects/stablehlo/Box.h"
 #include "passes/calls/Cumulative.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -50,11 +51,7 @@ public:
                          b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(SmallVector<int64_t>(shape.size(), 0)));
   }
   Value slice(Value value, ArrayRef<int64_t> begin, ArrayRef<int64_t> end) {
-    SmallVector<int64_t> shape, ones(begin.size(), 1);
-    for (auto [from, to] : llvm::zip_equal(begin, end))
-      shape.push_back(to - from);
-    return SliceOp::create(b, op.getLoc(), typeOf(value).clone(shape), value, b.getDenseI64ArrayAttr(begin), b.getDenseI64ArrayAttr(end),
-                           b.getDenseI64ArrayAttr(ones));
+    return boxOf(b, op.getLoc(), value, {SmallVector<int64_t>(begin), SmallVector<int64_t>(end), SmallVector<int64_t>(begin.size(), 1)});
   }
   Value turn(Value value, int64_t dimension) {
     return reverse ? Value(ReverseOp::create(b, op.getLoc(), value, b.getDenseI64ArrayAttr({dimension}))) : value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LegalizeStructural.cpp - Constants, top_k, mulhi, scan, ragged_dot -===//
 #include "dialects/chlo/Ops.h"
+#include "dialects/stablehlo/Box.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "passes/chlo/Expr.h"
@@ -58,14 +59,10 @@ struct ConvertTopK : OpRewritePattern<TopKOp> {
                                                   direction, kind);
       stablehlo::ReturnOp::create(rewriter, loc, before);
     }
-    SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
-    limits.back() = op.getK();
+    stablehlo::Box first = stablehlo::Box::along(type.getShape(), type.getRank() - 1, 0, op.getK());
     SmallVector<Value> results;
     for (auto [sorted, result] : llvm::zip(sort.getResults(), op.getResults())) {
-      Value slice = stablehlo::SliceOp::create(rewriter, loc, sorted, rewriter.getDenseI64ArrayAttr(starts),
-                                               rewriter.getDenseI64ArrayAttr(limits),
-                                               rewriter.getDenseI64ArrayAttr(strides));
-      results.push_back(castTo(rewriter, loc, slice, result.getType()));
+      results.push_back(castTo(rewriter, loc, stablehlo::boxOf(rewriter, loc, sorted, first), result.getType()));
     }
     rewriter.replaceOp(op, results);
     return success();
@@ -288,10 +285,7 @@ struct ConvertRaggedDot : OpRewritePattern<RaggedDotOp> {
       }
       // The rhs of this group, without the group dimension.
       int64_t groupDim = dims.getRhsGroupDimensions()[0];
-      SmallVector<int64_t> starts(rhsType.getRank(), 0), limits(rhsType.getShape()), strides(rhsType.getRank(), 1);
-      starts[groupDim] = group;
-      limits[groupDim] = group + 1;
-      Value rhs = stablehlo::SliceOp::create(rewriter, loc, op.getRhs(), list(starts), list(limits), list(strides));
+      Value rhs = stablehlo::boxOf(rewriter, loc, op.getRhs(), stablehlo::Box::along(rhsType.getShape(), groupDim, group, group + 1));
       SmallVector<int64_t> rhsShape(rhsType.getShape());
       rhsShape.erase(rhsShape.begin() + groupDim);
       rhs = stablehlo::ReshapeOp::create(rewriter, loc, RankedTensorType::get(rhsShape, rhsType.getElementType()), rhs);

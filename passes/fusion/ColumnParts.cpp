@@ -12,6 +12,7 @@
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 
@@ -168,12 +169,7 @@ void joinColumnParts(const ColumnParts &parts, unsigned weights, SymbolTable &sy
       Value part = DynamicSliceOp::create(inner, loc, sliced.clone(sizes), all, starts, inner.getDenseI64ArrayAttr(sizes));
       return ReshapeOp::create(inner, loc, type.clone({shape[0], parts.width}), part);
     }
-    SmallVector<int64_t> begins(shape.size(), 0), strides(shape.size(), 1), ends(shape), sizes(shape);
-    begins.back() = begin;
-    ends.back() = begin + parts.width;
-    sizes.back() = parts.width;
-    return SliceOp::create(inner, loc, type.clone(sizes), argumentFor(operand), inner.getDenseI64ArrayAttr(begins), inner.getDenseI64ArrayAttr(ends),
-                           inner.getDenseI64ArrayAttr(strides));
+    return boxOf(inner, loc, argumentFor(operand), Box::along(type.getShape(), type.getRank() - 1, begin, begin + parts.width));
   };
 
   // partOf(begin) is the value of the product's kernel for the columns from `begin`.
@@ -190,9 +186,7 @@ void joinColumnParts(const ColumnParts &parts, unsigned weights, SymbolTable &sy
       if (auto dot = dyn_cast<DotGeneralOp>(op)) {
         RankedTensorType panels = typeOf(dot.getRhs()), type = typeOf(dot.getResult());
         int64_t first = begin / panels.getDimSize(2), count = parts.width / panels.getDimSize(2);
-        SmallVector<int64_t> shape{count, panels.getDimSize(1), panels.getDimSize(2)};
-        Value some = SliceOp::create(inner, loc, panels.clone(shape), argumentFor(product.getOperand(weights)), inner.getDenseI64ArrayAttr({first, 0, 0}),
-                                     inner.getDenseI64ArrayAttr({first + count, shape[1], shape[2]}), inner.getDenseI64ArrayAttr({1, 1, 1}));
+        Value some = boxOf(inner, loc, argumentFor(product.getOperand(weights)), Box::along(panels.getShape(), 0, first, first + count));
         SmallVector<int64_t> of(type.getShape());
         of[of.size() - 2] = count;
         Value left = argumentFor(product.getOperand(cast<BlockArgument>(dot.getLhs()).getArgNumber()));

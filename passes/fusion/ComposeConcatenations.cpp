@@ -9,7 +9,8 @@
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
 
-#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/Box.h"
+#include "dialects/stablehlo/TensorTypes.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -24,19 +25,6 @@ namespace {
 /// measured alone.
 constexpr size_t kMaxPieces = 16;
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// Elements of a tensor, as a slice names them.
-struct Box {
-  SmallVector<int64_t> start, limit, strides;
-  SmallVector<int64_t> shape() const {
-    SmallVector<int64_t> sizes;
-    for (auto [from, to, step] : llvm::zip_equal(start, limit, strides))
-      sizes.push_back((to - from + step - 1) / step);
-    return sizes;
-  }
-};
-
 /// A broadcast that repeats elements along dimensions of size one and moves nothing; null for everything else.
 BroadcastInDimOp repeatOf(Operation *op) {
   auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(op);
@@ -50,55 +38,6 @@ Value repeat(OpBuilder &b, Location loc, Value value, RankedTensorType type) {
   if (type == value.getType())
     return value;
   return BroadcastInDimOp::create(b, loc, type, value, b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))));
-}
-
-/// The part of `value` that `box` names, read from as far back as slices, reverses, repeats and concatenations are.
-Value partOf(OpBuilder &b, Value value, const Box &box) {
-  Location loc = value.getLoc();
-  RankedTensorType type = typeOf(value).clone(box.shape());
-  if (type == value.getType())
-    return value;
-  if (auto slice = value.getDefiningOp<SliceOp>()) {
-    Box whole = box;
-    for (auto [d, step] : llvm::enumerate(slice.getStrides())) {
-      whole.start[d] = slice.getStartIndices()[d] + box.start[d] * step;
-      whole.strides[d] = box.strides[d] * step;
-      whole.limit[d] = whole.start[d] + (type.getDimSize(d) - 1) * whole.strides[d] + 1;
-    }
-    return partOf(b, slice.getOperand(), whole);
-  }
-  if (auto reverse = value.getDefiningOp<ReverseOp>()) {
-    Box mirrored = box;
-    for (int64_t d : reverse.getDimensions()) {
-      int64_t size = typeOf(value).getDimSize(d), last = box.start[d] + (type.getDimSize(d) - 1) * box.strides[d];
-      mirrored.start[d] = size - 1 - last;
-      mirrored.limit[d] = size - box.start[d];
-    }
-    return ReverseOp::create(b, loc, partOf(b, reverse.getOperand(), mirrored), reverse.getDimensionsAttr());
-  }
-  if (BroadcastInDimOp broadcast = repeatOf(value.getDefiningOp())) {
-    Box once = box;
-    for (auto [d, size] : llvm::enumerate(typeOf(broadcast.getOperand()).getShape()))
-      if (size == 1)
-        once.start[d] = 0, once.limit[d] = once.strides[d] = 1;
-    return repeat(b, loc, partOf(b, broadcast.getOperand(), once), type);
-  }
-  if (auto concat = value.getDefiningOp<ConcatenateOp>(); concat && box.strides[concat.getDimension()] == 1) {
-    int64_t dim = concat.getDimension(), offset = 0;
-    SmallVector<Value> parts;
-    for (Value input : concat.getInputs()) {
-      int64_t size = typeOf(input).getDimSize(dim);
-      Box own = box;
-      own.start[dim] = std::max<int64_t>(box.start[dim] - offset, 0);
-      own.limit[dim] = std::min(box.limit[dim] - offset, size);
-      if (own.start[dim] < own.limit[dim])
-        parts.push_back(partOf(b, input, own));
-      offset += size;
-    }
-    return parts.size() == 1 ? parts[0] : ConcatenateOp::create(b, loc, type, parts, dim).getResult();
-  }
-  return SliceOp::create(b, loc, type, value, b.getDenseI64ArrayAttr(box.start), b.getDenseI64ArrayAttr(box.limit),
-                         b.getDenseI64ArrayAttr(box.strides));
 }
 
 /// `value` reversed: of a concatenation the operands are.
@@ -190,8 +129,8 @@ void compose(ConcatenateOp concat) {
     return;
   for (SliceOp slice : slices) {
     OpBuilder b(slice);
-    Box box{llvm::to_vector(slice.getStartIndices()), llvm::to_vector(slice.getLimitIndices()), llvm::to_vector(slice.getStrides())};
-    Value part = partOf(b, concat, box);
+    Value part = boxOf(b, slice.getLoc(), concat, Box::of(slice),
+                       [](Operation *op) { return isa<SliceOp, ReverseOp, ConcatenateOp>(op) || repeatOf(op); });
     if (auto reverse = dyn_cast<ReverseOp>(*slice->getUsers().begin())) {
       b.setInsertionPoint(reverse);
       reverse.getResult().replaceAllUsesWith(reversed(b, part, reverse.getDimensions()));

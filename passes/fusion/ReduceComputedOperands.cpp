@@ -13,8 +13,10 @@
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 
 #include <optional>
 #include <utility>
@@ -37,8 +39,6 @@ constexpr int64_t kMinMatrixElements = 16 << 10;
 /// Operations between what is read and the factor: a bound of the size of a kernel, as kMaxClusterOps is. Unit: operations. Source: judgement, not
 /// measured alone; commit 928db3a has the figures of the whole change.
 constexpr unsigned kMaxFactorOps = 12;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 int64_t product(ArrayRef<int64_t> sizes) {
   int64_t count = 1;
@@ -275,15 +275,13 @@ void rewrite(Computed computed) {
   for (int64_t row = 0; row < computed.rows; ++row) {
     Value one = vectors;
     if (computed.rows > 1)
-      one = SliceOp::create(b, loc, inSumType({1, count}), vectors, b.getDenseI64ArrayAttr({row, 0}), b.getDenseI64ArrayAttr({row + 1, count}),
-                            b.getDenseI64ArrayAttr({1, 1}));
+      one = boxOf(b, loc, vectors, Box::along({computed.rows, count}, 0, row, row + 1));
     Value sum;
     for (auto [place, matrix] : llvm::enumerate(parts)) {
       Value terms = one;
       if (parts.size() > 1) {
-        const int64_t own = count / int64_t(parts.size()), from = int64_t(place);
-        terms = SliceOp::create(b, loc, inSumType({own, 1}), reshaped(one, {own, int64_t(parts.size())}), b.getDenseI64ArrayAttr({0, from}),
-                                b.getDenseI64ArrayAttr({own, from + 1}), b.getDenseI64ArrayAttr({1, 1}));
+        SmallVector<int64_t> shape{count / int64_t(parts.size()), int64_t(parts.size())};
+        terms = boxOf(b, loc, reshaped(one, shape), Box::along(shape, 1, int64_t(place), int64_t(place) + 1));
       }
       terms = BroadcastInDimOp::create(b, loc, wide, reshaped(terms, termSizes), b.getDenseI64ArrayAttr(summed));
       Value product = MulOp::create(b, loc, computed.isLeft ? matrix : terms, computed.isLeft ? terms : matrix);

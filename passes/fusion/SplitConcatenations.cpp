@@ -11,11 +11,13 @@
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
 
-#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/Box.h"
+#include "dialects/stablehlo/TensorTypes.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
+
+#include <utility>
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -38,8 +40,6 @@ constexpr int64_t kMinPieceElements = 64;
 /// A smaller value stays in the nearest cache, where another pass over it costs little. Unit: elements. Source: judgement, not measured alone; commit
 /// f452c80 has the figures of the whole change.
 constexpr int64_t kMinJoinedElements = 4096;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 class Join {
 public:
@@ -82,37 +82,29 @@ public:
   }
 
   Cluster split() {
-    Operation *root = members.back();
+    Operation *root = members.back(), *before = root->getPrevNode();
     OpBuilder b(root);
     Cluster cluster;
+    // A part that only repeats elements is repeated in the kernel.
+    for (Value input : concat.getInputs())
+      if (auto broadcast = input.getDefiningOp<BroadcastInDimOp>(); broadcast && input.hasOneUse() && broadcast->getBlock() == concat->getBlock() &&
+          !taken.contains(broadcast) && hasPlainNumbers(broadcast) && classify(broadcast) != OpRole::Duplicated)
+        cluster.ops.push_back(broadcast);
+    auto isFollowed = [&](Operation *op) { return op == concat || isa<BroadcastInDimOp, ConstantOp>(op) || llvm::is_contained(members, op); };
     SmallVector<Value> parts;
     int64_t offset = 0;
     for (Value input : concat.getInputs()) {
-      int64_t size = typeOf(input).getDimSize(dim);
-      IRMapping mapping;
-      mapping.map(concat.getResult(), own(b, input, cluster));
-      for (Operation *member : members) {
-        for (Value operand : member->getOperands())
-          if (!mapping.contains(operand))
-            mapping.map(operand, cutOut(b, operand, offset, size, cluster));
-        Operation *copy = b.clone(*member, mapping);
-        copy->getResult(0).setType(partOf(typeOf(member->getResult(0)), size));
-        mapping.map(member->getResult(0), copy->getResult(0));
-        cluster.ops.push_back(copy);
-      }
-      parts.push_back(mapping.lookup(root->getResult(0)));
-      offset += size;
+      int64_t begin = std::exchange(offset, offset + typeOf(input).getDimSize(dim));
+      parts.push_back(boxOf(b, root->getLoc(), root->getResult(0), Box::along(type.getShape(), dim, begin, offset), isFollowed));
     }
     auto joined = ConcatenateOp::create(b, concat->getLoc(), root->getResult(0).getType(), parts, uint64_t(dim));
-    cluster.ops.push_back(joined);
     root->getResult(0).replaceAllUsesWith(joined.getResult());
+    for (Operation *op = before->getNextNode(); op != root; op = op->getNextNode())
+      if (classify(op) != OpRole::Duplicated) // a number that is known is no operation of the kernel's own
+        cluster.ops.push_back(op);
     for (Operation *member : llvm::reverse(members))
       member->erase();
-    SmallVector<Value> inputs(concat.getInputs());
     concat->erase();
-    for (Value input : inputs)
-      if (Operation *op = input.getDefiningOp(); isa_and_nonnull<BroadcastInDimOp>(op) && op->use_empty())
-        op->erase();
     return cluster;
   }
 
@@ -133,54 +125,6 @@ private:
         return hasPlainNumbers(broadcast);
       return !operand.getDefiningOp(); // an argument: what is computed may want to join this kernel
     });
-  }
-
-  RankedTensorType partOf(RankedTensorType whole, int64_t size) const {
-    SmallVector<int64_t> shape(whole.getShape());
-    shape[dim] = size;
-    return whole.clone(shape);
-  }
-
-  /// A part that only repeats elements is repeated in the kernel.
-  Value own(OpBuilder &b, Value input, Cluster &cluster) const {
-    auto broadcast = input.getDefiningOp<BroadcastInDimOp>();
-    if (!broadcast || !input.hasOneUse() || broadcast->getBlock() != concat->getBlock() || taken.contains(broadcast) || !hasPlainNumbers(broadcast))
-      return input;
-    cluster.ops.push_back(b.clone(*broadcast));
-    return cluster.ops.back()->getResult(0);
-  }
-
-  Value sliced(OpBuilder &b, Value value, int64_t along, int64_t offset, int64_t size, Cluster &cluster) const {
-    RankedTensorType whole = typeOf(value);
-    SmallVector<int64_t> start(whole.getRank(), 0), limit(whole.getShape()), steps(whole.getRank(), 1), shape(whole.getShape());
-    start[along] = offset, limit[along] = offset + size, shape[along] = size;
-    auto slice = SliceOp::create(b, value.getLoc(), whole.clone(shape), value, b.getDenseI64ArrayAttr(start), b.getDenseI64ArrayAttr(limit),
-                                 b.getDenseI64ArrayAttr(steps));
-    cluster.ops.push_back(slice);
-    return slice;
-  }
-
-  /// Returns the slice of another operand that corresponds to a part.
-  Value cutOut(OpBuilder &b, Value value, int64_t offset, int64_t size, Cluster &cluster) const {
-    DenseElementsAttr number;
-    RankedTensorType part = partOf(typeOf(value), size);
-    if (matchPattern(value, m_Constant(&number)))
-      return ConstantOp::create(b, value.getLoc(), number.resizeSplat(part));
-    auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
-    if (!broadcast)
-      return sliced(b, value, dim, offset, size, cluster);
-    Value source = broadcast.getOperand();
-    auto along = llvm::find(broadcast.getBroadcastDimensions(), dim);
-    if (along != broadcast.getBroadcastDimensions().end()) {
-      int64_t at = along - broadcast.getBroadcastDimensions().begin();
-      if (typeOf(source).getDimSize(at) != 1)
-        source = sliced(b, source, at, offset, size, cluster);
-    }
-    auto repeated = BroadcastInDimOp::create(b, value.getLoc(), part, source, broadcast.getBroadcastDimensionsAttr());
-    // A number that is known is no operation of the kernel's own.
-    if (classify(repeated) != OpRole::Duplicated)
-      cluster.ops.push_back(repeated);
-    return repeated;
   }
 
   mutable ConcatenateOp concat; // handles have no const accessors

@@ -20,6 +20,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -97,8 +98,7 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
     if (some < all) {
       int64_t first = shape.size() == 1 ? all - some : 0;
       Value line = value.getType() == type.clone({all}) ? value : ReshapeOp::create(b, value.getLoc(), type.clone({all}), value).getResult();
-      value = SliceOp::create(b, value.getLoc(), type.clone({some}), line, b.getDenseI64ArrayAttr({first}), b.getDenseI64ArrayAttr({first + some}),
-                              b.getDenseI64ArrayAttr({1}));
+      value = boxOf(b, value.getLoc(), line, Box::along({all}, 0, first, first + some));
     }
     return result = value.getType() == type ? value : ReshapeOp::create(b, value.getLoc(), type, value).getResult();
   }
@@ -375,12 +375,7 @@ bool splitProduct(DotGeneralOp dot, Reshaped &known) {
     cut.push_back(reshape(b, factor.value, shape, known));
     if (!rest)
       continue;
-    SmallVector<int64_t> low(factor.type.getRank(), 0), high(factor.type.getShape()), step(factor.type.getRank(), 1);
-    low[0] = terms - rest;
-    SmallVector<int64_t> ofRest{factor.type.getShape()};
-    ofRest[0] = rest;
-    ends.push_back(SliceOp::create(b, loc, factor.type.clone(ofRest), factor.value, b.getDenseI64ArrayAttr(low), b.getDenseI64ArrayAttr(high),
-                                   b.getDenseI64ArrayAttr(step)));
+    ends.push_back(boxOf(b, loc, factor.value, Box::along(factor.type.getShape(), 0, terms - rest, terms)));
   }
   auto cutNumbers = DotDimensionNumbersAttr::get(b.getContext(), {factors[0].place}, {factors[1].place}, {factors[0].place + 1}, {factors[1].place + 1});
   SmallVector<int64_t> shape{parts};

@@ -11,7 +11,9 @@
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -39,8 +41,6 @@ constexpr int64_t kMaxUnsplitElements = 256;
 /// A value of no more elements may be stacked behind its parts, because it has not left the caches: 256 KB of f32. Unit: elements. Source: judgement,
 /// not measured alone; chosen in commit 347f938.
 constexpr int64_t kMaxStackedBehindElements = 64 << 10;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// How all values of one group are cut.
 struct Cut {
@@ -188,13 +188,7 @@ private:
         return ConstantOp::create(b, value.getLoc(), splat.resizeSplat(type));
     if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>(); broadcast && typeOf(broadcast.getOperand()).getRank() == 0)
       return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
-    SmallVector<int64_t> start(cut.whole.getRank(), 0), limit(cut.whole.getShape()), steps(cut.whole.getRank(), 1);
-    start[cut.dim] = cut.bounds[i], limit[cut.dim] = cut.bounds[i + 1];
-    SmallVector<int64_t> shape(cut.whole.getShape());
-    shape[cut.dim] = limit[cut.dim] - start[cut.dim];
-    Value slice = SliceOp::create(b, value.getLoc(), typeOf(value).clone(shape), value, b.getDenseI64ArrayAttr(start), b.getDenseI64ArrayAttr(limit),
-                                  b.getDenseI64ArrayAttr(steps));
-    return shaped(b, slice, cut.shapeOf(i));
+    return shaped(b, boxOf(b, value.getLoc(), value, Box::along(cut.whole.getShape(), cut.dim, cut.bounds[i], cut.bounds[i + 1])), cut.shapeOf(i));
   }
 
   /// Also where `from` is a part itself: what is stacked may have been taken apart before.
@@ -225,11 +219,9 @@ private:
             replace(reshape.getResult(), own), reshape.erase();
         replace(slice.getResult(), shaped(b, own, shape));
       } else {
-        SmallVector<int64_t> start(slice.getStartIndices()), limit(slice.getLimitIndices());
-        start[cut.dim] -= cut.bounds[*part], limit[cut.dim] -= cut.bounds[*part];
-        Value inner = SliceOp::create(b, slice.getLoc(), slice.getType(), shaped(b, own, shape), b.getDenseI64ArrayAttr(start),
-                                      b.getDenseI64ArrayAttr(limit), slice.getStridesAttr());
-        replace(slice.getResult(), inner);
+        Box inner = Box::of(slice);
+        inner.start[cut.dim] -= cut.bounds[*part], inner.limit[cut.dim] -= cut.bounds[*part];
+        replace(slice.getResult(), boxOf(b, slice.getLoc(), shaped(b, own, shape), inner));
       }
       slice.erase();
     }

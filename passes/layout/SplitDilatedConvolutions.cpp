@@ -10,6 +10,7 @@
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -133,7 +134,7 @@ private:
     RankedTensorType type = typeOf(op.getResult()).clone(shape);
     if (phase.isEmpty)
       return ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type)));
-    Value kernel = sliced(op.getRhs(), phase.starts, phase.limits, phase.steps);
+    Value kernel = boxOf(builder, op.getLoc(), op.getRhs(), {phase.starts, phase.limits, phase.steps});
     auto copy = cast<ConvolutionOp>(builder.clone(*op.getOperation()));
     copy->setOperands({phase.lhs, kernel});
     copy.setLhsDilationAttr(builder.getDenseI64ArrayAttr(phase.dilation));
@@ -141,17 +142,6 @@ private:
     copy.setPaddingAttr(DenseIntElementsAttr::get(rows, phase.padding));
     copy.getResult().setType(type);
     return copy.getResult();
-  }
-
-  Value sliced(Value value, ArrayRef<int64_t> starts, ArrayRef<int64_t> limits, ArrayRef<int64_t> steps) {
-    RankedTensorType type = typeOf(value);
-    SmallVector<int64_t> shape;
-    for (auto [start, limit, step] : llvm::zip_equal(starts, limits, steps))
-      shape.push_back(ceilDiv(limit - start, step));
-    if (ArrayRef(shape) == type.getShape())
-      return value;
-    return SliceOp::create(builder, op.getLoc(), type.clone(shape), value, builder.getDenseI64ArrayAttr(starts),
-                           builder.getDenseI64ArrayAttr(limits), builder.getDenseI64ArrayAttr(steps));
   }
 
   /// Returns a value whose `dim` holds parts[p][.., q, ..] at position p + q * parts.size(), cut to `size` positions.
@@ -173,9 +163,7 @@ private:
 
   /// Returns the first `size` positions of `dim`.
   Value cut(Value value, int64_t dim, int64_t size) {
-    SmallVector<int64_t> limits(typeOf(value).getShape());
-    limits[dim] = size;
-    return sliced(value, SmallVector<int64_t>(limits.size(), 0), limits, SmallVector<int64_t>(limits.size(), 1));
+    return boxOf(builder, op.getLoc(), value, Box::along(typeOf(value).getShape(), dim, 0, size));
   }
 
   ConvolutionOp op;

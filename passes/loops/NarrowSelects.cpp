@@ -18,7 +18,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 #include "passes/fusion/Combiners.h"
 #include "passes/fusion/ScalarLoopPolicy.h"
 
@@ -36,8 +38,6 @@ namespace millrace::loops {
 #include "passes/loops/Passes.h.inc"
 
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 bool hasPlainType(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -492,14 +492,12 @@ private:
     SmallVector<int64_t> varying = llvm::map_to_vector(varyingDims(value).set_bits(), [](unsigned d) { return int64_t(d); });
     if (llvm::any_of(varying, [&](int64_t d) { return dims[d].isIndexed || dims[d].inUpdates < 0; }))
       return gather(op, value);
-    SmallVector<int64_t> zeros(varying.size(), 0), ones(varying.size(), 1), sizes, to;
+    SmallVector<int64_t> sizes, to;
     for (int64_t d : varying) {
       to.push_back(dims[d].inUpdates);
       sizes.push_back(shape[to.back()]);
     }
-    Value part = alongDims(b, value, varying);
-    if (typeOf(part).getShape() != ArrayRef(sizes)) // windows begin at index 0
-      part = SliceOp::create(b, loc, typeOf(part).clone(sizes), part, b.getDenseI64ArrayAttr(zeros), b.getDenseI64ArrayAttr(sizes), b.getDenseI64ArrayAttr(ones));
+    Value part = boxOf(b, loc, alongDims(b, value, varying), Box::whole(sizes)); // windows begin at index 0
     return broadcast(b, loc, part, typeOf(part).clone(shape), to);
   }
 

@@ -15,7 +15,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 #include "passes/fusion/Combiners.h"
 #include "passes/fusion/ScalarLoopPolicy.h"
 #include "passes/loops/ArrayUpdates.h"
@@ -34,8 +36,6 @@ namespace millrace::loops {
 #include "passes/loops/Passes.h.inc"
 
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 bool hasPlainType(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -516,7 +516,7 @@ void sumUpPlaces(ScatterOp scatter) {
   // same[i, j] is true if index vectors i and j are equal.
   Value same;
   for (int64_t part = 0; part < parts; ++part) {
-    Value column = SliceOp::create(b, loc, indexType.clone({n, 1}), indices, b.getDenseI64ArrayAttr({0, part}), b.getDenseI64ArrayAttr({n, part + 1}), b.getDenseI64ArrayAttr({1, 1}));
+    Value column = boxOf(b, loc, indices, Box::along(indexType.getShape(), 1, part, part + 1));
     column = ReshapeOp::create(b, loc, indexType.clone({n}), column);
     Value equal = CompareOp::create(b, loc, broadcast(column, {n, n}, {0}), broadcast(column, {n, n}, {1}), ComparisonDirection::EQ);
     same = same ? AndOp::create(b, loc, same, equal).getResult() : equal;

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/simplify/Passes.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -21,8 +23,6 @@ namespace {
 
 /// Smaller rolls are not worth a second kernel. Unit: elements. Source: judgement, not measured alone; chosen in commit f7caa64.
 constexpr int64_t kMinRolledElements = 1024;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// result[i] = source[(i + shift) mod n] along `dim`, |shift| <= n / 2.
 struct Roll {
@@ -157,27 +157,17 @@ private:
   }
 
   static Value part(OpBuilder &builder, Location loc, Value of, int64_t dim, int64_t from, int64_t to) {
-    SmallVector<int64_t> start(typeOf(of).getRank(), 0), limit(typeOf(of).getShape());
-    start[dim] = from;
-    limit[dim] = to;
-    return slice(builder, loc, of, start, limit);
-  }
-
-  static Value slice(OpBuilder &builder, Location loc, Value of, ArrayRef<int64_t> start, ArrayRef<int64_t> limit) {
-    SmallVector<int64_t> shape, strides(start.size(), 1);
-    for (auto [from, to] : llvm::zip(start, limit))
-      shape.push_back(to - from);
-    return SliceOp::create(builder, loc, typeOf(of).clone(shape), of, builder.getDenseI64ArrayAttr(start), builder.getDenseI64ArrayAttr(limit),
-                           builder.getDenseI64ArrayAttr(strides));
+    return boxOf(builder, loc, of, Box::along(typeOf(of).getShape(), dim, from, to));
   }
 
   void replace(Roll &roll) {
     Window window = resolve(roll.op.getResult());
-    SmallVector<int64_t> limit;
-    for (auto [from, size] : llvm::zip(window.start, typeOf(roll.op).getShape()))
-      limit.push_back(from + size);
+    Box box = Box::whole(typeOf(roll.op).getShape());
+    box.start = window.start;
+    for (auto [limit, from] : llvm::zip(box.limit, window.start))
+      limit += from;
     OpBuilder builder(roll.op);
-    roll.op.getResult().replaceAllUsesWith(slice(builder, roll.op.getLoc(), window.base, window.start, limit));
+    roll.op.getResult().replaceAllUsesWith(boxOf(builder, roll.op.getLoc(), window.base, box));
     SmallVector<Value> parts(roll.op.getInputs());
     roll.op.erase();
     for (Value part : parts)

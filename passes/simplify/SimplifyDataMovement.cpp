@@ -2,6 +2,7 @@
 //===- SimplifyDataMovement.cpp - Compositions of shape operations --------===//
 #include "passes/simplify/SimplifyPatterns.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
@@ -10,21 +11,6 @@
 using namespace mlir;
 using namespace millrace::stablehlo;
 namespace millrace::simplify {
-
-std::optional<SmallVector<int64_t>> addedUnits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
-  SmallVector<int64_t> map;
-  size_t next = 0;
-  for (int64_t size : from) {
-    while (size != 1 && next != to.size() && to[next] == 1)
-      ++next;
-    if (next == to.size() || to[next] != size)
-      return std::nullopt;
-    map.push_back(next++);
-  }
-  if (llvm::any_of(to.drop_front(next), [](int64_t size) { return size != 1; }))
-    return std::nullopt;
-  return map;
-}
 
 bool isComponent(SliceOp op) {
   constexpr int64_t most = 8;
@@ -170,83 +156,26 @@ struct ReshapeOfBroadcast : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Input:  slice(slice(x))      Output: slice(x)
-struct SliceOfSlice : OpRewritePattern<SliceOp> {
+/// Input:  slice(slice(x)), slice(concatenate(a, b, c)) that touches only b, slice(broadcast_in_dim(x)) where x is repeated
+/// Output: slice(x), slice(b), broadcast_in_dim(x), smaller; of one position of a short last dimension also broadcast_in_dim(slice(x))
+/// Leaves alone slices of several pieces, and slices of other dimensions of a broadcast's operand.
+struct SliceOfMoved : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
-    auto inner = op.getOperand().getDefiningOp<SliceOp>();
-    if (!inner || !typeOf(inner).hasStaticShape())
-      return rewriter.notifyMatchFailure(op, "no inner slice");
-    SmallVector<int64_t> start, limit, strides;
-    for (int64_t i = 0, e = typeOf(op).getRank(); i != e; ++i) {
-      int64_t stride = inner.getStrides()[i];
-      strides.push_back(stride * op.getStrides()[i]);
-      start.push_back(inner.getStartIndices()[i] + op.getStartIndices()[i] * stride);
-      // `last` is one past the last element that the slice reads, or the start if it reads none.
-      int64_t count = typeOf(op).getDimSize(i);
-      limit.push_back(count == 0 ? start.back() : start.back() + (count - 1) * strides.back() + 1);
-    }
-    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getOperand(), rewriter.getDenseI64ArrayAttr(start),
-                                         rewriter.getDenseI64ArrayAttr(limit), rewriter.getDenseI64ArrayAttr(strides));
-    return success();
-  }
-};
-
-/// Input:  slice(concatenate(a, b, c)) that touches only b      Output: slice(b)
-struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
-    auto concat = op.getOperand().getDefiningOp<ConcatenateOp>();
-    if (!concat)
-      return rewriter.notifyMatchFailure(op, "no concatenate");
-    int64_t dim = concat.getDimension(), offset = 0;
-    int64_t first = op.getStartIndices()[dim], last = op.getLimitIndices()[dim];
-    for (Value input : concat.getInputs()) {
-      int64_t size = typeOf(input).getDimSize(dim);
-      if (ShapedType::isDynamic(size))
-        return rewriter.notifyMatchFailure(op, "a piece of unknown size");
-      if (first >= offset && last <= offset + size && first < last) {
-        SmallVector<int64_t> start(op.getStartIndices()), limit(op.getLimitIndices());
-        start[dim] -= offset;
-        limit[dim] -= offset;
-        rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), input, rewriter.getDenseI64ArrayAttr(start),
-                                             rewriter.getDenseI64ArrayAttr(limit), op.getStridesAttr());
-        return success();
-      }
-      offset += size;
-    }
-    return rewriter.notifyMatchFailure(op, "touches several pieces");
-  }
-};
-
-/// Input:  slice(broadcast_in_dim(x)) where x is repeated     Output: broadcast_in_dim(x), smaller
-/// Of one position of a short last dimension: broadcast_in_dim(slice(x)). Leaves alone a slice of other dimensions of x.
-struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
-    auto broadcast = op.getOperand().getDefiningOp<BroadcastInDimOp>();
-    if (!broadcast || !typeOf(op).hasStaticShape() || isa<quant::QuantizedType>(typeOf(op).getElementType()))
-      return rewriter.notifyMatchFailure(op, "no broadcast");
-    Value source = broadcast.getOperand();
-    SmallVector<int64_t> starts, limits, strides, shape;
-    bool isCut = false;
-    for (auto [dim, target] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
-      int64_t size = typeOf(source).getDimSize(dim);
-      bool cuts = size != 1 && typeOf(op).getDimSize(target) != typeOf(broadcast).getDimSize(target);
-      isCut |= cuts;
-      starts.push_back(cuts ? op.getStartIndices()[target] : 0);
-      limits.push_back(cuts ? op.getLimitIndices()[target] : size);
-      strides.push_back(cuts ? op.getStrides()[target] : 1);
-      shape.push_back(cuts ? typeOf(op).getDimSize(target) : size);
-    }
-    if (isCut) {
-      if (!isComponent(op) || typeOf(source).getNumElements() == typeOf(broadcast).getNumElements())
-        return rewriter.notifyMatchFailure(op, "cuts the operand of the broadcast");
-      source = SliceOp::create(rewriter, op.getLoc(), typeOf(source).clone(shape), source, rewriter.getDenseI64ArrayAttr(starts),
-                               rewriter.getDenseI64ArrayAttr(limits), rewriter.getDenseI64ArrayAttr(strides));
-    }
-    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), source,
-                                                  broadcast.getBroadcastDimensionsAttr());
+    Operation *moved = op.getOperand().getDefiningOp();
+    Box box = Box::of(op);
+    if (!isa_and_nonnull<SliceOp, ConcatenateOp, BroadcastInDimOp>(moved) || typeOf(op.getOperand()).clone(box.shape()) != op.getType())
+      return rewriter.notifyMatchFailure(op, "no slice, concatenation or broadcast");
+    std::optional<SmallVector<Box>> read = boxesRead(moved, box);
+    if (!read)
+      return rewriter.notifyMatchFailure(op, "dynamic, quantized or empty");
+    if (isa<ConcatenateOp>(moved) && llvm::count_if(*read, [](const Box &own) { return !own.isEmpty(); }) != 1)
+      return rewriter.notifyMatchFailure(op, "touches several pieces");
+    RankedTensorType source = typeOf(moved->getOperand(0));
+    if (isa<BroadcastInDimOp>(moved) && !read->front().isWhole(source) &&
+        (!isComponent(op) || source.getNumElements() == typeOf(op.getOperand()).getNumElements()))
+      return rewriter.notifyMatchFailure(op, "cuts the operand of the broadcast");
+    rewriter.replaceOp(op, sliceBefore(rewriter, op));
     return success();
   }
 };
@@ -367,7 +296,7 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
 
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
   patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, GatherToSlice, NegativePadToSlice, ReshapeOfBroadcast,
-               ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast, SliceOfConcatenate, SliceOfSlice, TransposeOfBroadcast,
+               ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfMoved, TransposeOfBroadcast,
                TransposeToReshape>(patterns.getContext());
 }
 

@@ -6,6 +6,7 @@
 // Leaves alone matrices that one chain of elementwise operations computes for this sum alone: the sum shares their kernel's loop already.
 #include "passes/simplify/SimplifyPatterns.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -84,11 +85,9 @@ struct SumOfDiagonal : OpRewritePattern<ReduceOp> {
     flat[p] = size * size;
     flat.erase(flat.begin() + q);
     Value diagonal = ReshapeOp::create(rewriter, loc, type.clone(flat), x);
-    SmallVector<int64_t> starts(flat.size(), 0), strides(flat.size(), 1), limits(flat);
-    strides[p] = size + 1;
-    flat[p] = size;
-    diagonal = SliceOp::create(rewriter, loc, type.clone(flat), diagonal, rewriter.getDenseI64ArrayAttr(starts), rewriter.getDenseI64ArrayAttr(limits),
-                               rewriter.getDenseI64ArrayAttr(strides));
+    Box box = Box::whole(flat);
+    box.strides[p] = size + 1;
+    diagonal = boxOf(rewriter, loc, diagonal, box);
     SmallVector<int64_t> rest;
     for (int64_t dim : op.getDimensions())
       if (dim < p || dim > q)

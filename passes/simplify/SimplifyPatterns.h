@@ -39,9 +39,6 @@ void populateScatterSimplifications(mlir::RewritePatternSet &patterns);
 
 //===-- What several groups ask --------------------------------------------===//
 
-/// The result dimension of each operand dimension of a reshape that only adds dimensions of size one; none if it does more.
-std::optional<llvm::SmallVector<int64_t>> addedUnits(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
-
 /// True if `op` takes one position of a last dimension that has only a few.
 bool isComponent(stablehlo::SliceOp op);
 

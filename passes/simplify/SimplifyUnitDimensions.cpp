@@ -4,6 +4,7 @@
 // from a short last dimension get one shape here.
 #include "passes/simplify/SimplifyPatterns.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
@@ -81,38 +82,6 @@ struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// Input:  slice(reshape(x: 16x1024 -> 16x1024x1))      Output: reshape(slice(x)): PyTorch slices the gates of an LSTM this way
-/// Leaves alone an empty slice of such a dimension of size one.
-struct SliceOfUnitReshape : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
-    auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
-    if (!reshape)
-      return rewriter.notifyMatchFailure(op, "no reshape");
-    RankedTensorType from = typeOf(reshape.getOperand()), middle = typeOf(reshape), to = typeOf(op);
-    if (!from.hasStaticShape() || !to.hasStaticShape() || from.getRank() >= middle.getRank() || isa<quant::QuantizedType>(from.getElementType()))
-      return rewriter.notifyMatchFailure(op, "dynamic, quantized, or a reshape that adds no dimensions");
-    auto map = addedUnits(from.getShape(), middle.getShape());
-    if (!map)
-      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
-    SmallVector<int64_t> start, limit, strides, shape;
-    int64_t elements = 1;
-    for (int64_t dim : *map) {
-      start.push_back(op.getStartIndices()[dim]);
-      limit.push_back(op.getLimitIndices()[dim]);
-      strides.push_back(op.getStrides()[dim]);
-      shape.push_back(to.getDimSize(dim));
-      elements *= shape.back();
-    }
-    if (elements != to.getNumElements())
-      return rewriter.notifyMatchFailure(op, "empty in a unit dimension");
-    Value slice = SliceOp::create(rewriter, op.getLoc(), from.clone(shape), reshape.getOperand(), rewriter.getDenseI64ArrayAttr(start),
-                                  rewriter.getDenseI64ArrayAttr(limit), rewriter.getDenseI64ArrayAttr(strides));
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, slice);
-    return success();
-  }
-};
-
 /// Input:  reshape(slice(x: 8x64x576 -> 8x64x192) -> 8x64x6x32), which is then transposed: heads of attention
 /// Output: slice(reshape(x -> 8x64x18x32) -> 8x64x6x32)
 /// Leaves alone cuts inside of the new dimensions, and reshapes that do more than divide one dimension.
@@ -155,40 +124,31 @@ struct DividedSlice : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Input:  slices of op(a, b), its only users, each one index of a short last dimension (x and y of the corners of boxes, say)
-/// Output: op(slice(a), slice(b)): vectors hold one component instead of interleaved ones, and op's result is not stored
-struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
+/// Input:  slice(reshape(x: 16x1024 -> 16x1024x1)): PyTorch slices the gates of an LSTM this way
+///         slices of op(a, b), its only users, each one index of a short last dimension (x and y of the corners of boxes, say)
+/// Output: reshape(slice(x)); op(slice(a), slice(b)): vectors hold one component instead of interleaved ones, and op's result is not stored
+struct SliceOfComputed : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     Operation *made = op.getOperand().getDefiningOp();
-    RankedTensorType whole = typeOf(op.getOperand()), part = typeOf(op);
-    if (!made || !isElementwise(made) || made->getNumResults() != 1 || made->getNumRegions() != 0 || !isMemoryEffectFree(made))
-      return rewriter.notifyMatchFailure(op, "not of an elementwise operation");
-    if (!isComponent(op))
-      return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
-    int64_t taken = 0;
-    for (Operation *user : made->getUsers()) {
-      auto slice = dyn_cast<SliceOp>(user);
-      if (!slice || typeOf(slice).getShape().back() != 1)
-        return rewriter.notifyMatchFailure(op, "a user reads more than one component");
-      taken += typeOf(slice).getNumElements();
+    if (!made || !(isa<ReshapeOp>(made) || isElementwise(made)) || !boxesRead(made, Box::of(op)))
+      return rewriter.notifyMatchFailure(op, "not of a reshape that adds unit dimensions, or of an elementwise operation on one shape");
+    if (isa<ReshapeOp>(made) && typeOf(made->getOperand(0)).getRank() >= typeOf(op.getOperand()).getRank())
+      return rewriter.notifyMatchFailure(op, "the reshape adds no dimensions");
+    if (!isa<ReshapeOp>(made)) {
+      if (!isComponent(op))
+        return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
+      int64_t taken = 0;
+      for (Operation *user : made->getUsers()) {
+        auto slice = dyn_cast<SliceOp>(user);
+        if (!slice || typeOf(slice).getShape().back() != 1)
+          return rewriter.notifyMatchFailure(op, "a user reads more than one component");
+        taken += typeOf(slice).getNumElements();
+      }
+      if (taken > typeOf(op.getOperand()).getNumElements())
+        return rewriter.notifyMatchFailure(op, "a component would be computed several times");
     }
-    if (taken > whole.getNumElements())
-      return rewriter.notifyMatchFailure(op, "a component would be computed several times");
-    SmallVector<Value> operands;
-    for (Value operand : made->getOperands()) {
-      auto type = dyn_cast<RankedTensorType>(operand.getType());
-      if (!type || type.getEncoding() || isa<quant::QuantizedType>(type.getElementType()) || (type.getRank() != 0 && type.getShape() != whole.getShape()))
-        return rewriter.notifyMatchFailure(op, "an operand of another shape");
-      operands.push_back(operand);
-    }
-    for (Value &operand : operands)
-      if (RankedTensorType type = typeOf(operand); type.getRank() != 0)
-        operand = SliceOp::create(rewriter, op.getLoc(), type.clone(part.getShape()), operand, op.getStartIndicesAttr(), op.getLimitIndicesAttr(),
-                                  op.getStridesAttr());
-    OperationState state(made->getLoc(), made->getName().getStringRef(), operands, part, made->getAttrs());
-    state.propertiesAttr = made->getPropertiesAsAttribute();
-    rewriter.replaceOp(op, rewriter.create(state));
+    rewriter.replaceOp(op, sliceBefore(rewriter, op));
     return success();
   }
 };
@@ -315,8 +275,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void populateUnitDimensionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ComponentOfElementwise, DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather,
-               SliceOfUnitReshape>(patterns.getContext());
+  patterns.add<DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -15,7 +15,9 @@
 #include "passes/simplify/Passes.h"
 
 #include "dialects/millrace/Ops.h"
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
@@ -38,8 +40,6 @@ constexpr int64_t kProductsPerPlacedNumber = 2;
 /// The same for products that are small beside their result. Unit: multiply-adds per number of the result. Source: judgement, not measured alone;
 /// commit e7a2604 has the figures of the whole change.
 constexpr int64_t kProductsPerResult = 8;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Which operand is read as it lies, and how many numbers of f32 or f64 are written for that.
 struct Plan {
@@ -136,12 +136,10 @@ Value repeat(OpBuilder &b, Location loc, Value x, int64_t &step) {
 
 /// What stands at `places`, pairs of a dimension and an index.
 Value partAt(OpBuilder &b, Location loc, Value value, ArrayRef<std::pair<int64_t, int64_t>> places) {
-  RankedTensorType type = typeOf(value);
-  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1), shape(type.getShape());
+  Box box = Box::whole(typeOf(value).getShape());
   for (auto [dim, part] : places)
-    starts[dim] = part, limits[dim] = part + 1, shape[dim] = 1;
-  return SliceOp::create(b, loc, type.clone(shape), value, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(limits),
-                         b.getDenseI64ArrayAttr(strides));
+    box.start[dim] = part, box.limit[dim] = part + 1;
+  return boxOf(b, loc, value, box);
 }
 
 void repeatOne(OpBuilder &b, DotGeneralOp op, bool right) {

@@ -10,6 +10,7 @@
 #include "passes/spmd/Communication.h"
 #include "passes/spmd/Passes.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -240,9 +241,7 @@ void combineRows(ArrayRef<Operation *> members) {
   for (Operation *member : members) {
     auto result = cast<RankedTensorType>(member->getResult(0).getType());
     int64_t end = begin + result.getNumElements();
-    Value part = SliceOp::create(builder, member->getLoc(), result.clone({int64_t(1), end - begin}), combined.getResult(),
-                                 builder.getDenseI64ArrayAttr({0, begin}), builder.getDenseI64ArrayAttr({1, end}),
-                                 builder.getDenseI64ArrayAttr({1, 1}));
+    Value part = boxOf(builder, member->getLoc(), combined.getResult(), Box::along({1, columns}, 1, begin, end));
     member->getResult(0).replaceAllUsesWith(ReshapeOp::create(builder, member->getLoc(), result, part));
     member->erase();
     begin = end;

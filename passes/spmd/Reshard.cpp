@@ -4,6 +4,7 @@
 
 #include "passes/spmd/ReshardPlan.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -43,15 +44,7 @@ Value zeroOf(OpBuilder &builder, Location loc, Value like) {
 }
 
 Value cutOut(OpBuilder &builder, Location loc, Value value, size_t dim, int64_t begin, int64_t end) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (begin == 0 && end == type.getDimSize(dim))
-    return value;
-  SmallVector<int64_t> shape(type.getShape()), begins(shape.size(), 0), ends(shape), strides(shape.size(), 1);
-  begins[dim] = begin;
-  ends[dim] = end;
-  shape[dim] = end - begin;
-  return SliceOp::create(builder, loc, type.clone(shape), value, builder.getDenseI64ArrayAttr(begins),
-                         builder.getDenseI64ArrayAttr(ends), builder.getDenseI64ArrayAttr(strides));
+  return boxOf(builder, loc, value, Box::along(cast<RankedTensorType>(value.getType()).getShape(), dim, begin, end));
 }
 
 /// Returns zeros; for floats, with the given sign.

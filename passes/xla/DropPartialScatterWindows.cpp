@@ -4,6 +4,7 @@
 // Output:  "stablehlo.scatter"(%x, select(all(0 <= %indices <= n - w), %indices, n), %updates)
 // Leaves alone scatters whose windows have size 1 along all scattered dimensions, and dynamic sizes.
 //===----------------------------------------------------------------------===//
+#include "dialects/stablehlo/Box.h"
 #include "passes/xla/Passes.h"
 
 using namespace mlir;
@@ -57,12 +58,8 @@ Value allComponents(OpBuilder &builder, Location loc, Value mask, int64_t vector
   if (vectorDim == type.getRank() || type.getDimSize(vectorDim) == 1)
     return mask;
   Value all;
-  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
   for (int64_t k = 0; k < type.getDimSize(vectorDim); ++k) {
-    starts[vectorDim] = k;
-    limits[vectorDim] = k + 1;
-    Value one = stablehlo::SliceOp::create(builder, loc, mask, builder.getDenseI64ArrayAttr(starts),
-                                           builder.getDenseI64ArrayAttr(limits), builder.getDenseI64ArrayAttr(strides));
+    Value one = stablehlo::boxOf(builder, loc, mask, stablehlo::Box::along(type.getShape(), vectorDim, k, k + 1));
     all = all ? Value(stablehlo::AndOp::create(builder, loc, all, one)) : one;
   }
   return stablehlo::BroadcastInDimOp::create(

@@ -161,6 +161,16 @@ func.func @slices(%x: tensor<16xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (
   return %1, %3, %5 : tensor<2xf32>, tensor<2xf32>, tensor<4x2xf32>
 }
 
+// Of two pieces a slice with large steps reads one.
+// CHECK-LABEL: @strided_slice
+// CHECK-NEXT: %[[S:.*]] = stablehlo.slice %arg0 [2:16:10]
+// CHECK-NEXT: return %[[S]]
+func.func @strided_slice(%x: tensor<16xf32>, %y: tensor<4xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<16xf32>, tensor<4xf32>) -> tensor<20xf32>
+  %1 = stablehlo.slice %0 [2:18:10] : (tensor<20xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
 // CHECK-LABEL: @pad_and_concatenate
 // CHECK: stablehlo.slice %arg0 [1:14]
 // CHECK: return {{.*}}, %arg0
