@@ -5,6 +5,7 @@
 // Leaves alone the loop bodies, which the callers emit.
 #include "lowering/linalg/Loops.h"
 
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -264,17 +265,8 @@ Value convertTensor(LoopBuilder &l, Value tensor, Type from, Type to) {
 }
 
 Reducer classifyReducer(Region &region) {
-  Block &block = region.front();
-  if (block.getNumArguments() != 2 || std::distance(block.begin(), block.end()) != 2)
-    return Reducer::Other;
-  Operation *op = &block.front();
-  if (op->getNumOperands() != 2 || op->getNumResults() != 1 || block.getTerminator()->getNumOperands() != 1 ||
-      block.getTerminator()->getOperand(0) != op->getResult(0))
-    return Reducer::Other;
-  Value first = block.getArgument(0), second = block.getArgument(1);
-  bool straight = op->getOperand(0) == first && op->getOperand(1) == second;
-  bool swapped = op->getOperand(0) == second && op->getOperand(1) == first;
-  if (!straight && !swapped)
+  Operation *op = stablehlo::combinerOf(region);
+  if (!op)
     return Reducer::Other;
   return llvm::TypeSwitch<Operation *, Reducer>(op)
       .Case<stablehlo::AddOp>([](auto) { return Reducer::Add; })

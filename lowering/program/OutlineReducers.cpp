@@ -7,6 +7,7 @@
 #include "lowering/program/OutlineReducers.h"
 
 #include "dialects/millrace/Attributes.h"
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/Passes.h"
 
@@ -24,15 +25,8 @@ namespace millrace::lowering {
 using Reduction = runtime::CollectiveStep::Reduction;
 
 Reduction reductionOf(Operation *collective) {
-  Block &block = collective->getRegion(0).front();
-  if (block.getNumArguments() != 2 || !llvm::hasNItems(block, 2))
-    return Reduction::None;
-  Operation *op = &block.front();
-  if (op->getNumOperands() != 2 || block.getTerminator()->getOperands() != op->getResults())
-    return Reduction::None;
-  bool bothArguments = (op->getOperand(0) == block.getArgument(0) && op->getOperand(1) == block.getArgument(1)) ||
-                       (op->getOperand(0) == block.getArgument(1) && op->getOperand(1) == block.getArgument(0));
-  if (!bothArguments)
+  Operation *op = shlo::combinerOf(collective->getRegion(0));
+  if (!op)
     return Reduction::None;
   if (isa<shlo::AddOp>(op))
     return Reduction::Sum;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Cumulative.h"
 
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/eval/Evaluator.h"
 
 #include "mlir/IR/Matchers.h"
@@ -38,14 +39,8 @@ bool isNumber(Attribute attr, int64_t number) {
 
 /// Returns the single operation of the body if it combines the body's two arguments.
 Operation *reducerOf(Region &body) {
-  Block &block = body.front();
-  if (block.getNumArguments() != 2 || !llvm::hasNItems(block, 2))
-    return nullptr;
-  Operation *op = &block.front();
-  if (!isa<AddOp, MulOp, MinOp, MaxOp, AndOp, OrOp>(op) || block.getTerminator()->getOperand(0) != op->getResult(0))
-    return nullptr;
-  Value first = block.getArgument(0), second = block.getArgument(1), lhs = op->getOperand(0), rhs = op->getOperand(1);
-  return (lhs == first && rhs == second) || (lhs == second && rhs == first) ? op : nullptr;
+  Operation *op = combinerOf(body);
+  return isa_and_nonnull<AddOp, MulOp, MinOp, MaxOp, AndOp, OrOp>(op) ? op : nullptr;
 }
 
 /// Returns true if the body maps two copies of its initial value to the initial value, by evaluation.

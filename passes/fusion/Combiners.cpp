@@ -44,17 +44,6 @@ TypedAttr neutralNumber(Operation &combine, Type type) {
   return {};
 }
 
-Operation *combinerOf(Region &region) {
-  Block &body = region.front();
-  if (body.getNumArguments() != 2 || body.getOperations().size() != 2)
-    return nullptr;
-  Operation &combine = body.front();
-  Value x = body.getArgument(0), y = body.getArgument(1);
-  bool takesBoth = combine.getNumOperands() == 2 && combine.getNumResults() == 1 &&
-                   ((combine.getOperand(0) == x && combine.getOperand(1) == y) || (combine.getOperand(0) == y && combine.getOperand(1) == x));
-  return takesBoth && body.getTerminator()->getOperand(0) == combine.getResult(0) ? &combine : nullptr;
-}
-
 bool isOneNumber(Value value) {
   Operation *source = value.getDefiningOp();
   auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source);

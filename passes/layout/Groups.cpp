@@ -2,6 +2,8 @@
 //===- Groups.cpp - Reshapes as dimensions that are merged and split -------===//
 #include "passes/layout/Groups.h"
 
+#include "dialects/stablehlo/Combiner.h"
+
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -112,18 +114,12 @@ StringRef whyIndivisible(ReduceOp op) {
     return "results between two steps would be rounded";
   constexpr StringLiteral kBody = "its body is no sum, minimum or maximum of its arguments", kInit = "its initial value is not known to be neutral";
   DenseElementsAttr init;
-  Block &body = op.getBody().front();
   if (!matchPattern(op.getInitValues()[0], m_Constant(&init)))
     return kInit;
-  if (std::distance(body.begin(), body.end()) != 2)
-    return kBody;
-  Operation &step = body.front();
-  if (step.getNumOperands() != 2 || step.getOperand(0) != body.getArgument(0) || step.getOperand(1) != body.getArgument(1) ||
-      body.getTerminator()->getOperand(0) != step.getResult(0))
-    return kBody;
-  if (isa<MaxOp, MinOp>(step))
+  Operation *step = combinerOf(op.getBody());
+  if (isa_and_nonnull<MaxOp, MinOp>(step))
     return "";
-  if (!isa<AddOp>(step))
+  if (!isa_and_nonnull<AddOp>(step))
     return kBody;
   bool isZero = matchPattern(op.getInitValues()[0], m_Zero()) || matchPattern(op.getInitValues()[0], m_AnyZeroFloat());
   return isZero ? StringRef() : StringRef(kInit);

@@ -9,6 +9,7 @@
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/IR/Matchers.h"
 
@@ -31,15 +32,11 @@ bool isOnes(std::optional<ArrayRef<int64_t>> values) {
 
 /// Returns true if combining with the initial value `start` once more changes nothing.
 bool isNeutral(ReduceWindowOp op, Attribute start) {
-  Block &body = op.getBody().front();
-  Operation &step = body.front();
-  if (std::distance(body.begin(), body.end()) != 2 || step.getNumOperands() != 2 || body.getTerminator()->getOperand(0) != step.getResult(0) ||
-      step.getOperand(0) != body.getArgument(0) || step.getOperand(1) != body.getArgument(1))
-    return false;
-  if (isa<MaxOp, MinOp>(step))
+  Operation *step = combinerOf(op.getBody());
+  if (isa_and_nonnull<MaxOp, MinOp>(step))
     return true;
   auto number = dyn_cast<FloatAttr>(start);
-  return isa<AddOp>(step) && number && number.getValue().isPosZero();
+  return isa_and_nonnull<AddOp>(step) && number && number.getValue().isPosZero();
 }
 
 bool isZeros(ArrayRef<int64_t> interior) {

@@ -190,7 +190,7 @@ bool replaces(ScatterOp op) {
 }
 
 TypedAttr neutralOf(ScatterOp op) {
-  Operation *combine = fusion::combinerOf(op.getUpdateComputation());
+  Operation *combine = combinerOf(op.getUpdateComputation());
   return combine ? fusion::neutralNumber(*combine, typeOf(op.getInputs()[0]).getElementType()) : TypedAttr();
 }
 

@@ -77,7 +77,7 @@ struct Sparse {
       return {};
     if (scatter) {
       Block &body = scatter.getUpdateComputation().front();
-      Operation *inner = fusion::combinerOf(scatter.getUpdateComputation());
+      Operation *inner = combinerOf(scatter.getUpdateComputation());
       bool isKnown = replaces(scatter) || (inner && isa<AddOp>(inner) && isa<AddOp>(combine));
       if (!isKnown || !isOnce(scatter) || llvm::any_of(body.getArgumentTypes(), [&](Type type) { return getElementTypeOrSelf(type) != element; }))
         return {};
@@ -252,7 +252,7 @@ private:
     auto scatter = cast<ScatterOp>(link.write());
     if (scatter->getNumResults() != 1)
       return false;
-    Operation *combine = fusion::combinerOf(scatter.getUpdateComputation());
+    Operation *combine = combinerOf(scatter.getUpdateComputation());
     return (combine && isa<AddOp>(combine)) || (replaces(scatter) && !zeros.isPossible(scatter.getUpdates()[0]));
   }
 };
@@ -485,7 +485,7 @@ constexpr int64_t kMaxComparedIndices = 64;
 /// and assigned to the first index vector; the others become out of bounds. Leaves alone scatters with batching dimensions or many index vectors.
 void sumUpPlaces(ScatterOp scatter) {
   auto numbers = scatter.getScatterDimensionNumbers();
-  Operation *combine = fusion::combinerOf(scatter.getUpdateComputation());
+  Operation *combine = combinerOf(scatter.getUpdateComputation());
   bool isSum = scatter->getNumResults() == 1 && llvm::all_of(scatter->getOperands(), hasPlainType) && combine && isa<AddOp>(combine) && !isOnce(scatter) &&
                !fusion::isFewScalars(scatter->getResult(0).getType()) && scatter->hasOneUse() && isa<AddOp>(*scatter->user_begin());
   DenseElementsAttr fill;

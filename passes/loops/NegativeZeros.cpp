@@ -93,7 +93,7 @@ bool NegativeZeros::addResults(Operation *op) {
               if (scatter->getNumResults() != 1)
                 return true;
               bool old = isPossible(scatter.getInputs()[0]), update = isPossible(scatter.getUpdates()[0]);
-              Operation *combine = fusion::combinerOf(scatter.getUpdateComputation());
+              Operation *combine = combinerOf(scatter.getUpdateComputation());
               Block &body = scatter.getUpdateComputation().front();
               if (combine && isa<AddOp>(combine))
                 return old || !hasExactSmallSums(result.getType());

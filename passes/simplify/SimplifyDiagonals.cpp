@@ -7,6 +7,7 @@
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Box.h"
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -57,9 +58,7 @@ std::optional<std::pair<int64_t, int64_t>> diagonalOf(Value predicate) {
 struct SumOfDiagonal : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
-    Block &body = op.getBody().front();
-    if (op.getInputs().size() != 1 || body.getOperations().size() != 2 || !isa<AddOp>(body.front()) || body.front().getOperand(0) == body.front().getOperand(1) ||
-        body.getTerminator()->getOperand(0) != body.front().getResult(0))
+    if (op.getInputs().size() != 1 || !isa_and_nonnull<AddOp>(combinerOf(op.getBody())))
       return rewriter.notifyMatchFailure(op, "not a sum");
     auto select = op.getInputs()[0].getDefiningOp<SelectOp>();
     auto type = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());

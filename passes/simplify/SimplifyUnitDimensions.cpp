@@ -5,6 +5,7 @@
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Box.h"
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
@@ -64,19 +65,15 @@ struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
     RankedTensorType from = typeOf(op.getInputs()[0]), to = typeOf(op.getResult(0));
     if (llvm::any_of(op.getDimensions(), [&](int64_t dim) { return from.getDimSize(dim) != 1; }))
       return rewriter.notifyMatchFailure(op, "reduces several elements");
-    Block &body = op.getBody().front();
-    Operation &step = body.front();
-    Value left = body.getArgument(0), right = body.getArgument(1);
-    if (std::distance(body.begin(), body.end()) != 2 || step.getNumOperands() != 2 || step.getNumResults() != 1 ||
-        !step.hasTrait<mlir::OpTrait::Elementwise>() || body.getTerminator()->getOperand(0) != step.getResult(0) ||
-        step.getOperand(0) == step.getOperand(1) || !llvm::all_of(step.getOperands(), [&](Value v) { return v == left || v == right; }) ||
-        step.getResult(0).getType() != left.getType() || typeOf(left).getElementType() != from.getElementType() ||
-        to.getElementType() != from.getElementType())
+    Operation *step = combinerOf(op.getBody());
+    Value left = op.getBody().getArgument(0);
+    if (!step || !step->hasTrait<mlir::OpTrait::Elementwise>() || step->getResult(0).getType() != left.getType() ||
+        typeOf(left).getElementType() != from.getElementType() || to.getElementType() != from.getElementType())
       return rewriter.notifyMatchFailure(op, "not one operation on elements");
     Value init = BroadcastInDimOp::create(rewriter, op.getLoc(), to, op.getInitValues()[0], rewriter.getDenseI64ArrayAttr({}));
     Value element = ReshapeOp::create(rewriter, op.getLoc(), to, op.getInputs()[0]);
-    bool inOrder = step.getOperand(0) == left;
-    OperationState state(op.getLoc(), step.getName(), {inOrder ? init : element, inOrder ? element : init}, {to}, step.getAttrs());
+    bool inOrder = step->getOperand(0) == left;
+    OperationState state(op.getLoc(), step->getName(), {inOrder ? init : element, inOrder ? element : init}, {to}, step->getAttrs());
     rewriter.replaceOp(op, rewriter.create(state));
     return success();
   }

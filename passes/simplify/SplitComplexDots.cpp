@@ -16,6 +16,7 @@
 
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Box.h"
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -275,13 +276,7 @@ bool isSumOfParts(ReduceOp op) {
     return false;
   auto isZero = [](const APFloat &part) { return part.isPosZero(); };
   auto zero = *init.getValues<std::complex<APFloat>>().begin();
-  Operation &sum = op.getBody().front().front();
-  auto sums = dyn_cast<AddOp>(sum);
-  Block &body = op.getBody().front();
-  bool isPlain = sums && sum.getNextNode() == body.getTerminator() && body.getTerminator()->getOperand(0) == sums.getResult() &&
-                 ((sums.getLhs() == body.getArgument(0) && sums.getRhs() == body.getArgument(1)) ||
-                  (sums.getLhs() == body.getArgument(1) && sums.getRhs() == body.getArgument(0)));
-  return isPlain && isZero(zero.real()) && isZero(zero.imag());
+  return isa_and_nonnull<AddOp>(combinerOf(op.getBody())) && isZero(zero.real()) && isZero(zero.imag());
 }
 
 void sumParts(ReduceOp op) {

@@ -3,6 +3,7 @@
 #include "passes/spmd/Combiners.h"
 
 #include "dialects/sdy/Ops.h"
+#include "dialects/stablehlo/Combiner.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -54,13 +55,10 @@ bool isNeutral(Value init, Operation *combine) {
 }
 
 Operation *combinerOf(Region &computation) {
-  if (!computation.hasOneBlock() || !llvm::hasNItems(computation.front(), 2) || computation.getNumArguments() != 2)
-    return nullptr;
-  Operation &combine = computation.front().front();
-  bool known = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) && combine.getOperand(0) != combine.getOperand(1) &&
-               llvm::all_of(combine.getOperands(), [](Value value) { return isa<BlockArgument>(value); }) &&
-               neutralElement(&combine, cast<RankedTensorType>(computation.getArgument(0).getType()));
-  return known ? &combine : nullptr;
+  Operation *combine = stablehlo::combinerOf(computation);
+  bool known = isa_and_nonnull<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) &&
+               neutralElement(combine, cast<RankedTensorType>(computation.getArgument(0).getType()));
+  return known ? combine : nullptr;
 }
 
 Operation *combinerOf(ReduceOp reduce) {

@@ -2,6 +2,7 @@
 //===- IndexingRules.cpp - Rules of gather, scatter and dynamic slices ----===//
 #include "passes/sharding/rules/OpRules.h"
 
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -84,11 +85,8 @@ Rule gatherRule(GatherOp op) {
 
 /// Updates are combined with what is there by one operation whose order does not matter.
 bool combines(ScatterOp op) {
-  Block &body = op.getUpdateComputation().front();
-  Operation *combine = &body.front();
-  if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2) || combine->getNumOperands() != 2 ||
-      !llvm::is_contained(combine->getOperands(), body.getArgument(0)) ||
-      !llvm::is_contained(combine->getOperands(), body.getArgument(1)))
+  Operation *combine = combinerOf(op.getUpdateComputation());
+  if (!combine)
     return false;
   bool isBool = getElementTypeOrSelf(combine->getResult(0).getType()).isInteger(1);
   return isa<AddOp, MulOp, MaxOp, MinOp>(combine) || (isBool && isa<AndOp, OrOp>(combine));

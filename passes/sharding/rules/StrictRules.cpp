@@ -2,6 +2,7 @@
 //===- StrictRules.cpp - Rules for running on parts -----------------------===//
 #include "passes/sharding/rules/StrictRules.h"
 
+#include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -68,15 +69,8 @@ std::optional<sdy::ReductionOp> reductionOf(Operation *op) {
   auto scatter = dyn_cast<stablehlo::ScatterOp>(op);
   if (!reduce && !scatter)
     return sdy::ReductionOp::Sum;
-  Block &body = (reduce ? reduce.getBody() : scatter.getUpdateComputation()).front();
-  // One value, and one operation of the two that are combined.
-  Operation *combine = &body.front();
-  if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2) || combine->getNumOperands() != 2 ||
-      !llvm::is_contained(combine->getOperands(), body.getArgument(0)) ||
-      !llvm::is_contained(combine->getOperands(), body.getArgument(1)) ||
-      body.getTerminator()->getOperand(0).getDefiningOp() != combine)
-    return std::nullopt;
-  return kindOf(combine);
+  Operation *combine = stablehlo::combinerOf(reduce ? reduce.getBody() : scatter.getUpdateComputation());
+  return combine ? kindOf(combine) : std::nullopt;
 }
 
 std::optional<Rule> strictRuleOf(Operation *op) {
