@@ -105,7 +105,6 @@ static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &optio
   pm.addNestedPass<func::FuncOp>(fusion::createSplitReductionsPass());
   pm.addNestedPass<func::FuncOp>(fusion::createSplitStacksPass());
   pm.addNestedPass<func::FuncOp>(fusion::createComposeConcatenationsPass());
-  pm.addNestedPass<func::FuncOp>(fusion::createMergePadDimensionsPass());
   // Attention before what copies or pads its operations.
   fusion::KernelCheck never = [](func::FuncOp) { return false; };
   pm.addPass(fusion::createFuseAttentionPass(options.genericOnly ? never : attentionCheck(options.target)));

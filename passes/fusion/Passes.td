@@ -67,14 +67,6 @@ def ComposeConcatenationsPass : Pass<"xla-compose-concatenations", "::mlir::func
   }];
 }
 
-def MergePadDimensionsPass : Pass<"xla-merge-pad-dimensions", "::mlir::func::FuncOp"> {
-  let summary = "Merge the channels of images into their rows where a pad is a kernel of its own";
-  let description = [{
-    Few channels are shorter than a vector. A pad that does not change the trailing dimensions becomes the pad of an array whose trailing dimensions
-    are merged into one.
-  }];
-}
-
 def FuseAttentionPass : Pass<"xla-fuse-attention", "::mlir::ModuleOp"> {
   let summary = "Group attention, forward and backward, into kernels with the attribute millrace.attention";
   let description = [{
