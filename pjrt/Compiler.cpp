@@ -171,6 +171,7 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
     rt::ByteStore store = rt::planStore(**cache);
     options->plans = {store.find, store.store};
   }
+  options->calls = &callPartitioner();
   const bool needsDefault = asked.hasDefault && module.getOps<sdy::MeshOp>().empty();
   const std::string text = needsDefault ? "devices=" + std::to_string(partitions.getInt()) : asked.mesh;
   if (!text.empty()) {

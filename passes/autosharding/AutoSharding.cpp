@@ -211,9 +211,9 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
       return signalPassFailure();
     if (report)
       emitRemark(getOperation().getLoc(), llvm::formatv("sharded for {0}: {1:f3} ms, of which {2:f3} ms communication ({3:f0} bytes); {4} bytes of values; no "
-                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges{8}",
+                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges{8}{9}",
                                               options.machine.name, (found.computing + found.communicating) * 1e3, found.communicating * 1e3,
-                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges, recomputationText(found))
+                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges, recomputationText(found), uncheckedText(found))
                                     .str());
   }
 };
@@ -227,12 +227,31 @@ std::string recomputationText(const AutoShardingReport &report) {
                        report.recomputedOperations, report.recomputing * 1e3);
 }
 
-/// Bytes that values of the partitioned program take on a device at the worst time; 0 if it cannot be partitioned here.
-static int64_t peakOfParts(ModuleOp module, const Machine &machine) {
+std::string uncheckedText(const AutoShardingReport &report) {
+  if (report.notPartitioned.empty())
+    return {};
+  return "; the limit holds for values of the plan alone, because the program cannot be partitioned: " + report.notPartitioned;
+}
+
+/// Bytes that values of the partitioned program take on a device at the worst time; nothing and the reason in `whyNot` if it cannot be partitioned.
+static std::optional<int64_t> peakOfParts(ModuleOp module, const AutoShardingOptions &options, std::string &whyNot) {
   OwningOpRef<ModuleOp> parts = module.clone();
-  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); }); // whoever partitions it later reports what is wrong
+  // Errors are reported where the program is partitioned to be compiled.
+  ScopedDiagnosticHandler quiet(module.getContext(), [&](Diagnostic &each) {
+    if (whyNot.empty() && each.getSeverity() == DiagnosticSeverity::Error)
+      whyNot = each.str();
+    return success();
+  });
   calls::prepareCollectives(*parts);
-  return succeeded(spmd::partition(*parts)) ? simulate(*parts, machine).peakBytes : 0;
+  spmd::PartitionOptions partitioning;
+  partitioning.calls = options.calls;
+  if (succeeded(spmd::partition(*parts, partitioning))) {
+    whyNot.clear();
+    return simulate(*parts, options.machine).peakBytes;
+  }
+  if (whyNot.empty())
+    whyNot = "the partitioner gives no reason";
+  return std::nullopt;
 }
 
 LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
@@ -259,7 +278,10 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
     if (failed(planned(*trial, asked, &found)))
       return failure();
     (*trial)->setAttr(kMemoryPerDeviceAttr, OpBuilder(*trial).getI64IntegerAttr(options.memoryPerDevice));
-    found.partitionedPeak = peakOfParts(*trial, options.machine);
+    const std::optional<int64_t> peak = peakOfParts(*trial, options, found.notPartitioned);
+    found.partitionedPeak = peak.value_or(0);
+    if (!peak)
+      emitWarning(module.getLoc(), "automatic sharding within ") << options.memoryPerDevice << " bytes per device" << uncheckedText(found);
     if (const int64_t excess = found.partitionedPeak - options.memoryPerDevice; excess > 0) {
       if (turn == kMostPlans)
         return emitError(module.getLoc(), "automatic sharding finds no plan: the partitioned program takes ")

@@ -7,6 +7,10 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+namespace millrace::spmd {
+class CallPartitioner;
+}
+
 namespace millrace::autosharding {
 
 struct AutoShardingOptions {
@@ -19,6 +23,7 @@ struct AutoShardingOptions {
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none
   PlanStore plans;             ///< where plans are looked up and stored
+  spmd::CallPartitioner *calls = nullptr; ///< partitions custom calls of a client, for the bytes of the partitioned program; may be null
   std::function<void(const std::string &)> progress; ///< called with the solver's progress, in the calling thread; may be empty
 };
 
@@ -43,6 +48,7 @@ struct AutoShardingReport {
   double bytes = 0;                        ///< bytes that a device receives
   int64_t peak = 0;                        ///< peak bytes of values on a device
   int64_t partitionedPeak = 0;             ///< peak bytes of values of the partitioned program; 0 without a limit, which does not need it
+  std::string notPartitioned;              ///< with a limit: why partitionedPeak is unknown, so that the limit holds for `peak` alone
   double bound = 0;                        ///< lower bound of the seconds for every choice of these strategies
   double gap = 0;                          ///< upper bound of (cost - best cost) / best cost, for these strategies
   size_t variables = 0, edges = 0;
@@ -55,10 +61,14 @@ struct AutoShardingReport {
 /// "; 12 values are computed again instead of kept (30 operations, 0.120 ms)", or nothing.
 std::string recomputationText(const AutoShardingReport &report);
 
+/// "; the limit holds for values of the plan alone, because …", or nothing.
+std::string uncheckedText(const AutoShardingReport &report);
+
 /// Gives every value of the module an explicit sharding; annotations are kept. The module must have a mesh and static shapes. Errors are reported at
 /// the operation that cannot be planned, or at the module. Where the best plan exceeds AutoShardingOptions::memoryPerDevice, values are computed again in
 /// front of late readers (Rematerialize.h) if a step of that program takes less time than a plan that splits the values further. The limit holds for the
-/// partitioned program, which has copies of resharded values besides: as long as it takes more, the plan gets less.
+/// partitioned program, which has copies of resharded values besides: as long as it takes more, the plan gets less. A warning says why that could not be
+/// verified where the program cannot be partitioned.
 llvm::LogicalResult autoShard(mlir::ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report = nullptr);
 
 } // namespace millrace::autosharding

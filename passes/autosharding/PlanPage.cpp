@@ -33,9 +33,9 @@ std::string textOf(const PlannedTensor &tensor) {
 void printPlan(const AutoShardingReport &planned, llvm::ArrayRef<RankedMesh> ranked, llvm::raw_ostream &os) {
   double all = planned.computing + planned.communicating;
   os << llvm::formatv("The plan: {0} expected, {1} of them computing, {2} communicating ({3:f0} bytes received); at most {4:f2} % above the best "
-                      "plan of its kind; {5} bytes of values at the worst time{6}\n",
+                      "plan of its kind; {5} bytes of values at the worst time{6}{7}\n",
                       milliseconds(all), milliseconds(planned.computing), milliseconds(planned.communicating), planned.bytes, planned.gap * 100,
-                      planned.peak, recomputationText(planned));
+                      planned.peak, recomputationText(planned), uncheckedText(planned));
   for (const RankedMesh &each : ranked)
     os << "  " << milliseconds(each.seconds) << " expected with --mesh=" << each.mesh << "\n";
   os << "\nTensors, with the time of the operation that makes them and of what their readers reshard; below what a step takes more if this one "

@@ -412,8 +412,9 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::funct
       failed(after.run(module)))
     return failure();
   restoreGiven(given);
+  // With `choose` all arguments are chosen, of functions that may have taken the place of those that were there.
   for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    for (unsigned i = 0; !choose && i < function.getNumArguments(); ++i)
       if (!annotated.contains({function, i}))
         function.removeArgAttr(i, StringAttr::get(module.getContext(), sdy::shardingAttrName));
   if (explain) {

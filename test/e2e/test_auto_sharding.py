@@ -188,9 +188,11 @@ def test_the_same_results_in_less_memory(tmp_path):
         with np.load(out) as arrays:
             return [arrays[name] for name in arrays]
     whole = results()
-    free = auto_sharding.simulated(str(path), ["--auto-sharding", "--mesh=data=2", "--machine=h100"])[0]["peak_bytes"]
-    limit = int(free * 0.6)
+    free = auto_sharding.simulated(str(path), ["--auto-sharding", "--mesh=data=2", "--machine=h100"])[0]
+    limit = int(free["peak_bytes"] * 0.6)
     asked = ["--auto-sharding", "--mesh=data=2", "--machine=h100", f"--memory-per-device={limit}"]
-    assert auto_sharding.simulated(str(path), asked)[0]["planned"]["recomputed_values"] > 0
+    found = auto_sharding.simulated(str(path), asked)[0]
+    assert found["planned"]["recomputed_values"] > 0
+    assert found["argument_bytes"] == free["argument_bytes"]  # arguments of the program with copies are split as planned, too
     for one, other in zip(whole, results(*asked), strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-6)
