@@ -64,7 +64,7 @@ double CostModel::secondsOf(Operation *op, const Strategy &strategy) const {
   return secondsOfWork(description, op, flopsOf(op) * strategy.share, moved);
 }
 
-Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool canWait) const {
+Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, double leastShare) const {
   Transfer transfer;
   int64_t devices = productOf(strategy.summed);
   if (devices < 2)
@@ -76,7 +76,7 @@ Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool ca
     traffic.messages = isScattered ? description.messagesAmong(devices) : description.messagesOfSum(devices);
     traffic.operand = localBytes(result, summed), traffic.result = localBytes(result, kept);
     traffic.received = (isScattered ? 1 : 2) * traffic.operand * double(devices - 1) / double(devices);
-    double share = canWait && !isScattered ? std::min(1.0, traffic.operand / double(spmd::kMostReduceBytes)) : 1;
+    double share = isScattered ? 1 : std::min(1.0, std::max(leastShare, traffic.operand / double(spmd::kMostReduceBytes)));
     transfer.seconds += share * description.latencyOf(link, traffic) + description.secondsOfBytes(link, traffic);
     transfer.bytes += traffic.received;
   }

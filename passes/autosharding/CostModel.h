@@ -27,9 +27,10 @@ public:
   /// Returns the seconds in which a device computes its shard, limited by arithmetic or by memory, whichever takes longer. Operations that fusion
   /// merges into their readers' or writers' kernels count only what they write, or nothing.
   double secondsOf(mlir::Operation *op, const Strategy &strategy) const;
-  /// Returns the cost of the all_reduce or reduce_scatter of results that are partial sums. `canWait`: no reader follows soon, so that the
-  /// partitioner combines several in a message (xla-spmd-combine-collectives) and each pays a part of its latency.
-  Transfer reductionOf(mlir::Operation *op, const Strategy &strategy, bool canWait) const;
+  /// Returns the cost of the all_reduce or reduce_scatter of results that are partial sums. The partitioner combines all_reduces of which no reader
+  /// follows soon (xla-spmd-combine-collectives), so that each pays a share of a message's latency: its part of the most bytes of a message, and at
+  /// least `leastShare`, because all combined sums together pay for one message even if they are small. 1: the sum has a message of its own.
+  Transfer reductionOf(mlir::Operation *op, const Strategy &strategy, double leastShare) const;
   /// Returns the cost of the partitioner's own plan (passes/spmd/ReshardPlan.h) on the links.
   Transfer reshard(mlir::Type type, const sharding::TensorSharding &from, const sharding::TensorSharding &to);
 

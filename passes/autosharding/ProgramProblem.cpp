@@ -58,6 +58,15 @@ TensorSharding wholeOf(Type type) {
 
 int64_t ticks(double seconds) { return int64_t(std::min(seconds * kTicksPerSecond + 0.5, kMostTicks)); }
 
+/// Returns the bytes of all results of an operation, not divided among devices.
+double bytesOfResults(Operation *op) {
+  double bytes = 0;
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.hasStaticShape())
+      bytes += double(tensor.getNumElements()) * double(elementBytes(tensor));
+  return bytes;
+}
+
 } // namespace
 
 ProgramProblem::ProgramProblem(ModuleGraph &graph, CostModel &costs, Attribute meshRef, sdy::MeshAttr mesh)
@@ -265,8 +274,9 @@ void ProgramProblem::addNode(int node) {
   std::vector<Strategy> strategies = strategiesOf({split.rule, split.splittable, split.canFillUp}, costs.mesh());
   Table table{int(variables.size()), {}};
   Variable &variable = variables.emplace_back();
+  const double leastShare = leastShareOfMessage(node);
   for (const Strategy &strategy : strategies) {
-    Transfer reduction = costs.reductionOf(op, strategy, !feedsContraction[node] && lastContractions.lookup(op->getBlock()) > 1);
+    Transfer reduction = costs.reductionOf(op, strategy, leastShare);
     variable.costs.push_back({times * costs.secondsOf(op, strategy), times * reduction.seconds, times * reduction.bytes});
   }
   for (size_t i = 0; i < each.operands.size(); ++i) {
@@ -352,8 +362,20 @@ void ProgramProblem::findReaders() {
       }
   }
   for (size_t node = 0; node < graph.nodes.size(); ++node)
-    if (Operation *op = module.operation(int(node)); !feedsContraction[node] && flopsOf(op) > 0)
-      ++lastContractions[op->getBlock()];
+    if (Operation *op = module.operation(int(node)); !feedsContraction[node] && flopsOf(op) > 0) {
+      LastContractions &last = lastContractions[op->getBlock()];
+      ++last.number;
+      last.bytes += bytesOfResults(op);
+    }
+}
+
+/// Returns the least share of a message's latency that the sums of an operation's results pay: 1 if a contraction waits for them.
+double ProgramProblem::leastShareOfMessage(int node) const {
+  Operation *op = module.operation(node);
+  const LastContractions waiting = lastContractions.lookup(op->getBlock());
+  if (feedsContraction[node] || waiting.number < 2)
+    return 1;
+  return waiting.bytes > 0 ? std::min(1.0, bytesOfResults(op) / waiting.bytes) : 1;
 }
 
 bool ProgramProblem::build() {

@@ -79,6 +79,7 @@ private:
   mlir::Type typeOf(int tensor) const;
 
   void findReaders();
+  double leastShareOfMessage(int node) const;
   void addSources();
   void addNode(int node);
   bool follow(int node, mlir::Operation *op, double times);
@@ -105,8 +106,12 @@ private:
   std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations without a rule, which are replicated
   std::vector<Reader> readers;
   std::vector<bool> feedsContraction; ///< by node, whether a contraction depends on a result of it
-  /// Number of contractions of a block that no other one depends on: if there are several, their sums share messages. Iterations of a loop share none.
-  llvm::DenseMap<mlir::Block *, int> lastContractions;
+  /// The contractions of a block that no other one depends on: if there are several, their sums share messages. Iterations of a loop share none.
+  struct LastContractions {
+    int number = 0;
+    double bytes = 0; ///< of all their results, not divided among devices
+  };
+  llvm::DenseMap<mlir::Block *, LastContractions> lastContractions;
   std::vector<std::pair<Table, Table>> alike; ///< tables that must have equal shardings: members of groups, results that alias arguments
 };
 
