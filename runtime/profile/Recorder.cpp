@@ -22,7 +22,8 @@ thread_local constinit MemoryFor::Use MemoryFor::current{};
 
 namespace {
 
-/// Written by one thread alone; what lies below `used` does not change any more.
+/// Written by one thread at a time; what lies below `used` does not change any more. A thread that ends hands the room that it leaves on, under the
+/// registry's mutex, which orders what it has written before what the next thread writes.
 struct Chunk {
   /// Fewer would be asked for more often, more would lie unused in threads that record little. Unit: records. Source: judgement, not measured alone.
   static constexpr uint32_t kRecords = 1024;
@@ -32,11 +33,17 @@ struct Chunk {
   Record records[kRecords];
 };
 
+/// The records of one thread in one chunk.
+struct Part {
+  std::shared_ptr<Chunk> chunk;
+  uint32_t begin = 0, end = Chunk::kRecords; ///< other threads' records lie before, and behind once the thread has ended
+};
+
 struct Log {
   int64_t thread = 0;
   std::string name;
-  std::shared_ptr<Chunk> current;              ///< of its thread alone
-  std::vector<std::shared_ptr<Chunk>> chunks; ///< guarded by the registry's mutex, as is the next
+  std::shared_ptr<Chunk> current; ///< of its thread alone
+  std::vector<Part> parts;        ///< guarded by the registry's mutex, as is the next
   bool isOver = false;
 };
 
@@ -44,6 +51,7 @@ struct Registry {
   std::mutex mutex; ///< guards all below
   std::unordered_set<std::string> names; ///< elements stay where they are
   std::vector<std::shared_ptr<Log>> logs;
+  std::vector<std::shared_ptr<Chunk>> spare; ///< with room that threads have left
   std::unordered_map<const void *, uint32_t> devices;
   std::vector<uint64_t> limits; ///< of open sessions
   uint64_t numChunks = 0, generation = 1;
@@ -61,7 +69,13 @@ struct Registry {
   }
 
   uint64_t limit() const { return limits.empty() ? 0 : *std::max_element(limits.begin(), limits.end()); }
-  bool hasRoom() const { return (numChunks + 1) * sizeof(Chunk) <= limit(); }
+  /// Logs of threads that have ended stay until the last session ends, so that they count.
+  bool hasRoom(uint64_t bytes) const { return numChunks * sizeof(Chunk) + logs.size() * (sizeof(Log) + sizeof(Part)) + bytes <= limit(); }
+  /// Adds the current part of a log, which has room.
+  void addPart(Log &log, std::shared_ptr<Chunk> chunk) {
+    log.current = std::move(chunk);
+    log.parts.push_back({log.current, log.current->used.load(std::memory_order_relaxed)});
+  }
   /// Called when the limit or the number of chunks has changed.
   void measure() {
     // The share of the memory that details may take. Unit: share. Source: a program of one kernel has four details and two other records per
@@ -71,8 +85,9 @@ struct Registry {
   }
   void dropAll() {
     for (const std::shared_ptr<Log> &log : logs)
-      log->chunks.clear();
+      log->parts.clear();
     std::erase_if(logs, [](const std::shared_ptr<Log> &log) { return log->isOver; });
+    spare.clear();
     numChunks = 0;
     lost.store(0, std::memory_order_relaxed);
     isScarce.store(false, std::memory_order_relaxed);
@@ -92,7 +107,12 @@ struct Leaver {
     Registry &registry = Registry::get();
     std::lock_guard lock(registry.mutex);
     ownLog->isOver = true;
-    ownLog->current.reset();
+    std::shared_ptr<Chunk> chunk = std::move(ownLog->current);
+    if (chunk && !ownLog->parts.empty() && ownLog->parts.back().chunk == chunk) { // no session's end has dropped it
+      const uint32_t used = ownLog->parts.back().end = chunk->used.load(std::memory_order_relaxed);
+      if (used < Chunk::kRecords)
+        registry.spare.push_back(std::move(chunk));
+    }
     if (registry.limits.empty())
       std::erase_if(registry.logs, [](const std::shared_ptr<Log> &log) { return log.get() == ownLog; });
     ownLog = nullptr;
@@ -159,11 +179,20 @@ void Registry::inChild() {
   mutex.unlock();
 }
 
-/// A chunk with room for one record, or null.
+/// A chunk with room for one record, or null. The first one of a thread is what another one that has ended left, if there is any: programs that begin
+/// a thread per task would else fill the memory with chunks that hold a few records each.
 Chunk *moreRoom(uint64_t epoch) {
   if (isLeaving)
     return nullptr;
   Registry &registry = Registry::get();
+  auto isPast = [&] { return state.load(std::memory_order_relaxed) != epoch; };
+  auto takeSpare = [&]() -> Chunk * {
+    if (registry.spare.empty())
+      return nullptr;
+    registry.addPart(*ownLog, std::move(registry.spare.back()));
+    registry.spare.pop_back();
+    return ownLog->current.get();
+  };
   if (!ownLog) {
     static thread_local Leaver leaver;
     (void)leaver;
@@ -173,20 +202,29 @@ Chunk *moreRoom(uint64_t epoch) {
     pthread_getname_np(pthread_self(), name, sizeof name);
     log->name = name;
     std::lock_guard lock(registry.mutex);
+    // A log without a record is of no use to anybody.
+    const uint64_t more = sizeof(Log) + sizeof(Part) + (registry.spare.empty() ? sizeof(Chunk) : 0);
+    if (isPast() || !registry.hasRoom(more))
+      return nullptr;
     registry.logs.push_back(log);
     ownLog = log.get();
   }
   {
     std::lock_guard lock(registry.mutex);
-    if (state.load(std::memory_order_relaxed) != epoch || !registry.hasRoom())
+    if (isPast())
+      return nullptr;
+    // A thread that has filled a chunk would soon fill what others left.
+    const bool isNew = ownLog->parts.empty(), fits = registry.hasRoom(sizeof(Chunk));
+    if (Chunk *left = isNew || !fits ? takeSpare() : nullptr)
+      return left;
+    if (!fits)
       return nullptr;
   }
   auto made = std::make_shared<Chunk>(epoch); // touches its pages, without the mutex
   std::lock_guard lock(registry.mutex);
-  if (state.load(std::memory_order_relaxed) != epoch || !registry.hasRoom())
+  if (isPast() || !registry.hasRoom(sizeof(Chunk)))
     return nullptr;
-  ownLog->current = std::move(made);
-  ownLog->chunks.push_back(ownLog->current);
+  registry.addPart(*ownLog, std::move(made));
   ++registry.numChunks;
   registry.measure();
   return ownLog->current.get();
@@ -372,10 +410,10 @@ Recording Session::stop() {
     return recording;
   for (const std::shared_ptr<Log> &log : registry.logs) {
     Recording::Thread thread{log->thread, log->name, {}};
-    for (const std::shared_ptr<Chunk> &chunk : log->chunks) {
-      const uint32_t used = chunk->used.load(std::memory_order_acquire);
-      for (uint32_t i = 0; i < used; ++i)
-        if (const Record &record = chunk->records[i]; record.end >= begin.at && record.start <= last)
+    for (const Part &part : log->parts) {
+      const uint32_t end = std::min(part.end, part.chunk->used.load(std::memory_order_acquire));
+      for (uint32_t i = part.begin; i < end; ++i)
+        if (const Record &record = part.chunk->records[i]; record.end >= begin.at && record.start <= last)
           thread.records.push_back(record);
     }
     if (!thread.records.empty())

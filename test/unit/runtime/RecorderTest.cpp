@@ -75,6 +75,70 @@ TEST(Recorder, ThreadsThatEndedLeaveTheirRecords) {
   EXPECT_GE(recording.threads.size(), kThreads);
 }
 
+// A program that begins a thread per task: what one has left of its memory, the next ones use, and each keeps its own records.
+TEST(Recorder, ShortThreadsShareTheMemory) {
+  constexpr uint64_t kRounds = 1500, kAtOnce = 4, kEach = 10;
+  Session session(uint64_t(8) << 20); // a chunk for each of the 6000 threads takes forty times as much
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < kAtOnce; ++t)
+      threads.emplace_back([first = (round * kAtOnce + t) * kEach] {
+        for (uint64_t i = 0; i < kEach; ++i)
+          append(recordOf(first + i));
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  Recording recording = session.stop();
+  EXPECT_EQ(recording.lost, 0u);
+  const std::vector<uint64_t> numbers = numbersIn(recording);
+  ASSERT_EQ(numbers.size(), kRounds * kAtOnce * kEach);
+  for (uint64_t i = 0; i < numbers.size(); ++i)
+    ASSERT_EQ(numbers[i], i);
+  uint64_t owners = 0;
+  for (const Recording::Thread &thread : recording.threads) {
+    std::vector<uint64_t> own;
+    for (const Record &record : thread.records)
+      if (record.kind == Kind::Region && record.what == intern("test record"))
+        own.push_back(record.b);
+    if (own.empty())
+      continue;
+    ++owners;
+    ASSERT_EQ(own.size(), kEach);
+    ASSERT_EQ(own.front() % kEach, 0u);
+    ASSERT_EQ(own.back(), own.front() + kEach - 1);
+  }
+  EXPECT_EQ(owners, kRounds * kAtOnce);
+}
+
+// Threads take over what others left while a session of a short time reads both, and what is left in one session is not used in the next.
+TEST(Recorder, SessionsComeAndGoWhileShortThreadsRecord) {
+  std::atomic<bool> isOver{false};
+  std::vector<std::thread> starters;
+  for (int t = 0; t < 2; ++t)
+    starters.emplace_back([&] {
+      while (!isOver)
+        std::thread([] {
+          for (uint64_t i = 0; i < 20; ++i)
+            append(recordOf(i));
+        }).join();
+    });
+  for (int i = 0; i < 20; ++i) {
+    Session session(1 << 20);
+    std::thread([] { append(recordOf(20)); }).join();
+    const Recording recording = session.stop();
+    EXPECT_EQ(recording.lost, 0u);
+    for (const Recording::Thread &thread : recording.threads)
+      for (size_t r = 1; r < thread.records.size(); ++r)
+        ASSERT_EQ(thread.records[r - 1].b + 1, thread.records[r].b); // of one thread, all of them
+    const std::vector<uint64_t> numbers = numbersIn(recording);
+    EXPECT_EQ(std::count(numbers.begin(), numbers.end(), 20u), 1);
+  }
+  isOver = true;
+  for (std::thread &thread : starters)
+    thread.join();
+}
+
 // For ThreadSanitizer: threads record while sessions begin and end.
 TEST(Recorder, SessionsComeAndGoWhileThreadsRecord) {
   std::atomic<bool> isOver{false};
