@@ -241,6 +241,17 @@ def test_the_server_is_open_to_this_machine_unless_it_is_told_otherwise(monkeypa
         xp.start_server(0)
 
 
+def test_workers_of_a_loader_hold_no_port():
+    server = xp.start_server(0)
+    port = server.port
+    loader = torch.utils.data.DataLoader(range(8), num_workers=2, persistent_workers=True, multiprocessing_context="fork")
+    batches = iter(loader)
+    next(batches)
+    del server
+    xp.start_server(port)  # the workers wait for more to do
+    assert [int(batch) for batch in batches] == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_servers_and_captures_say_what_is_wrong(tmp_path, capfd):
     server = xp.start_server(0)
     assert server.port > 0

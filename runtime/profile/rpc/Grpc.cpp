@@ -21,6 +21,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <set>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
@@ -109,15 +111,56 @@ std::string percentDecoded(std::string_view text) {
   return out;
 }
 
+/// Sockets and events that only this process uses. A forked child closes them: it has none of the threads that serve, and while it held the listener
+/// nobody could listen at the port after its parent has stopped. Programs that are started have them closed by close-on-exec.
+class OwnDescriptors {
+public:
+  /// Never destroyed: threads serve while the process ends.
+  static OwnDescriptors &get() {
+    static OwnDescriptors *own = [] {
+      auto *made = new OwnDescriptors;
+      pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); }, [] { get().inChild(); });
+      return made;
+    }();
+    return *own;
+  }
+  /// What `make` returns; no fork comes between. `make` must not wait.
+  template <typename Make>
+  int open(const Make &make) {
+    std::lock_guard lock(mutex);
+    int descriptor = make();
+    if (descriptor >= 0)
+      all.insert(descriptor);
+    return descriptor;
+  }
+  void close(int descriptor) {
+    std::lock_guard lock(mutex);
+    if (all.erase(descriptor))
+      ::close(descriptor);
+  }
+
+private:
+  void inChild() {
+    for (int descriptor : all)
+      ::close(descriptor);
+    all.clear();
+    mutex.unlock();
+  }
+  std::mutex mutex;
+  std::set<int> all; ///< guarded by mutex
+};
+/// Handlers that are registered later run earlier, without the mutex: those of the background wait for its job (runtime/profile/Recorder.cpp).
+[[maybe_unused]] const OwnDescriptors &registeredFirst = OwnDescriptors::get();
+
 /// A connected socket. Reads and writes wait, until `deadline` where one is given; shutDown() ends those of other threads.
 class Connected {
 public:
-  explicit Connected(int descriptor) : fd(descriptor) {
+  explicit Connected(int descriptor) : fd(OwnDescriptors::get().open([&] { return descriptor; })) {
     int yes = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   }
   Connected(const Connected &) = delete;
-  ~Connected() { ::close(fd); }
+  ~Connected() { OwnDescriptors::get().close(fd); }
 
   bool read(void *data, size_t size, const Clock::time_point *deadline = nullptr) const {
     for (char *at = static_cast<char *>(data); size;) {
@@ -477,6 +520,7 @@ private:
 struct Server::State {
   int listener = -1, wake = -1;
   uint16_t port = 0;
+  const pid_t owner = ::getpid(); ///< the process that has the thread
   Handler handler;
   std::atomic<bool> stopping{false};
   std::thread acceptor;
@@ -488,10 +532,8 @@ struct Server::State {
       [[maybe_unused]] ssize_t put = ::write(wake, &one, sizeof one);
       acceptor.join();
     }
-    if (wake >= 0)
-      ::close(wake);
-    if (listener >= 0)
-      ::close(listener);
+    OwnDescriptors::get().close(wake);
+    OwnDescriptors::get().close(listener);
   }
 
   void accept() {
@@ -503,7 +545,9 @@ struct Server::State {
       connections.remove_if([](const Connection &each) { return each.isOver.load(); });
       if (stopping || !(polled[0].revents & POLLIN))
         continue;
-      int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      int client = OwnDescriptors::get().open([&] { return ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC); });
+      if (client < 0 && errno == EAGAIN) // the client has gone meanwhile
+        continue;
       if (client < 0) { // no descriptor is left, for one: whoever waits goes on waiting
         polled[1].revents = 0;
         ::poll(polled + 1, 1, kPauseMs);
@@ -516,13 +560,16 @@ struct Server::State {
       if (connections.size() < kMostConnections)
         connections.emplace_back(client, handler);
       else
-        ::close(client);
+        OwnDescriptors::get().close(client);
     }
   }
 };
 
 Server::Server(std::unique_ptr<State> state) : state(std::move(state)) {}
-Server::~Server() = default;
+Server::~Server() {
+  if (state->owner != ::getpid())
+    (void)state.release(); // of the parent of a forked child, where there is no thread to wait for
+}
 uint16_t Server::port() const { return state->port; }
 
 StatusOr<std::unique_ptr<Server>> Server::start(uint16_t port, Handler handler) {
@@ -540,7 +587,8 @@ StatusOr<std::unique_ptr<Server>> Server::start(uint16_t port, Handler handler) 
     return invalidArgument("MILLRACE_PROFILER_ADDRESS expects an address to listen at, 0.0.0.0 or :: for all of this machine's, but got '" +
                            text + "'");
   int yes = 1, no = 0;
-  state->listener = ::socket(hasSix ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto makeListener = [&] { return ::socket(hasSix ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); };
+  state->listener = OwnDescriptors::get().open(makeListener);
   if (state->listener < 0)
     return failed("cannot make a socket for");
   setsockopt(state->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -559,7 +607,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(uint16_t port, Handler handler) 
   if (::getsockname(state->listener, address, &size))
     return failed("cannot listen at");
   state->port = ntohs(hasSix ? six.sin6_port : four.sin_port);
-  state->wake = ::eventfd(0, EFD_CLOEXEC);
+  state->wake = OwnDescriptors::get().open([] { return ::eventfd(0, EFD_CLOEXEC); });
   if (state->wake < 0)
     return failed("cannot make an event for");
   state->acceptor = std::thread([self = state.get()] { self->accept(); });

@@ -32,11 +32,12 @@ struct Request {
 };
 
 /// Answers calls on threads of its own, one per connection and call, until it is destroyed; what runs is told that it is cancelled then. Connections,
-/// calls and their sizes are bounded: who asks for too much is refused, and the process that serves goes on.
+/// calls and their sizes are bounded: who asks for too much is refused, and the process that serves goes on. A forked child neither serves nor holds
+/// the port, and may destroy the object.
 class Server {
 public:
   using Handler = std::function<Reply(const Request &)>;
-  /// Listens at all addresses of this machine; port 0: one that is free. Unavailable if the port is taken.
+  /// Listens at 127.0.0.1, or at MILLRACE_PROFILER_ADDRESS; port 0: one that is free. Unavailable if the port is taken.
   static StatusOr<std::unique_ptr<Server>> start(uint16_t port, Handler handler);
   ~Server();
   uint16_t port() const;

@@ -19,6 +19,7 @@
 #include <netinet/in.h>
 #include <random>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -97,6 +98,37 @@ TEST(Grpc, CallsHaveRepliesAndErrors) {
   for (const char *address : {"nowhere", "", ":9012", "localhost:", "localhost:http", "localhost:70000", "localhost:0"})
     EXPECT_EQ(call(address, "/s/Echo", "", 5).outcome, Outcome::InvalidArgument) << address;
 }
+
+// As a DataLoader's worker, which lives on when its parent serves no more.
+#if !defined(__SANITIZE_THREAD__) && !(defined(__has_feature) && __has_feature(thread_sanitizer))
+TEST(Grpc, AForkedChildHoldsNoPort) {
+  auto echo = [](const Request &request) -> Reply { return {Outcome::Ok, "", request.bytes}; };
+  auto server = Server::start(0, echo);
+  ASSERT_TRUE(server.ok()) << server.status().toString();
+  const uint16_t port = (*server)->port();
+  int lives[2];
+  ASSERT_EQ(::pipe(lives), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::close(lives[1]);
+    char none;
+    bool isFine = ::read(lives[0], &none, 1) == 0; // until the parent has looked
+    *server = nullptr;                            // does not wait for a thread of the parent
+    auto own = Server::start(0, echo);
+    isFine = isFine && own.ok() && call("localhost:" + std::to_string((*own)->port()), "/s/Echo", "own", 20).bytes == "own";
+    _exit(isFine ? 0 : 1);
+  }
+  ::close(lives[0]);
+  EXPECT_EQ(call("localhost:" + std::to_string(port), "/s/Echo", "hello", 20).bytes, "hello"); // the parent goes on
+  *server = nullptr;
+  auto again = Server::start(port, echo);
+  EXPECT_TRUE(again.ok()) << again.status().toString();
+  ::close(lives[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 
 /// A connection that sends `bytes` and reads until the server closes it, or stops answering for a while.
 void sendTo(uint16_t port, const std::string &bytes) {
