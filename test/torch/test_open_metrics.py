@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.debug.open_metrics: what Prometheus reads."""
+import contextlib
 import os
 import re
 import socket
@@ -97,3 +98,37 @@ def test_readers_that_go_away_are_no_news(capfd):
     finally:
         server.close()
     assert capfd.readouterr().err == ""
+
+
+def _open_files():
+    names = set()
+    for each in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the listing has gone
+            names.add(os.readlink(f"/proc/self/fd/{each}"))
+    return names
+
+
+def test_a_forked_child_holds_no_port():
+    server = open_metrics.start_server(0)
+    port = server.port
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as reader:
+        reader.sendall(b"GET /metrics HTTP/1.0\r\n")  # a handler reads the rest
+        read(port)
+        held = {os.readlink(f"/proc/self/fd/{each.fileno()}") for each in server._server.sockets if each.fileno() >= 0}
+        assert len(held) >= 2  # the listener and the reader's
+        waits, ends = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(ends)
+            fine = os.read(waits, 1) == b"" and not held & _open_files()
+            server.close()  # does not wait for a thread of the parent
+            os._exit(0 if fine else 1)
+        os.close(waits)
+        try:
+            assert read(port)[1].endswith("# EOF\n")  # the parent goes on
+            server.close()
+            open_metrics.start_server(port).close()
+        finally:
+            os.close(ends)
+            status = os.waitpid(child, 0)[1]
+    assert status == 0

@@ -4,9 +4,11 @@ MILLRACE_METRICS_PORT=9100 in the environment; then http://127.0.0.1:9100/metric
 import errno
 import functools
 import http.server
+import os
 import sys
 import threading
 import warnings
+import weakref
 from typing import Any
 
 from . import metrics
@@ -76,6 +78,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 class _HttpServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(address, _Handler)
+        self.port = self.server_address[1]
+        self.sockets = weakref.WeakSet([self.socket])  # its own and those of readers
+
+    def get_request(self):
+        request, address = super().get_request()
+        self.sockets.add(request)
+        return request, address
+
     def handle_error(self, request, client_address):
         """Says nothing of readers that go away, for the program's standard error is its own; an error of ours is a warning."""
         error = sys.exc_info()[1]
@@ -83,24 +95,43 @@ class _HttpServer(http.server.ThreadingHTTPServer):
             warnings.warn(f"open_metrics: {type(error).__name__}: {error}", stacklevel=2)
 
 
+_servers: weakref.WeakSet["Server"] = weakref.WeakSet()
+
+
+def _close_in_child():
+    """A forked child, as a DataLoader's worker, has none of the threads that answer; while it held the socket, nobody could listen at the port
+    after its parent has closed the server."""
+    for server in list(_servers):
+        for each in list(server._server.sockets):
+            if (descriptor := each.detach()) >= 0:  # close() would wait for the files that a handler has made of it
+                os.close(descriptor)
+
+
+os.register_at_fork(after_in_child=_close_in_child)
+
+
 class Server:
-    """Answers until close(), or until the process ends."""
+    """Answers until close(), or until the process ends; not in a forked child."""
 
     def __init__(self, port: int) -> None:
         try:
-            self._server = _HttpServer(("127.0.0.1", port), _Handler)
+            self._server = _HttpServer(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
             what = "is taken" if getattr(error, "errno", None) == errno.EADDRINUSE else f"cannot be listened at: {error}"
             raise RuntimeError(f"open_metrics.start_server: port {port} of 127.0.0.1 {what}") from None
+        self._process = os.getpid()
+        _servers.add(self)
         threading.Thread(target=self._server.serve_forever, name="open_metrics", daemon=True).start()
 
     @property
     def port(self) -> int:
         """The port that it listens at."""
-        return self._server.server_address[1]
+        return self._server.port
 
     def close(self) -> None:
-        """Ends the server."""
+        """Ends the server; nothing is left to end in a forked child."""
+        if os.getpid() != self._process:
+            return
         self._server.shutdown()
         self._server.server_close()
 
