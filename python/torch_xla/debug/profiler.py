@@ -173,32 +173,33 @@ def start_server(port: int, only_on_master: bool = True) -> object:
 
 
 _RETRIED = {14: "UNAVAILABLE", 6: "ALREADY_EXISTS"}  # gRPC's numbers; 2 is UNKNOWN
+_FINAL = (3, 12)  # INVALID_ARGUMENT: the address is none; UNIMPLEMENTED: the server is another one
 
 
 def trace(service_addr: str, logdir: str, duration_ms: int = 1000, num_tracing_attempts: int = 3, host_tracer_level: int = 2,
           device_tracer_level: int = 1, delay_ms: int = 0, timeout_s: int = 120, interval_s: int = 5) -> None:
     """Asks the process whose start_server listens at `service_addr` ("host:port", or several with commas) to record for `duration_ms`, after
     `delay_ms`, and waits. The process writes `logdir`/plugins/profile/TIME/HOST_PORT.xplane.pb in its own file system. Nobody there, or nothing
-    happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError.
-    ValueError for numbers that ask for nothing."""
+    happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError;
+    at once where the address is none. ValueError for numbers that ask for nothing."""
     for name, number, least in (("duration_ms", duration_ms, 1), ("num_tracing_attempts", num_tracing_attempts, 1), ("delay_ms", delay_ms, 0),
                                 ("timeout_s", timeout_s, 0), ("interval_s", interval_s, 1)):
         if number < least:
             raise ValueError(f"xp.trace expects {name} of at least {least}, but got {number}")
     ends = time.monotonic() + timeout_s
     for _ in range(timeout_s // interval_s + 1):
-        failure = _capture_from_all(service_addr.split(","), logdir, duration_ms, num_tracing_attempts, host_tracer_level,
-                                    device_tracer_level, delay_ms)
+        failure, is_final = _capture_from_all(service_addr.split(","), logdir, duration_ms, num_tracing_attempts, host_tracer_level,
+                                              device_tracer_level, delay_ms)
         if failure is None:
             return
-        if time.monotonic() + interval_s > ends:
+        if is_final or time.monotonic() + interval_s > ends:
             break
         time.sleep(interval_s)
     raise RuntimeError(failure)
 
 
 def _capture_from_all(addresses, logdir, duration_ms, attempts, host_level, device_level, delay_ms):
-    """None, or what went wrong the last time."""
+    """(None, or what went wrong the last time; whether it would go wrong again)"""
     root = os.path.join(os.fspath(logdir), "plugins", "profile")
     failure = None
     for remaining in reversed(range(attempts)):
@@ -209,19 +210,19 @@ def _capture_from_all(addresses, logdir, duration_ms, attempts, host_level, devi
                                     addresses))
         wrong = [(status, message) for status, message, _ in answers if status]
         if not wrong and not all(is_empty for _, _, is_empty in answers):
-            return None
+            return None, False
         if wrong:
             status, failure = wrong[0]
             failure = f"{_RETRIED.get(status, f'status {status}')}: {failure}"
             if status not in _RETRIED and not (status == 2 and "Stream removed" in failure):
-                return failure
+                return failure, status in _FINAL
         else:
             failure = (f"No trace event is collected after {attempts} attempt(s). Perhaps, you want to try again (with more attempts?). "
                        f"Nothing of Millrace ran at {', '.join(addresses)} meanwhile: is it the process that computes?")
             if remaining:
                 print("No trace event is collected. Automatically retrying.", flush=True)
     print(failure, flush=True)
-    return failure
+    return failure, False
 
 
 def trace_detached(*args: Any, **kwargs: Any) -> None:
