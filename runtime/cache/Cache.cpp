@@ -308,7 +308,7 @@ std::string Cache::explain(const CacheKey &key) const {
   constexpr size_t examined = 16;
   files.resize(std::min(files.size(), examined));
   std::vector<std::string> best;
-  bool found = false;
+  bool found = false, bestIsSameProgram = false;
   for (const EntryFile &file : files) {
     if (file.bytes > (uint64_t(16) << 20))
       continue;
@@ -331,8 +331,11 @@ std::string Cache::explain(const CacheKey &key) const {
     }
     for (const auto &[name, digest] : stored)
       different.push_back(name);
-    if (!found || different.size() < best.size()) {
+    // The same program with other options says why it misses here; another program of this process, which has its options, says nothing.
+    const bool isSameProgram = std::find(different.begin(), different.end(), "program") == different.end();
+    if (!found || std::pair(!isSameProgram, different.size()) < std::pair(!bestIsSameProgram, best.size())) {
       best = std::move(different);
+      bestIsSameProgram = isSameProgram;
       found = true;
     }
   }

@@ -84,6 +84,16 @@ TEST_F(CacheTest, MissNamesThePartsThatDiffer) {
   EXPECT_EQ(why, "the most similar entry differs in: mesh");
 }
 
+TEST_F(CacheTest, AMissIsExplainedByTheSameProgramFirst) {
+  Cache cache(options());
+  cache.store(key("a", "O3", "skylake"), "x");
+  cache.store(key("b", "O3", "skylake"), "y");
+  cache.store(key("a", "O2", "haswell"), "of this process");
+  std::string why;
+  EXPECT_FALSE(cache.find(key("b", "O2", "haswell"), &why));
+  EXPECT_EQ(why, "the most similar entry differs in: cpu features, options");
+}
+
 TEST_F(CacheTest, OrderOfPartsDoesNotMatter) {
   CacheKey a, b;
   a.add("x", "1");
