@@ -18,13 +18,15 @@ set(own_libraries_first -Wl,--disable-new-dtags)
 
 # LLVM's, which knows every processor.
 find_program(MILLRACE_OBJCOPY llvm-objcopy HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH REQUIRED)
-# What a debugger wants lies in debug/, not in the wheel; the file that is shipped names it.
+# What a debugger wants lies in debug/, not in the wheel; the file that is shipped names it. The two names by which GDB is told of kernels
+# (MILLRACE_GDB) stay in the file's own table of symbols: GDB looks for them there, and the loader, which exports them to nobody, does not.
+set(gdb_symbols --keep-symbol=__jit_debug_register_code --keep-symbol=__jit_debug_descriptor)
 function(millrace_split_debug target)
   set(debug ${wheel}/debug/$<TARGET_FILE_NAME:${target}>.debug)
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E make_directory ${wheel}/debug
     COMMAND ${MILLRACE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${target}> ${debug}
-    COMMAND ${MILLRACE_OBJCOPY} --strip-unneeded --add-gnu-debuglink=${debug} $<TARGET_FILE:${target}> VERBATIM)
+    COMMAND ${MILLRACE_OBJCOPY} --strip-unneeded ${gdb_symbols} --add-gnu-debuglink=${debug} $<TARGET_FILE:${target}> VERBATIM)
 endfunction()
 
 # millrace_wheel_library(NAME WHOLE archives... DEPENDS shared libraries...)

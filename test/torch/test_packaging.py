@@ -8,6 +8,7 @@ import sys
 import tomllib
 import venv
 
+import millrace
 import pytest
 import torch
 import torch_xla
@@ -86,6 +87,15 @@ def test_installed_wheel():
     assert not [file for file in files if "csrc" in file or file.endswith(("CMakeLists.txt", "pyproject.toml", ".cpp"))]
     assert os.path.realpath(distribution.locate_file("torch_xla")) == PACKAGE
     assert any(point.name == "torch_xla" for point in importlib.metadata.entry_points(group="torch.backends"))
+
+
+@pytest.mark.skipif("millrace" not in PACKAGE and not os.path.exists(os.path.join(os.path.dirname(PACKAGE), "millrace", "lib")),
+                    reason="torch_xla comes from the source tree, whose libraries have LLVM's names")
+def test_debuggers_find_where_they_are_told_of_kernels():
+    # GDB looks for these names, by which MILLRACE_GDB tells it of kernels, in the table of symbols of each library: stripping must leave them.
+    listing = subprocess.run(["/usr/lib/llvm-22/bin/llvm-nm", "--defined-only", "--format=just-symbols", millrace.library_path("libmillrace_runtime.so")],
+                             capture_output=True, text=True, check=True).stdout.split()
+    assert {"__jit_debug_register_code", "__jit_debug_descriptor"} <= set(listing), listing[:10]
 
 
 def test_other_torch_is_refused():
