@@ -77,6 +77,7 @@ def initialize() -> None:
         plugins.add("cpu")
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
+    from millrace import _interrupts
     from millrace_jax import annotations, auto_sharding, callbacks, collectives, custom_calls, custom_partitioning, failures, pallas_hook
 
     custom_calls.install(library)
@@ -86,6 +87,7 @@ def initialize() -> None:
     custom_partitioning.install()
     pallas_hook.install()
     annotations.install(library)
+    _interrupts.install()
     auto_sharding.install()
     if os.environ.get("MILLRACE_DEBUG", "0") not in ("", "0"):
         # The plug-in says what it compiles and why the cache had nothing (pjrt/Compiler.cpp); JAX, which argument asked for another program.

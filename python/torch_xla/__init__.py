@@ -17,6 +17,10 @@ from ._load import once as _once  # noqa: E402
 
 _once("ending", _ending.install, _XLAC._begin_ending)
 
+from millrace import _interrupts as _interrupts  # noqa: E402
+
+_once("interrupts", _interrupts.install)
+
 from . import _world as _world  # noqa: E402
 
 _once("world", _world.install)

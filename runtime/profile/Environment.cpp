@@ -51,6 +51,8 @@ std::atomic<bool> isHidden{false};
 void hideFromFrameworks() { isHidden = true; }
 bool isOfferedToFrameworks() { return !isHidden; }
 
+void endFromEnvironment() { writeAtEnd(); }
+
 Status writeFiles(const XSpace &space, const std::string &path) {
   MILLRACE_TRY(writeFileAtomically(path + ".xplane.pb", encode(space)));
   return writeFileAtomically(path + ".trace.json", chromeTrace(space));
@@ -81,4 +83,5 @@ extern "C" __attribute__((visibility("default"))) void millrace_begin_region(con
   millrace::runtime::profile::beginRegion(name, details);
 }
 extern "C" __attribute__((visibility("default"))) int millrace_end_region() { return millrace::runtime::profile::endRegion(); }
+extern "C" __attribute__((visibility("default"))) void millrace_end_recording() { millrace::runtime::profile::endFromEnvironment(); }
 extern "C" __attribute__((visibility("default"))) void millrace_hide_profiler() { millrace::runtime::profile::hideFromFrameworks(); }

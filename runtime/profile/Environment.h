@@ -11,6 +11,9 @@ namespace millrace::runtime::profile {
 /// writes `rank<rank>.<pid>.xplane.pb` and `.trace.json` there. Errors: the folder cannot be made.
 Status startFromEnvironment(uint32_t rank);
 
+/// Ends that recording and writes its files now, for a process that will not call what std::atexit has; without a recording it does nothing.
+void endFromEnvironment();
+
 /// Whether frameworks that have profilers of their own may ask for planes (PJRT's extension). millrace_hide_profiler() says that they may not:
 /// that theirs cannot take them.
 bool isOfferedToFrameworks();

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -105,3 +106,21 @@ for number in range(2):
     planes = {plane.name for plane in jax.profiler.ProfileData.from_file(str(tmp_path / "recorded" / space)).planes}
     assert planes == {DEVICE + str(device) for device in range(len(jax.devices())) if device == 0} | {
         "/host:CPU", "/host:metadata", "/millrace:programs", "Task Environment"}
+
+
+def test_a_program_that_is_interrupted_writes_what_it_recorded(tmp_path):
+    code = """
+import os, signal
+import jax, jax.numpy as jnp
+x = jnp.ones((16, 16))
+step = jax.jit(lambda x: jnp.sin(x) @ x)
+for number in range(3):
+    step(x).block_until_ready()
+os.kill(os.getpid(), signal.SIGINT)
+step(x).block_until_ready()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path / "recorded")))
+    assert ran.returncode == -signal.SIGINT and "KeyboardInterrupt" in ran.stderr, ran.stderr
+    trace, = (tmp_path / "recorded").glob("*.trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert sum(event["name"] == "ExecuteComputation" for event in events) >= 3

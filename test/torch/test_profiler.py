@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -278,3 +279,18 @@ def test_servers_and_captures_say_what_is_wrong(tmp_path, capfd):
         xp.trace(f"localhost:{port}", tmp_path, duration_ms=10, num_tracing_attempts=1, timeout_s=0)
     xp.start_server(port)
     assert not (tmp_path / "plugins").exists()
+
+
+def test_a_program_that_is_interrupted_writes_what_it_recorded(tmp_path):
+    code = ("import os, signal, torch, torch_xla\n"
+            "for n in range(4):\n"
+            "    y = (torch.ones(16, 16, device='xla') * 3).sum()\n"
+            "    torch_xla.sync()\n"
+            "os.kill(os.getpid(), signal.SIGINT)\n"
+            "(torch.ones(2, device='xla') + 1).cpu()\n")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment(MILLRACE_PROFILE=str(tmp_path / "recorded")))
+    assert ran.returncode == -signal.SIGINT and "KeyboardInterrupt" in ran.stderr, ran.stderr
+    trace, = (tmp_path / "recorded").glob("*.trace.json")
+    modules = events_of_chrome_trace(trace.read_text())[DEVICE, "XLA Modules"]
+    assert len(modules) == 4
+    assert len(list((tmp_path / "recorded").iterdir())) == 2
