@@ -23,7 +23,7 @@ input, button { font: inherit; color: inherit; background: var(--lane); border: 
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; } th, td { padding: .15rem .6rem; text-align: left; border-bottom: 1px solid var(--rule); }
 td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; } th { cursor: pointer; white-space: nowrap; }
-td { overflow-wrap: anywhere; }
+td { overflow-wrap: anywhere; min-width: 6.5rem; } td.n { min-width: 0; }
 nav { display: flex; flex-wrap: wrap; gap: .25rem; margin: .75rem 0; border-bottom: 1px solid var(--rule); }
 nav button { border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; padding: .35rem .7rem; cursor: pointer; }
 nav button[aria-selected="true"] { border-bottom-color: var(--accent); font-weight: 600; }

@@ -47,10 +47,8 @@ def test_the_script_draws_the_pictures_of_the_guides():
     assert {file.name for file in (ROOT / "docs" / "guide" / "pictures").iterdir()} == drawn
 
 
-def test_the_script_draws_every_view(tmp_path):
-    pytest.importorskip("PIL")
-    if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome", "chrome")):
-        pytest.skip("no browser: scripts/setup --pictures")
+def make_page(tmp_path):
+    """Records a product of matrices, and writes page.html about it."""
     import numpy as np
     (tmp_path / "p.mlir").write_text("func.func @main(%a: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
                                      "  %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
@@ -59,6 +57,29 @@ def test_the_script_draws_every_view(tmp_path):
     subprocess.run([tools.tool("xla-run"), "p.mlir", "--args=a.npz", "--quiet", "--repeat=3", "--cache-dir=cache"], cwd=tmp_path, check=True, timeout=120,
                    env=dict(os.environ, MILLRACE_PROFILE="recorded"))
     subprocess.run([tools.tool("xla-prof"), "recorded", "--out=page.html"], cwd=tmp_path, check=True, timeout=60)
+
+
+WITH_BROWSER = pytest.mark.skipif(not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome", "chrome")),
+                                  reason="no browser: scripts/setup --pictures")
+
+
+@WITH_BROWSER
+def test_words_of_tables_stay_whole_on_a_phone(tmp_path):
+    make_page(tmp_path)
+    page = tmp_path / "page.html"
+    page.write_text(page.read_text() + """<script>
+document.documentElement.dataset.narrow = Math.min(...[...document.querySelectorAll("#kernelrows td:not(.n)")].map(cell => cell.offsetWidth));
+</script>""")
+    ran = subprocess.run([script().browser(), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/browser", "--window-size=500,900",
+                          "--virtual-time-budget=2000", "--dump-dom", f"file://{page}#kernels"], capture_output=True, text=True, timeout=120, check=True)
+    narrowest = re.search(r'data-narrow="(\d+)"', ran.stdout)
+    assert narrowest and int(narrowest[1]) >= 90, narrowest  # a kernel's name and its line, side by side: the table scrolls instead
+
+
+@WITH_BROWSER
+def test_the_script_draws_every_view(tmp_path):
+    pytest.importorskip("PIL")
+    make_page(tmp_path)
     ran = subprocess.run([sys.executable, SCRIPT, "page.html", "--out=drawn", "--quick"], cwd=tmp_path, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0 and ran.stdout.endswith("page-pictures: 0 failures; pictures in drawn\n"), ran.stdout + ran.stderr
     assert {file.name for file in (tmp_path / "drawn").iterdir()} == {f"{view}-laptop-light.png" for view in script().VIEWS}
