@@ -289,11 +289,15 @@ function draw() {
     }
     context.lineTo(width, ground - before / line.most * counterHeight); context.lineTo(width, ground); context.fill(); context.globalAlpha = 1;
   }
-  const a = time.arrows; let drawn = 0; context.strokeStyle = style("--accent");
-  for (let i = 0; i < a.length && drawn < 300; i += 4) {
-    if (a[i + 3] < from || a[i + 1] > until) continue;
+  // Few arrows are all drawn. Of many, those to a lane keep a distance: they would hide what they connect, and be a single area.
+  const a = time.arrows, last = new Map(); let visible = 0; context.strokeStyle = style("--accent");
+  const isSeen = i => a[i + 3] >= from && a[i + 1] <= until;
+  for (let i = 0; i < a.length && visible <= 100; i += 4) visible += isSeen(i);
+  for (let i = 0; i < a.length; i += 4) {
+    if (!isSeen(i) || (visible > 100 && x(a[i + 1]) - (last.get(a[i + 2]) ?? -1e9) < 24)) continue;
+    last.set(a[i + 2], x(a[i + 1]));
     const x1 = x(a[i + 1]), y1 = time.lines[a[i]].y + titleHeight + 4, x2 = x(a[i + 3]), y2 = time.lines[a[i + 2]].y + titleHeight + 4;
-    context.beginPath(); context.moveTo(x1, y1); context.bezierCurveTo(x1 + 20, y1, x2 - 20, y2, x2, y2); context.stroke(); ++drawn;
+    context.beginPath(); context.moveTo(x1, y1); context.bezierCurveTo(x1 + 20, y1, x2 - 20, y2, x2, y2); context.stroke();
   }
   context.fillStyle = style("--back"); context.fillRect(0, top, width, rulerHeight - 2); context.fillStyle = faint;
   for (let at = Math.ceil(from / step) * step; at < until; at += step) context.fillText(duration(at), x(at) + 3, top + 9);

@@ -140,6 +140,15 @@ def test_the_script_of_a_page_draws_what_the_page_has(recording, tmp_path):
     assert seen["zoomed"]["setTransform"] == 1, "changes between two frames are drawn once"
     assert seen["canvas"] == 2 * 4000, "as large as what is seen, however many lanes there are"
     assert seen["pinched"]["setTransform"] == 1 and seen["released"] == {}
+    # Of many arrows as many are drawn as leave room between them, over the whole width.
+    end = max(max(line["events"][1::4], default=0) for line in data["timeline"]["lines"])
+    arrow = data["timeline"]["arrows"]
+    data["timeline"]["arrows"] = [number for k in range(2000) for number in (arrow[0], end * k / 2000, arrow[2], end * k / 2000)]
+    text = (tmp_path / "page.html").read_text()
+    begin, after = text.index('id="data">') + len('id="data">'), text.index("</script>", text.index('id="data">'))
+    (tmp_path / "arrows.html").write_text(text[:begin] + json.dumps(data) + text[after:])
+    many = json.loads(run("node", os.path.join(tools.ROOT, "test/harness/page_script.js"), f"{tmp_path}/arrows.html").stdout)
+    assert 20 <= many["first"]["bezierCurveTo"] <= 1000 / 24 + 1
     (down, first), (up, second) = seen["sorted"]["down"], seen["sorted"]["up"]
     assert (down, up) == ("descending", "ascending") and first == second[::-1] and len(first) >= 2
     texts = data["timeline"]["texts"]
