@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recordings of MILLRACE_PROFILE of programs that end by Ctrl-C."""
 import atexit
+import ctypes
 import os
 import sys
 
-import millrace
 
+def install(library: str) -> None:
+    """Where MILLRACE_PROFILE asks for a recording, a program that KeyboardInterrupt ends writes it.
 
-def install() -> None:
-    """Where MILLRACE_PROFILE asks for a recording, a program that KeyboardInterrupt ends writes it. Once a process."""
+    Args:
+      library: The path of what this process has loaded, which depends on Millrace's runtime: there may be several on this machine.
+    """
     if os.environ.get("MILLRACE_PROFILE"):
-        atexit.unregister(_write)
-        atexit.register(_write)
+        atexit.register(_write, library)
 
 
-def _write() -> None:
+def _write(library: str) -> None:
     # After this exception the interpreter ends itself by the signal, so that a shell sees it: nothing that C registers for the end is called.
     if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
-        millrace.load_library("libmillrace_runtime.so").millrace_end_recording()
+        ctypes.CDLL(library).millrace_end_recording()

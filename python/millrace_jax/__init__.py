@@ -87,7 +87,7 @@ def initialize() -> None:
     custom_partitioning.install()
     pallas_hook.install()
     annotations.install(library)
-    _interrupts.install()
+    _interrupts.install(library._name)
     auto_sharding.install()
     if os.environ.get("MILLRACE_DEBUG", "0") not in ("", "0"):
         # The plug-in says what it compiles and why the cache had nothing (pjrt/Compiler.cpp); JAX, which argument asked for another program.

@@ -19,7 +19,7 @@ _once("ending", _ending.install, _XLAC._begin_ending)
 
 from millrace import _interrupts as _interrupts  # noqa: E402
 
-_once("interrupts", _interrupts.install)
+_once("interrupts", _interrupts.install, _XLAC.__file__)
 
 from . import _world as _world  # noqa: E402
 

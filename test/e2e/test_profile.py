@@ -94,7 +94,7 @@ def test_tables_page_and_merged_file_agree(recording, tmp_path):
     product, = (row for row in whole["steps"] if row["source"] == "model.py:12")
     assert product["calls"] == 4 and product["flops"] == 4 * 2 * 128**3 and product["category"] == "contraction"
     text = run(prof, str(recording)).stdout
-    assert text.startswith(whole["verdict"]) and re.search(r"steps: ms.*\n.*model\.py:21", text)
+    assert text.startswith(whole["verdict"]) and re.search(r"steps: ms.*\n(?:.+\n)*?.*model\.py:21", text)  # under load another may be first
 
     run(prof, str(recording), f"--out={tmp_path}/all.xplane.pb")
     again = json.loads(run(prof, f"{tmp_path}/all.xplane.pb", "--json").stdout)
