@@ -140,7 +140,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     return emitError(module.getLoc(), "automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
   if (failed(importStrings(module, mesh)))
     return failure();
-  auto plan = std::make_unique<Plan>(module, options.machine, mesh);
+  auto plan = std::make_unique<Plan>(module, options, mesh);
   if (failed(plan->build(mesh)))
     return failure();
   // A plan for any memory is the best one if it fits.
@@ -185,6 +185,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     report->recomputedValues = plan->rematerialization.values;
     report->recomputedOperations = plan->rematerialization.operations;
     report->recomputing = plan->rematerialization.seconds;
+    report->sharedMessages = plan->program.doSumsShareMessages() ? plan->costs.secondsOfSharedMessages() : 0;
   }
   if (plan->graph.getModule() != module) {
     plan.reset(); // knows operations of the copy, which become the module's
@@ -233,8 +234,8 @@ std::string uncheckedText(const AutoShardingReport &report) {
   return "; the limit holds for values of the plan alone, because the program cannot be partitioned: " + report.notPartitioned;
 }
 
-/// Bytes that values of the partitioned program take on a device at the worst time; nothing and the reason in `whyNot` if it cannot be partitioned.
-static std::optional<int64_t> peakOfParts(ModuleOp module, const AutoShardingOptions &options, std::string &whyNot) {
+/// Partitions the module and simulates a step; nothing and the reason in `whyNot` if it cannot be partitioned.
+static std::optional<Simulation> simulateParts(ModuleOp module, const AutoShardingOptions &options, std::string &whyNot) {
   OwningOpRef<ModuleOp> parts = module.clone();
   // Errors are reported where the program is partitioned to be compiled.
   ScopedDiagnosticHandler quiet(module.getContext(), [&](Diagnostic &each) {
@@ -247,14 +248,21 @@ static std::optional<int64_t> peakOfParts(ModuleOp module, const AutoShardingOpt
   partitioning.calls = options.calls;
   if (succeeded(spmd::partition(*parts, partitioning))) {
     whyNot.clear();
-    return simulate(*parts, options.machine).peakBytes;
+    return simulate(*parts, options.machine);
   }
   if (whyNot.empty())
     whyNot = "the partitioner gives no reason";
   return std::nullopt;
 }
 
-LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
+/// Replaces a module's contents and attributes by those of another one.
+static void take(ModuleOp module, ModuleOp other) {
+  module.getBodyRegion().takeBody(other.getBodyRegion());
+  module->setAttrs(other->getAttrDictionary());
+}
+
+/// Plans the module with the options' model of sums. With a limit of memory, it plans again until the partitioned program is within the limit.
+static LogicalResult planModule(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
   auto planned = [&](ModuleOp program, const AutoShardingOptions &asked, AutoShardingReport *found) {
     return spmd::propagate(program, nullptr, [&](ModuleOp imported) { return choose(imported, asked, found); });
   };
@@ -278,9 +286,9 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
     if (failed(planned(*trial, asked, &found)))
       return failure();
     (*trial)->setAttr(kMemoryPerDeviceAttr, OpBuilder(*trial).getI64IntegerAttr(options.memoryPerDevice));
-    const std::optional<int64_t> peak = peakOfParts(*trial, options, found.notPartitioned);
-    found.partitionedPeak = peak.value_or(0);
-    if (!peak)
+    const std::optional<Simulation> step = simulateParts(*trial, options, found.notPartitioned);
+    found.partitionedPeak = step ? step->peakBytes : 0;
+    if (!step)
       emitWarning(module.getLoc(), "automatic sharding within ") << options.memoryPerDevice << " bytes per device" << uncheckedText(found);
     if (const int64_t excess = found.partitionedPeak - options.memoryPerDevice; excess > 0) {
       if (turn == kMostPlans)
@@ -290,13 +298,39 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
       asked.reserved += excess * turn; // a plan within less memory has more copies
       continue;
     }
-    module.getBodyRegion().takeBody(trial->getBodyRegion());
-    module->setAttrs((*trial)->getAttrDictionary());
+    take(module, *trial);
     found.isStored &= hasCache;
     if (report)
       *report = std::move(found);
     return success();
   }
+}
+
+LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
+  // Smaller shares of a step do not decide between plans. Unit: share of the planned step. Source: judgement; below it, planning takes half the time.
+  constexpr double kLeastShareOfMessages = 0.01;
+  AutoShardingReport found;
+  OwningOpRef<ModuleOp> original = module.clone();
+  if (failed(planModule(module, options, &found)))
+    return failure();
+  if (found.sharedMessages > kLeastShareOfMessages * (found.computing + found.communicating)) {
+    AutoShardingOptions alone = options;
+    alone.sumsShareMessages = false;
+    alone.problemFile.clear();
+    AutoShardingReport other;
+    std::string whyNot;
+    std::optional<Simulation> with = simulateParts(module, options, whyNot), without;
+    ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
+    if (with && succeeded(planModule(*original, alone, &other)))
+      without = simulateParts(*original, options, whyNot);
+    if (without && without->seconds() < with->seconds()) {
+      take(module, *original);
+      found = std::move(other);
+    }
+  }
+  if (report)
+    *report = std::move(found);
+  return success();
 }
 
 } // namespace millrace::autosharding

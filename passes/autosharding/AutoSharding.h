@@ -19,6 +19,7 @@ struct AutoShardingOptions {
   int64_t memoryPerDevice = 0; ///< limit of the bytes of values on a device; 0 for none
   int64_t reserved = 0;        ///< bytes of the limit for copies of resharded values; autoShard() determines them
   int64_t iterations = 0;      ///< iterations of the solver; 0 for its default
+  bool sumsShareMessages = true; ///< sums that no contraction waits for share messages; autoShard() tries both where that matters
   unsigned threads = 1;        ///< threads of the solver, without influence on the plan
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none
@@ -55,6 +56,7 @@ struct AutoShardingReport {
   std::vector<PlannedTensor> tensors;      ///< set if AutoShardingOptions::explains
   int64_t recomputedValues = 0, recomputedOperations = 0; ///< rematerialized values, and operations that were cloned for them
   double recomputing = 0;                                 ///< predicted seconds of the clones, part of `computing`
+  double sharedMessages = 0; ///< the most seconds of a step that the plan lacks if too few sums share messages; 0 if none can
   bool isStored = false; ///< the plan was found in AutoShardingOptions::plans
 };
 
@@ -65,7 +67,8 @@ std::string recomputationText(const AutoShardingReport &report);
 std::string uncheckedText(const AutoShardingReport &report);
 
 /// Gives every value of the module an explicit sharding; annotations are kept. The module must have a mesh and static shapes. Errors are reported at
-/// the operation that cannot be planned, or at the module. Where the best plan exceeds AutoShardingOptions::memoryPerDevice, values are computed again in
+/// the operation that cannot be planned, or at the module. Small programs are planned twice: with sums that share messages and with a message for each
+/// sum, of which the simulated step decides, because what a shared message takes depends on all sums together. Where the best plan exceeds AutoShardingOptions::memoryPerDevice, values are computed again in
 /// front of late readers (Rematerialize.h) if a step of that program takes less time than a plan that splits the values further. The limit holds for the
 /// partitioned program, which has copies of resharded values besides: as long as it takes more, the plan gets less. A warning says why that could not be
 /// verified where the program cannot be partitioned.

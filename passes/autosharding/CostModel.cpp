@@ -50,7 +50,8 @@ Axes changedAxes(const TensorSharding &from, const TensorSharding &to) {
 
 } // namespace
 
-CostModel::CostModel(const Machine &machine, sdy::MeshAttr mesh) : description(machine), meshAttr(mesh) {
+CostModel::CostModel(const Machine &machine, sdy::MeshAttr mesh, bool sumsShareMessages)
+    : description(machine), meshAttr(mesh), sharesMessages(sumsShareMessages) {
   for (sdy::MeshAxisAttr axis : mesh.getAxes())
     sizes.push_back(axis.getSize());
   scope = spmd::Scope::all(mesh.getTotalSize());
@@ -62,6 +63,13 @@ double CostModel::secondsOf(Operation *op, const Strategy &strategy) const {
   };
   double moved = bytesMoved(op, bytes(op->getOperands(), strategy.operands), bytes(op->getResults(), strategy.results));
   return secondsOfWork(description, op, flopsOf(op) * strategy.share, moved);
+}
+
+double CostModel::secondsOfSharedMessages() const {
+  Traffic traffic;
+  traffic.messages = description.messagesOfSum(meshAttr.getTotalSize());
+  traffic.received = 1;
+  return std::ldexp(1.0, int(sizes.size())) * description.latencyOf(description.links.back(), traffic);
 }
 
 Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, double leastShare) const {

@@ -19,14 +19,19 @@ struct Transfer {
 
 class CostModel {
 public:
-  CostModel(const Machine &machine, sdy::MeshAttr mesh);
+  CostModel(const Machine &machine, sdy::MeshAttr mesh, bool sumsShareMessages);
 
   llvm::ArrayRef<int64_t> mesh() const { return sizes; }
   const Machine &machine() const { return description; }
+  /// Returns true if all_reduces that no contraction waits for may be combined; otherwise each has a message of its own.
+  bool doSumsShareMessages() const { return sharesMessages; }
 
   /// Returns the seconds in which a device computes its shard, limited by arithmetic or by memory, whichever takes longer. Operations that fusion
   /// merges into their readers' or writers' kernels count only what they write, or nothing.
   double secondsOf(mlir::Operation *op, const Strategy &strategy) const;
+  /// Returns the seconds of one message for each set of axes over which sums can go: the most that a step takes longer if sums are planned to share
+  /// messages and too few of them do.
+  double secondsOfSharedMessages() const;
   /// Returns the cost of the all_reduce or reduce_scatter of results that are partial sums. The partitioner combines all_reduces of which no reader
   /// follows soon (xla-spmd-combine-collectives), so that each pays a share of a message's latency: its part of the most bytes of a message, and at
   /// least `leastShare`, because all combined sums together pay for one message even if they are small. 1: the sum has a message of its own.
@@ -44,6 +49,7 @@ private:
   Machine description;
   sdy::MeshAttr meshAttr;
   sharding::MeshSizes sizes;
+  bool sharesMessages;
   spmd::Scope scope;
   std::map<std::string, llvm::SmallVector<Move, 2>> plans;
 };

@@ -36,8 +36,8 @@ static LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAt
   return success();
 }
 
-Plan::Plan(ModuleOp module, const Machine &machine, sdy::MeshOp mesh)
-    : graph(module), costs(machine, mesh.getMesh()), program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()) {}
+Plan::Plan(ModuleOp module, const AutoShardingOptions &options, sdy::MeshOp mesh)
+    : graph(module), costs(options.machine, mesh.getMesh(), options.sumsShareMessages), program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()) {}
 
 LogicalResult Plan::build(sdy::MeshOp mesh) {
   if (failed(graph.build(/*conservative=*/false)) || failed(checkMeshes(graph, mesh.getMesh())))
@@ -111,7 +111,7 @@ std::unique_ptr<Plan> planWithinMemory(std::unique_ptr<Plan> plain, const AutoSh
     if (failed(edges.run(*copy)))
       return nullptr;
     sdy::MeshOp mesh = meshOf(*copy);
-    again = std::make_unique<Plan>(*copy, options.machine, mesh);
+    again = std::make_unique<Plan>(*copy, options, mesh);
     if (failed(again->build(mesh)))
       return nullptr;
     again->rematerialization = done;

@@ -18,7 +18,7 @@ sdy::MeshOp meshOf(mlir::ModuleOp module);
 
 /// A module that has been imported for propagation, the choices of its shardings, and a solution.
 struct Plan {
-  Plan(mlir::ModuleOp module, const Machine &machine, sdy::MeshOp mesh);
+  Plan(mlir::ModuleOp module, const AutoShardingOptions &options, sdy::MeshOp mesh);
 
   /// Builds the problem, without a limit of memory. Reports errors at the module.
   llvm::LogicalResult build(sdy::MeshOp mesh);

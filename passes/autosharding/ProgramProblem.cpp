@@ -373,9 +373,13 @@ void ProgramProblem::findReaders() {
 double ProgramProblem::leastShareOfMessage(int node) const {
   Operation *op = module.operation(node);
   const LastContractions waiting = lastContractions.lookup(op->getBlock());
-  if (feedsContraction[node] || waiting.number < 2)
+  if (!costs.doSumsShareMessages() || feedsContraction[node] || waiting.number < 2)
     return 1;
   return waiting.bytes > 0 ? std::min(1.0, bytesOfResults(op) / waiting.bytes) : 1;
+}
+
+bool ProgramProblem::doSumsShareMessages() const {
+  return costs.doSumsShareMessages() && llvm::any_of(lastContractions, [](const auto &each) { return each.second.number > 1; });
 }
 
 bool ProgramProblem::build() {

@@ -17,6 +17,8 @@ inline constexpr double kTicksPerSecond = 1e12;
 /// A module that has been imported for propagation (passes/sharding), with one mesh.
 class ProgramProblem {
 public:
+  /// Returns true if sums that no contraction waits for are planned to share messages.
+  bool doSumsShareMessages() const;
   ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
   /// Values may take any number of bytes on a device. False if there would be too many choices, or pairs of them.
