@@ -106,11 +106,13 @@ TEST(Grpc, AForkedChildHoldsNoPort) {
   auto server = Server::start(0, echo);
   ASSERT_TRUE(server.ok()) << server.status().toString();
   const uint16_t port = (*server)->port();
-  int lives[2];
+  int lives[2], runs[2];
   ASSERT_EQ(::pipe(lives), 0);
+  ASSERT_EQ(::pipe(runs), 0);
   pid_t child = ::fork();
   if (child == 0) {
     ::close(lives[1]);
+    ::close(runs[1]); // fork() has returned, so the child has closed the server's sockets
     char none;
     bool isFine = ::read(lives[0], &none, 1) == 0; // until the parent has looked
     *server = nullptr;                            // does not wait for a thread of the parent
@@ -119,6 +121,10 @@ TEST(Grpc, AForkedChildHoldsNoPort) {
     _exit(isFine ? 0 : 1);
   }
   ::close(lives[0]);
+  ::close(runs[1]);
+  char none;
+  ASSERT_EQ(::read(runs[0], &none, 1), 0); // until the child runs: the parent may come first
+  ::close(runs[0]);
   EXPECT_EQ(call("localhost:" + std::to_string(port), "/s/Echo", "hello", 20).bytes, "hello"); // the parent goes on
   *server = nullptr;
   auto again = Server::start(port, echo);
