@@ -117,13 +117,18 @@ def test_a_forked_child_holds_no_port():
         held = {os.readlink(f"/proc/self/fd/{each.fileno()}") for each in server._server.sockets if each.fileno() >= 0}
         assert len(held) >= 2  # the listener and the reader's
         waits, ends = os.pipe()
+        runs, begins = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(ends)
+            os.close(begins)
             fine = os.read(waits, 1) == b"" and not held & _open_files()
             server.close()  # does not wait for a thread of the parent
             os._exit(0 if fine else 1)
         os.close(waits)
+        os.close(begins)
+        assert os.read(runs, 1) == b""  # until the child runs: the parent may come first
+        os.close(runs)
         try:
             assert read(port)[1].endswith("# EOF\n")  # the parent goes on
             server.close()
