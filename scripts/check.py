@@ -229,7 +229,7 @@ def run_pytest(name, folders, environment, long, python=sys.executable):
                "-o", "tmp_path_retention_policy=failed", f"--junitxml={result}", "--durations=8", *folders]
     if long:
         environment["MILLRACE_LONG"] = "1"
-    status, output = run(command, 7200 if long else 1200, env=environment)
+    status, output = run(command, 7200 if long else 1800, env=environment)
     # What a worker wrote when it died stands far above the test that it ran.
     for crash in re.finditer(r"^Fatal Python error.*?(?=^Extension modules|^\[gw|\Z)", output, re.M | re.S):
         say(f"{name}: a process crashed\n" + "\n".join(crash.group().splitlines()[:60]))
