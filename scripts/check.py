@@ -44,6 +44,8 @@ import build_tree  # beside this file
 from x86_levels import x86_levels
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# The most time of a part's pytest. Unit: seconds. Source: torch, the longest part, takes 840 on two cores with nothing beside it, twice as long beside another.
+MOST_SECONDS_OF_PYTEST = 1800
 MOST_UNSTABLE = 3  # tests of one part that may fail beside others and pass alone; more of them have a cause of their own
 CONFORMANCE = os.path.join(ROOT, "test", "conformance")
 NEEDED_GIGABYTES = 4  # a clone with .venv, build and caches had 2.7 after all tests; the rest is for what tests keep while they run
@@ -229,7 +231,7 @@ def run_pytest(name, folders, environment, long, python=sys.executable):
                "-o", "tmp_path_retention_policy=failed", f"--junitxml={result}", "--durations=8", *folders]
     if long:
         environment["MILLRACE_LONG"] = "1"
-    status, output = run(command, 7200 if long else 1800, env=environment)
+    status, output = run(command, 7200 if long else MOST_SECONDS_OF_PYTEST, env=environment)
     # What a worker wrote when it died stands far above the test that it ran.
     for crash in re.finditer(r"^Fatal Python error.*?(?=^Extension modules|^\[gw|\Z)", output, re.M | re.S):
         say(f"{name}: a process crashed\n" + "\n".join(crash.group().splitlines()[:60]))
