@@ -141,7 +141,7 @@ def test_the_script_of_a_page_draws_what_the_page_has(recording, tmp_path):
     assert seen["canvas"] == 2 * 4000, "as large as what is seen, however many lanes there are"
     assert seen["pinched"]["setTransform"] == 1 and seen["released"] == {}
     # Of many arrows as many are drawn as leave room between them, over the whole width.
-    end = max(begin + length for line in data["timeline"]["lines"] for begin, length in zip(line["events"][1::4], line["events"][2::4]))
+    end = max(begin + length for line in data["timeline"]["lines"] for begin, length in zip(line["events"][0::4], line["events"][1::4]))
     arrow = data["timeline"]["arrows"]
     data["timeline"]["arrows"] = [number for k in range(2000) for number in (arrow[0], end * k / 2000, arrow[2], end * k / 2000)]
     text = (tmp_path / "page.html").read_text()
