@@ -3,10 +3,10 @@
 // There is one session per process. A program is looked up by a 128-bit hash of its graph's structure, first in this process and then in the
 // persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when they are enqueued.
 #pragma once
-#include "tracing/ProgramCache.h"
-#include "tracing/Progress.h"
-#include "tracing/TracedModule.h"
-#include "tracing/World.h"
+#include "tracing/emit/TracedModule.h"
+#include "tracing/programs/ProgramCache.h"
+#include "tracing/spmd/Progress.h"
+#include "tracing/spmd/World.h"
 
 #include <atomic>
 #include <mutex>

@@ -2,7 +2,7 @@
 //===- Matrices.h - Helpers for operators on batches of matrices -----------===//
 // The last two dims are a matrix, all others are batch dims. Factorizations are calls of LAPACK (runtime/lapack).
 #pragma once
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 namespace millrace::tracing::matrices {
 

@@ -5,7 +5,7 @@
 #include "python/torch_xla/csrc/Backend.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/Explanation.h"
+#include "tracing/spmd/Explanation.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 //===- Sharding.h - Tensors that the user wants split ----------------------===//
 #pragma once
 #include "python/torch_xla/csrc/Shim.h"
-#include "tracing/Sharding.h"
+#include "tracing/spmd/Sharding.h"
 
 #include <Python.h>
 
