@@ -241,7 +241,7 @@ bool isForSeveralDevices(const Schedule &schedule) {
   static const std::unordered_set<const Op *> marks{findOp("millrace::sharding"), findOp("millrace::full_to_shard"),
                                                     findOp("millrace::shard_to_full")};
   for (const Value &leaf : schedule.leaves)
-    if (const Parts *parts = partsOf(leaf); parts && !parts->sharding->isReplicated())
+    if (const Parts *parts = shardsOf(leaf); parts && !parts->sharding->isReplicated())
       return true;
   for (const Node *node : schedule.nodes)
     if (marks.count(node->op) || hasSeveralDevicesInside(node->op))
@@ -324,7 +324,7 @@ static runtime::StatusOr<std::vector<Val>> emitAll(Emitter &e, const Schedule &s
     std::vector<Val> &made = values[leaf.node.get()];
     made.resize(leaf.node->results.size());
     int64_t donatedTo = options.donations.empty() ? -1 : options.donations[i];
-    const Parts *parts = options.partitions > 1 ? partsOf(leaf) : nullptr;
+    const Parts *parts = options.partitions > 1 ? shardsOf(leaf) : nullptr;
     e.at("", {}); // clears the previous operation's line
     if (parts)
       made[leaf.index] = parameterInParts(e, leaf, *parts, donatedTo);

@@ -139,14 +139,14 @@ Value leaf(runtime::BufferPtr buffer, Shape shape) {
   return {std::move(node), 0};
 }
 
-Value leaf(Parts parts, Shape shape) {
+Value leaf(Shards shards, Shape shape) {
   Value made = leaf(runtime::BufferPtr(), std::move(shape));
   made.node->spread = std::make_shared<Spread>();
-  made.node->spread->results.push_back(std::move(parts));
+  made.node->spread->results.push_back(std::move(shards));
   return made;
 }
 
-const Parts *partsOf(const Value &leaf) {
+const Shards *shardsOf(const Value &leaf) {
   const Spread *spread = leaf.node->spread.get();
   if (!spread || leaf.index >= spread->results.size() || !spread->results[leaf.index].sharding)
     return nullptr;
@@ -155,7 +155,7 @@ const Parts *partsOf(const Value &leaf) {
 
 Value copyOf(const Value &value) {
   Node &node = *value.node;
-  if (node.op || value.index >= node.buffers.size() || !node.buffers[value.index] || partsOf(value))
+  if (node.op || value.index >= node.buffers.size() || !node.buffers[value.index] || shardsOf(value))
     return value;
   Value made = leaf(node.buffers[value.index], value.shape());
   node.isShared = made.node->isShared = true;
@@ -252,9 +252,9 @@ static Schedule traverse(const std::vector<Value> &roots, const std::unordered_s
       key.raw(uint8_t(node.isNumber() ? 1 : 2));
       key.raw(node.isWeak);
       key.shape(value.shape());
-      if (const Parts *parts = partsOf(value); parts && !parts->sharding->isReplicated()) {
-        key.text(parts->sharding->text);
-        key.text(parts->sharding->attribute);
+      if (const Shards *shards = shardsOf(value); shards && !shards->sharding->isReplicated()) {
+        key.text(shards->sharding->text);
+        key.text(shards->sharding->attribute);
       }
       result.leaves.push_back(value);
       return;

@@ -120,7 +120,7 @@ Value number(int64_t value, bool isWeak = true);
 Value number(bool value, bool isWeak = true);
 /// Makes a leaf that has a tensor as its value; without a buffer it is a placeholder for one.
 Value leaf(runtime::BufferPtr buffer, Shape shape);
-Value leaf(Parts parts, Shape shape);
+Value leaf(Shards shards, Shape shape);
 /// Returns a new tensor with the value of `value`. If that is a leaf, the result is a leaf that aliases its memory, and each of them gets new memory
 /// when it is written to. A program may donate the memory of either if the other one no longer exists when the program runs.
 Value copyOf(const Value &value);
@@ -132,7 +132,7 @@ Value record(const Kind *kind, std::vector<Value> operands);
 /// Records a node whose kind and place are known already.
 Value record(const Kind *kind, std::vector<Value> operands, const Origin &origin);
 /// Returns the shards of a leaf, or null if it is not sharded.
-const Parts *partsOf(const Value &leaf);
+const Shards *shardsOf(const Value &leaf);
 /// Returns the number of operations that this process has recorded.
 uint64_t recordedOperations();
 /// Sets the function that record() calls for every node, on the recording thread. The function must not throw. Null removes it.

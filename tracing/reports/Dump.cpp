@@ -77,8 +77,8 @@ void saveShardings(const std::vector<Value> &roots) {
     return;
   std::string text = "#OUTPUT_SHARDING_BEGIN\n\n";
   for (const Value &root : roots)
-    if (const Parts *parts = partsOf(root))
-      text += root.shape().toString() + " " + parts->sharding->text + "\n";
+    if (const Shards *shards = shardsOf(root))
+      text += root.shape().toString() + " " + shards->sharding->text + "\n";
   appendSaved(text + "\n#OUTPUT_SHARDING_END\n\n");
 }
 

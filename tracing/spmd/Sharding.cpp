@@ -27,7 +27,7 @@ bool Sharding::isReplicated() const {
   return !isManual() && std::all_of(tiles.begin(), tiles.end(), [](int64_t count) { return count == 1; });
 }
 
-std::vector<int64_t> Sharding::partDims(const std::vector<int64_t> &dims) const {
+std::vector<int64_t> Sharding::shardDims(const std::vector<int64_t> &dims) const {
   std::vector<int64_t> part = dims;
   for (size_t i = 0; i < part.size() && i < tiles.size(); ++i)
     part[i] = (part[i] + tiles[i] - 1) / tiles[i];
@@ -35,7 +35,7 @@ std::vector<int64_t> Sharding::partDims(const std::vector<int64_t> &dims) const 
 }
 
 std::vector<int64_t> Sharding::filledDims(const std::vector<int64_t> &dims) const {
-  std::vector<int64_t> filled = partDims(dims);
+  std::vector<int64_t> filled = shardDims(dims);
   for (size_t i = 0; i < filled.size() && i < tiles.size(); ++i)
     filled[i] *= tiles[i];
   return filled;
@@ -43,7 +43,7 @@ std::vector<int64_t> Sharding::filledDims(const std::vector<int64_t> &dims) cons
 
 void Sharding::extentOf(int64_t device, const std::vector<int64_t> &dims, std::vector<int64_t> &offset,
                         std::vector<int64_t> &inside) const {
-  inside = partDims(dims);
+  inside = shardDims(dims);
   offset.assign(dims.size(), 0);
   for (size_t i = 0; i < dims.size() && i < tiles.size(); ++i) {
     if (tileOf[i].empty())

@@ -34,7 +34,7 @@ struct Sharding {
   bool isReplicated() const;
   bool isManual() const { return text == "{manual}"; }
   /// Returns the sizes of one shard of a tensor.
-  std::vector<int64_t> partDims(const std::vector<int64_t> &dims) const;
+  std::vector<int64_t> shardDims(const std::vector<int64_t> &dims) const;
   /// Returns the sizes of all shards together, with padding.
   std::vector<int64_t> filledDims(const std::vector<int64_t> &dims) const;
   /// Computes where the shard of a device begins and how many of its elements are inside of the tensor.
@@ -54,20 +54,20 @@ runtime::StatusOr<ShardingPtr> readSharding(const std::string &text, int64_t ran
 ShardingPtr knownSharding(const std::string &text, const std::string &attribute);
 
 /// The name that all processes of a program use for a tensor: a result of a launch that they executed together.
-struct PartsName {
+struct ShardsName {
   uint64_t launch = 0; ///< 0 if the tensor has no name
   uint32_t result = 0;
-  auto operator<=>(const PartsName &) const = default;
+  auto operator<=>(const ShardsName &) const = default;
 };
 
 /// The shards of a tensor. Some may be on devices of other processes.
-struct Parts {
+struct Shards {
   ShardingPtr sharding;
   std::vector<runtime::BufferPtr> buffers; ///< one per device of this process
   std::string file = {}; ///< the place of the user's annotation; empty if there is none
   int line = 0;
   bool isShare = false; ///< the tensor is a batch of which each process uploaded an equal number of rows
-  PartsName name = {};
+  ShardsName name = {};
   /// Of a tensor without a name that this process uploaded as a whole: the whole tensor, so that a read needs no other process.
   std::shared_ptr<runtime::Storage> whole = nullptr;
   /// A hash of values that all processes have to upload alike, until a launch has compared it; 0 for none.
@@ -75,13 +75,13 @@ struct Parts {
 };
 /// The shards of a node's results; a result that is not sharded has no sharding here.
 struct Spread {
-  std::vector<Parts> results;
+  std::vector<Shards> results;
 };
 
 /// Copies a tensor's shards (row-major host memory) to the devices of this process. Devices that hold the same shard share memory.
-runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const ShardingPtr &sharding, runtime::Client &client);
+runtime::StatusOr<Shards> cut(const void *data, const Shape &shape, const ShardingPtr &sharding, runtime::Client &client);
 /// Waits for the shards and copies the tensor to `target`, row-major. `others` has by device the shards that no device of this process holds.
-runtime::Status join(const Parts &parts, const Shape &shape, void *target, const std::map<int64_t, const char *> &others = {});
+runtime::Status join(const Shards &shards, const Shape &shape, void *target, const std::map<int64_t, const char *> &others = {});
 /// Returns the whole tensor for every device of this process, in the memory of `buffer` (waits for it), which is on the first device.
 runtime::StatusOr<std::vector<runtime::BufferPtr>> replicate(const runtime::BufferPtr &buffer, const Shape &shape,
                                                              runtime::Client &client);

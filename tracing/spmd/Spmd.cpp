@@ -10,7 +10,7 @@
 #include "tracing/programs/Compile.h"
 #include "tracing/reports/Dump.h"
 #include "tracing/reports/Metrics.h"
-#include "tracing/spmd/RemoteParts.h"
+#include "tracing/spmd/RemoteShards.h"
 
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Environment.h"
@@ -83,7 +83,7 @@ std::string rowsOver(int64_t devices, size_t rank) {
 struct Split {
   Value leaf;
   ShardingPtr sharding;
-  Parts parts = {};
+  Shards shards = {};
   runtime::Status status = {};
 };
 
@@ -94,11 +94,11 @@ runtime::Status cutAll(Split *splits, size_t count, runtime::Client &client) {
     for (size_t i; (i = next++) < count;) {
       Split &split = splits[i];
       runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = split.leaf.node->buffers[split.leaf.index]->acquire();
-      runtime::StatusOr<Parts> parts = memory ? cut((*memory)->data(), split.leaf.shape(), split.sharding, client) : memory.status();
-      if (parts)
-        split.parts = std::move(*parts);
+      runtime::StatusOr<Shards> shards = memory ? cut((*memory)->data(), split.leaf.shape(), split.sharding, client) : memory.status();
+      if (shards)
+        split.shards = std::move(*shards);
       else
-        split.status = parts.status();
+        split.status = shards.status();
     }
   };
   std::vector<std::thread> others;
@@ -159,7 +159,7 @@ runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
     return mesh.status();
   Schedule plan = schedule(roots);
   auto isOpen = [&](const Value &leaf) {
-    return !leaf.node->isNumber() && hasMemory(leaf) && !partsOf(leaf) && leaf.shape().count() >= kSmallestSplit;
+    return !leaf.node->isNumber() && hasMemory(leaf) && !shardsOf(leaf) && leaf.shape().count() >= kSmallestSplit;
   };
   if (std::none_of(plan.leaves.begin(), plan.leaves.end(), isOpen))
     return {};
@@ -191,7 +191,7 @@ runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
       if (!node.spread)
         node.spread = std::make_shared<Spread>();
       node.spread->results.resize(std::max(node.spread->results.size(), index + 1));
-      node.spread->results[index] = std::move(split->parts);
+      node.spread->results[index] = std::move(split->shards);
       node.buffers[index] = nullptr;
     }
   }
@@ -202,7 +202,7 @@ bool Session::hasMemory(const Value &leaf) {
   const Node &node = *leaf.node;
   if (node.isParameter || node.op)
     return false;
-  return partsOf(leaf) || (leaf.index < node.buffers.size() && node.buffers[leaf.index]);
+  return shardsOf(leaf) || (leaf.index < node.buffers.size() && node.buffers[leaf.index]);
 }
 
 /// Returns a hash, never 0, of values that all processes have to upload alike. MILLRACE_SPMD_CHECK=0 turns the comparison off.
@@ -216,12 +216,12 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const Sh
   Timed time("TransferToDeviceTime");
   Metrics::get().sampleTransfer(int64_t(runtimeClient->devices().size()),
                                 double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
-  runtime::StatusOr<Parts> parts = cut(data, shape, sharding, *runtimeClient);
-  if (!parts)
-    return parts.status();
-  if (remoteParts)
-    parts->unchecked = hashOf(data, shape);
-  if (remoteParts && remoteParts->isExchanged(*sharding, shape.dims)) {
+  runtime::StatusOr<Shards> shards = cut(data, shape, sharding, *runtimeClient);
+  if (!shards)
+    return shards.status();
+  if (remoteShards)
+    shards->unchecked = hashOf(data, shape);
+  if (remoteShards && remoteShards->isExchanged(*sharding, shape.dims)) {
     if (!memory) { // a read before a launch has named the tensor needs no other process
       runtime::StatusOr<Value> copy = upload(data, shape);
       runtime::StatusOr<std::shared_ptr<runtime::Storage>> held = copy ? copy->node->buffers[0]->acquire() : copy.status();
@@ -229,9 +229,9 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const Sh
         return held.status();
       memory = std::move(*held);
     }
-    parts->whole = std::move(memory);
+    shards->whole = std::move(memory);
   }
-  return leaf(std::move(*parts), std::move(shape));
+  return leaf(std::move(*shards), std::move(shape));
 }
 
 runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, const ShardingPtr &sharding) {
@@ -248,8 +248,8 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
   runtime::StatusOr<ShardingPtr> asGiven = readSharding(all == 1 ? "{replicated}" : rowsOver(all, shape.dims.size()), int64_t(shape.dims.size()), all);
   if (!asGiven)
     return asGiven.status();
-  Parts parts{*asGiven, {}};
-  parts.isShare = true;
+  Shards shards{*asGiven, {}};
+  shards.isShare = true;
   const size_t bytes = size_t(part.count()) * runtime::byteSize(part.dtype);
   for (int64_t device = 0; device < own; ++device) {
     runtime::StatusOr<runtime::BufferPtr> buffer = runtimeClient->bufferFromHost(
@@ -257,41 +257,41 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
         runtimeClient->devices()[size_t(device)]->memories().front());
     if (!buffer)
       return buffer.status();
-    parts.buffers.push_back(std::move(*buffer));
+    shards.buffers.push_back(std::move(*buffer));
   }
   // If every device already has the rows that the sharding assigns to it, no processes need to communicate.
   if (sharding->tiles == (*asGiven)->tiles && sharding->tileOf == (*asGiven)->tileOf)
-    parts.sharding = sharding;
-  return leaf(std::move(parts), std::move(whole));
+    shards.sharding = sharding;
+  return leaf(std::move(shards), std::move(whole));
 }
 
-runtime::Status Session::readParts(const Value &leaf, void *target) {
-  Parts parts;
+runtime::Status Session::readShards(const Value &leaf, void *target) {
+  Shards shards;
   bool isExchanged = false; // all processes get the same answer, whichever shards they have
   {
     std::lock_guard lock(mutex); // other threads may read the tensor, too; the mutex is not held while waiting for values
-    parts = *partsOf(leaf);
-    isExchanged = !parts.whole && remoteParts && remoteParts->isExchanged(*parts.sharding, leaf.shape().dims);
-    if (isExchanged && !parts.name.launch) { // the processes have no common name for it; all of them launch a program that copies it
+    shards = *shardsOf(leaf);
+    isExchanged = !shards.whole && remoteShards && remoteShards->isExchanged(*shards.sharding, leaf.shape().dims);
+    if (isExchanged && !shards.name.launch) { // the processes have no common name for it; all of them launch a program that copies it
       static const Op *const annotation = findOp("millrace::sharding");
-      Value copy = record(annotation, {leaf}, {Operand{0}, parts.sharding->text, parts.sharding->attribute}, {leaf.shape()});
+      Value copy = record(annotation, {leaf}, {Operand{0}, shards.sharding->text, shards.sharding->attribute}, {leaf.shape()});
       MILLRACE_TRY(sync({copy})); // the launch names its argument
-      parts = *partsOf(leaf);
-      if (!parts.name.launch)
+      shards = *shardsOf(leaf);
+      if (!shards.name.launch)
         return runtime::internalError("a sharded tensor has no name");
     }
   }
   if (isExchanged)
-    return remoteParts->read(parts, leaf.shape(), target, mayGoOn);
-  if (!parts.whole)
-    return join(parts, leaf.shape(), target);
-  std::memcpy(target, parts.whole->data(), size_t(leaf.shape().count()) * runtime::byteSize(leaf.shape().dtype));
+    return remoteShards->read(shards, leaf.shape(), target, mayGoOn);
+  if (!shards.whole)
+    return join(shards, leaf.shape(), target);
+  std::memcpy(target, shards.whole->data(), size_t(leaf.shape().count()) * runtime::byteSize(leaf.shape().dtype));
   return {};
 }
 
-runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
-  if (const Parts *parts = partsOf(leaf))
-    return *parts;
+runtime::StatusOr<Shards> Session::spread(const Value &leaf) {
+  if (const Shards *shards = shardsOf(leaf))
+    return *shards;
   runtime::StatusOr<runtime::BufferPtr> whole = buffer(leaf);
   if (!whole)
     return whole.status();
@@ -304,30 +304,30 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   runtime::StatusOr<std::vector<runtime::BufferPtr>> all = replicate(*whole, leaf.shape(), *runtimeClient);
   if (!all)
     return all.status();
-  Parts parts{*sharding, std::move(*all)};
+  Shards shards{*sharding, std::move(*all)};
   if (leaf.node->isNumber())
-    return parts;
-  if (remoteParts) { // RemoteParts has waited already
+    return shards;
+  if (remoteShards) { // RemoteShards has waited already
     runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = (*whole)->acquire();
     if (!memory)
       return memory.status();
-    parts.unchecked = hashOf((*memory)->data(), leaf.shape());
+    shards.unchecked = hashOf((*memory)->data(), leaf.shape());
   }
   // The shards are kept for the next program, so that replicated values are not replicated again.
   Node &node = *leaf.node;
   if (!node.spread)
     node.spread = std::make_shared<Spread>();
   node.spread->results.resize(std::max(node.spread->results.size(), size_t(leaf.index) + 1));
-  node.spread->results[leaf.index] = parts;
-  return parts;
+  node.spread->results[leaf.index] = shards;
+  return shards;
 }
 
 runtime::Status Session::findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const {
   Metrics::get().count("UncachedOutputSharding");
   std::shared_ptr<const Mesh> mesh; // the mesh of the first annotation, whose axes the results' shardings use
   for (const Value &leaf : schedule.leaves)
-    if (const Parts *parts = partsOf(leaf); parts && parts->sharding->mesh && !mesh)
-      mesh = parts->sharding->mesh;
+    if (const Shards *shards = shardsOf(leaf); shards && shards->sharding->mesh && !mesh)
+      mesh = shards->sharding->mesh;
   for (const Node *node : schedule.nodes)
     if (ShardingPtr wanted = mesh || node->results.size() != 1 ? nullptr : annotationOf(node, 0))
       mesh = wanted->mesh;
@@ -352,7 +352,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
   std::vector<uint64_t> numbers[2]; // floats, integers
   std::vector<std::string> compared; // descriptions of the tensors whose hashes the processes compare
-  std::set<int64_t> shares;          // the numbers of rows of the batches' parts that this process uploaded
+  std::set<int64_t> shares;          // the numbers of rows of the batches' shards that this process uploaded
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     const Value &leaf = plan.leaves[i];
@@ -364,18 +364,18 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       options.nonDonatable.push_back(uint32_t(arguments[0].size()));
     else if (program.donations[i] >= 0)
       Metrics::get().count("DonatedBuffers");
-    runtime::StatusOr<Parts> parts = spread(leaf);
-    if (!parts)
-      return parts.status();
+    runtime::StatusOr<Shards> shards = spread(leaf);
+    if (!shards)
+      return shards.status();
     for (size_t d = 0; d < devices; ++d)
-      arguments[d].push_back(parts->buffers[d]);
-    if (parts->isShare)
+      arguments[d].push_back(shards->buffers[d]);
+    if (shards->isShare)
       shares.insert(leaf.shape().dims[0] * int64_t(devices) / int64_t(runtimeClient->numGlobalDevices()));
-    if (parts->unchecked) {
-      options.agreement = runtime::hash64(&parts->unchecked, sizeof parts->unchecked, options.agreement);
-      options.agreementParts.push_back(parts->unchecked);
+    if (shards->unchecked) {
+      options.agreement = runtime::hash64(&shards->unchecked, sizeof shards->unchecked, options.agreement);
+      options.agreementParts.push_back(shards->unchecked);
       compared.push_back(leaf.shape().toString() + " (argument " + std::to_string(arguments[0].size() - 1) +
-                         (parts->file.empty() ? "" : ", annotated at " + parts->file + ":" + std::to_string(parts->line)) + ")");
+                         (shards->file.empty() ? "" : ", annotated at " + shards->file + ":" + std::to_string(shards->line)) + ")");
       leaf.node->spread->results[leaf.index].unchecked = 0;
     }
   }
@@ -388,7 +388,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
         return packed.status();
       arguments[d].push_back(std::move(*packed));
     }
-  if (remoteParts) {
+  if (remoteShards) {
     for (const std::vector<uint64_t> &each : numbers) {
       options.agreement = runtime::hash64(each.data(), each.size() * sizeof(uint64_t), options.agreement + 1);
       options.agreementParts.insert(options.agreementParts.end(), each.begin(), each.end());
@@ -431,12 +431,12 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   for (runtime::Event &done : result->done)
     inFlight.push_back({std::move(done), place.size > 1});
   Metrics::get().countBuffers(int64_t(devices * roots.size()));
-  if (remoteParts)
-    remoteParts->beginLaunch(runtime::hash64(&plan.key, sizeof plan.key, options.agreement));
+  if (remoteShards)
+    remoteShards->beginLaunch(runtime::hash64(&plan.key, sizeof plan.key, options.agreement));
   for (const Value &leaf : plan.leaves)
-    if (const Parts *parts = remoteParts ? partsOf(leaf) : nullptr; parts && !parts->name.launch && !parts->sharding->isReplicated()) {
-      Parts &argument = leaf.node->spread->results[leaf.index];
-      remoteParts->keep(argument, leaf.shape());
+    if (const Shards *shards = remoteShards ? shardsOf(leaf) : nullptr; shards && !shards->name.launch && !shards->sharding->isReplicated()) {
+      Shards &argument = leaf.node->spread->results[leaf.index];
+      remoteShards->keep(argument, leaf.shape());
       argument.whole = nullptr;
     }
   for (size_t k = 0; k < roots.size(); ++k) {
@@ -445,20 +445,20 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
     if (!node.spread)
       node.spread = std::make_shared<Spread>();
     node.spread->results.resize(node.results.size());
-    Parts &parts = node.spread->results[roots[k].index];
-    parts.sharding = program.results[k];
+    Shards &shards = node.spread->results[roots[k].index];
+    shards.sharding = program.results[k];
     // A result that replaces an annotated tensor gets the place of its annotation.
     for (size_t i = 0; i < plan.leaves.size(); ++i)
-      if (const Parts *old = program.donations[i] == int64_t(k) ? partsOf(plan.leaves[i]) : nullptr) {
-        parts.file = old->file;
-        parts.line = old->line;
+      if (const Shards *old = program.donations[i] == int64_t(k) ? shardsOf(plan.leaves[i]) : nullptr) {
+        shards.file = old->file;
+        shards.line = old->line;
       }
-    parts.buffers.clear();
+    shards.buffers.clear();
     for (size_t d = 0; d < devices; ++d)
-      parts.buffers.push_back(std::move(result->results[d][k]));
-    parts.name = {};
-    if (remoteParts)
-      remoteParts->keep(parts, roots[k].shape());
+      shards.buffers.push_back(std::move(result->results[d][k]));
+    shards.name = {};
+    if (remoteShards)
+      remoteShards->keep(shards, roots[k].shape());
   }
   lastSpread = program.text;
   return {};

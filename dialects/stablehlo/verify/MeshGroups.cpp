@@ -8,7 +8,7 @@ namespace millrace::stablehlo {
 namespace {
 
 /// A piece of an axis, which is cut at the borders of the sub-axes in use.
-struct Part {
+struct SubAxis {
   int64_t size;
   bool grouped;
   size_t order; ///< position among the axes of the groups
@@ -16,7 +16,7 @@ struct Part {
 };
 
 /// Returns the pieces of `axis`, from the outermost on. Returns false if a sub-axis does not divide it.
-bool cut(MeshAxisAttr axis, ArrayAttr refs, SmallVectorImpl<Part> &parts) {
+bool cut(MeshAxisAttr axis, ArrayAttr refs, SmallVectorImpl<SubAxis> &parts) {
   struct Used {
     int64_t before, size;
     size_t order;
@@ -47,9 +47,9 @@ bool cut(MeshAxisAttr axis, ArrayAttr refs, SmallVectorImpl<Part> &parts) {
 }
 
 /// Returns all sums of one multiple of each part's stride, the last part fastest.
-SmallVector<int64_t> offsets(ArrayRef<Part> parts) {
+SmallVector<int64_t> offsets(ArrayRef<SubAxis> parts) {
   SmallVector<int64_t> result = {0};
-  for (const Part &part : parts) {
+  for (const SubAxis &part : parts) {
     SmallVector<int64_t> longer;
     for (int64_t base : result)
       for (int64_t i = 0; i < part.size; ++i)
@@ -72,21 +72,21 @@ LogicalResult groupsOfMesh(ReplicaGroupMeshAxesAttr attr, SmallVectorImpl<SmallV
     why = "expects the axes of replica groups to be #stablehlo.axis_ref";
     return failure();
   }
-  SmallVector<Part> parts;
+  SmallVector<SubAxis> parts;
   for (Attribute axis : mesh.getAxes())
     if (!cut(cast<MeshAxisAttr>(axis), attr.getAxes(), parts)) {
       why = "a sub-axis does not fit its axis";
       return failure();
     }
   int64_t stride = 1;
-  for (Part &part : llvm::reverse(parts)) {
+  for (SubAxis &part : llvm::reverse(parts)) {
     part.stride = stride;
     stride *= part.size;
   }
-  SmallVector<Part> inner, outer;
-  for (const Part &part : parts)
+  SmallVector<SubAxis> inner, outer;
+  for (const SubAxis &part : parts)
     (part.grouped ? inner : outer).push_back(part);
-  llvm::sort(inner, [](const Part &a, const Part &b) { return a.order < b.order; });
+  llvm::sort(inner, [](const SubAxis &a, const SubAxis &b) { return a.order < b.order; });
   SmallVector<int64_t> ids;
   if (DenseIntElementsAttr deviceIds = mesh.getDeviceIds())
     for (const APInt &id : deviceIds.getValues<APInt>())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RemoteParts.h - Shards of tensors that other processes hold ---------===//
+//===- RemoteShards.h - Shards of tensors that other processes hold ---------===//
 // Under SPMD in several processes the shards of a tensor are on the devices of all processes. A process that reads the whole tensor sends its own
 // shards to the processes that lack them and receives theirs. All processes run one program, so usually all of them read; if one process reads alone,
 // the runtime of the others answers without involving their programs, as long as they still have the tensor. Reads of a tensor are numbered: with its
@@ -20,11 +20,11 @@
 
 namespace millrace::tracing {
 
-class RemoteParts {
+class RemoteShards {
 public:
   /// Must be called before the processes connect. `timeoutSeconds` limits a read during which no other process is busy.
-  static std::shared_ptr<RemoteParts> create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
-  ~RemoteParts() { stop(); }
+  static std::shared_ptr<RemoteShards> create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
+  ~RemoteShards() { stop(); }
   /// Stops the thread that answers other processes, after the answers that it can give. Must be called before Processes::stop().
   void stop() { answers.stop(); }
 
@@ -34,16 +34,16 @@ public:
   /// For a process that ends: tells the others, and returns true if one that does not end may still read a tensor of which this process has shards.
   bool isAwaited();
   /// Gives the launch's next tensor, an argument without a name or a result, its name.
-  void keep(Parts &parts, const Shape &shape);
+  void keep(Shards &shards, const Shape &shape);
   /// Copies the whole of a named tensor to `target`, row-major. Waits for the other processes. `mayGoOn`, which may be null, is called repeatedly;
   /// its error ends the wait. Errors: that of the computation, Aborted or Unavailable if a process is lost, FailedPrecondition if a process no longer
   /// has its shards, DeadlineExceeded, DataLoss.
-  runtime::Status read(const Parts &parts, const Shape &shape, void *target, const std::function<runtime::Status()> &mayGoOn);
+  runtime::Status read(const Shards &shards, const Shape &shape, void *target, const std::function<runtime::Status()> &mayGoOn);
   /// Returns true if some process lacks a shard of such a tensor; all processes get the same answer.
   bool isExchanged(const Sharding &sharding, const std::vector<int64_t> &dims) const;
 
 private:
-  using Name = PartsName;
+  using Name = ShardsName;
   using Message = runtime::transport::Message;
   using Buffers = std::vector<runtime::BufferPtr>;
   /// The state of the exchange of one tensor with one other process.
@@ -77,15 +77,15 @@ private:
     uint32_t process;
     uint64_t launch;   ///< the last launch of this process
     uint64_t launches; ///< the same launch as counted by Processes::launchesOf()
-    std::vector<std::shared_ptr<runtime::Storage>> parts;
+    std::vector<std::shared_ptr<runtime::Storage>> shards;
   };
   using Memories = std::vector<std::shared_ptr<runtime::Storage>>;
 
-  RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
+  RemoteShards(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
   std::vector<int64_t> firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const;
   /// Returns by [from][to] whether a process sends shards to another one.
   std::vector<std::vector<bool>> traffic(const Sharding &sharding, const std::vector<int64_t> &dims) const;
-  std::vector<runtime::BufferPtr> givenOf(const Parts &parts, const Shape &shape) const;
+  std::vector<runtime::BufferPtr> givenOf(const Shards &shards, const Shape &shape) const;
   void receive(uint32_t from, Message message);
   void owe(Debt debt);
   void compare(const Entry &entry);
@@ -94,7 +94,7 @@ private:
   void refuseAll(uint32_t to);
   void answer(Debt debt);
   /// Sends shards to process `to`. `read` is the number of this process's read, 0 for an answer.
-  runtime::Status send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &parts);
+  runtime::Status send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &shards);
   static runtime::StatusOr<Memories> memoriesOf(const Buffers &buffers);
   runtime::Status lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const;
   std::string waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const;
@@ -102,7 +102,7 @@ private:
   const std::shared_ptr<runtime::Processes> processes;
   const uint32_t devicesOfEach;
   const double timeoutSeconds;
-  std::weak_ptr<RemoteParts> self; ///< for callbacks that may outlive the owner
+  std::weak_ptr<RemoteShards> self; ///< for callbacks that may outlive the owner
   std::mutex mutex;
   std::condition_variable changed; ///< of the following members, all guarded by mutex
   std::map<Name, Entry> entries;

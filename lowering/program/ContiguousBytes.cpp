@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Parts.cpp - Values that share memory with slices and concatenations -===//
+//===- ContiguousBytes.cpp - Values that share memory with slices and concatenations -===//
 // x[3] of a stack of weights, the gates of a cell, the rows of jnp.stack: their bytes are a contiguous range of another value's bytes.
 // Such a slice becomes a view, and operands of such a concatenation are computed in its memory; no kernel runs. In:
 //   %a = call @gates(%x)   %b = call @slice_1(%a)   %c = call @tanh(%b)   %d = call @exp(%x)   %e = call @concatenate(%c, %d)
 // Out: @tanh reads from within %a and writes into %e, @exp writes into %e. Left alone: slices with users other than kernels, slices of memory that is
 // overwritten (states that a loop updates in place, donated arguments); concatenated operands with other users are copied.
-#include "lowering/program/Parts.h"
+#include "lowering/program/ContiguousBytes.h"
 
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/FunctionBuilder.h"
@@ -41,7 +41,7 @@ static uint64_t elementBytes(RankedTensorType type) {
   return isPacked || !type.hasStaticShape() ? 0 : byteSize(dtypeOf(element));
 }
 
-std::optional<uint64_t> partOf(func::FuncOp kernel) {
+std::optional<uint64_t> contiguousSliceOffset(func::FuncOp kernel) {
   auto slice = onlyOperation<shlo::SliceOp>(kernel);
   if (!slice || slice.getOperand() != kernel.getArgument(0))
     return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<uint64_t> partOf(func::FuncOp kernel) {
   return bytes == 0 || !offset ? std::nullopt : std::optional<uint64_t>(*offset * bytes);
 }
 
-std::vector<uint64_t> partsOf(func::FuncOp kernel) {
+std::vector<uint64_t> contiguousOperandOffsets(func::FuncOp kernel) {
   auto join = onlyOperation<shlo::ConcatenateOp>(kernel);
   if (!join || !llvm::equal(join->getOperands(), kernel.getArguments()))
     return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Parts.cpp - Copies between tensors and their shards -----------------===//
+//===- Shards.cpp - Copies between tensors and their shards -----------------===//
 #include "tracing/graph/Graph.h"
 #include "tracing/spmd/Sharding.h"
 
@@ -49,9 +49,9 @@ bool isEmpty(const std::vector<int64_t> &dims) {
 
 } // namespace
 
-runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const ShardingPtr &sharding, runtime::Client &client) {
-  Parts parts{sharding, {}};
-  const Shape part{shape.dtype, sharding->partDims(shape.dims)};
+runtime::StatusOr<Shards> cut(const void *data, const Shape &shape, const ShardingPtr &sharding, runtime::Client &client) {
+  Shards shards{sharding, {}};
+  const Shape part{shape.dtype, sharding->shardDims(shape.dims)};
   const std::vector<int64_t> strides = byteStrides(shape.dims, shape.dtype), packed = byteStrides(part.dims, shape.dtype);
   std::map<std::vector<int64_t>, std::shared_ptr<runtime::Storage>> made; // by the offsets of the shards
   for (size_t device = 0; device < client.devices().size(); ++device) {
@@ -80,14 +80,14 @@ runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const Shardin
         return memory.status();
       made.emplace(offset, *memory);
     }
-    parts.buffers.push_back(std::move(*buffer));
+    shards.buffers.push_back(std::move(*buffer));
   }
-  return parts;
+  return shards;
 }
 
-runtime::Status join(const Parts &parts, const Shape &shape, void *target, const std::map<int64_t, const char *> &others) {
-  const Sharding &sharding = *parts.sharding;
-  const std::vector<int64_t> part = sharding.partDims(shape.dims);
+runtime::Status join(const Shards &shards, const Shape &shape, void *target, const std::map<int64_t, const char *> &others) {
+  const Sharding &sharding = *shards.sharding;
+  const std::vector<int64_t> part = sharding.shardDims(shape.dims);
   const std::vector<int64_t> strides = byteStrides(shape.dims, shape.dtype), packed = byteStrides(part, shape.dtype);
   const size_t element = runtime::byteSize(shape.dtype);
   std::set<std::vector<int64_t>> done; // offsets of the shards
@@ -102,7 +102,7 @@ runtime::Status join(const Parts &parts, const Shape &shape, void *target, const
     copyBox(*from, packed, static_cast<char *>(target) + bytesAt(offset, strides), strides, inside, element);
     return {};
   };
-  for (const runtime::BufferPtr &buffer : parts.buffers) {
+  for (const runtime::BufferPtr &buffer : shards.buffers) {
     std::shared_ptr<runtime::Storage> held;
     MILLRACE_TRY(copy(buffer->device().id(), [&]() -> runtime::StatusOr<const char *> {
       runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = buffer->acquire();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Parts.h - Recognize kernels that are slices or concatenations of bytes ===//
+//===- ContiguousBytes.h - Recognize kernels that are slices or concatenations of bytes ===//
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -10,9 +10,9 @@
 namespace millrace::lowering {
 
 /// Returns the offset in bytes of the result of `kernel` in its operand, if the result is a slice that is contiguous there.
-std::optional<uint64_t> partOf(mlir::func::FuncOp kernel);
+std::optional<uint64_t> contiguousSliceOffset(mlir::func::FuncOp kernel);
 
 /// Returns the offset in bytes of each operand of `kernel` in its result, if that is a concatenation of contiguous operands; else empty.
-std::vector<uint64_t> partsOf(mlir::func::FuncOp kernel);
+std::vector<uint64_t> contiguousOperandOffsets(mlir::func::FuncOp kernel);
 
 } // namespace millrace::lowering

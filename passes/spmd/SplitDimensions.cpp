@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DimensionParts.cpp - Operations on dimensions in parts ---------------===//
-#include "passes/spmd/DimensionParts.h"
+//===- SplitDimensions.cpp - Rewrite operations on split dimensions ----------===//
+#include "passes/spmd/SplitDimensions.h"
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Elementwise.h"
@@ -21,31 +21,31 @@ using millrace::sharding::TensorFactors;
 
 namespace millrace::spmd {
 
-SmallVector<int64_t> shapeOfParts(const DimensionParts &parts) {
+SmallVector<int64_t> splitShape(const SplitSizes &parts) {
   SmallVector<int64_t> shape;
   for (const auto &sizes : parts)
     llvm::append_range(shape, sizes);
   return shape;
 }
 
-bool isSilent(Operation *op) {
+bool namesNoSharding(Operation *op) {
   auto isPlain = [](Type type) { return isa<IntegerType, FloatType, ComplexType>(getElementTypeOrSelf(type)); };
   return !op->hasAttr(sdy::shardingAttrName) && !op->hasAttr("mhlo.sharding") && llvm::all_of(op->getOperandTypes(), isPlain) &&
          llvm::all_of(op->getResultTypes(), isPlain);
 }
 
-Value inParts(OpBuilder &builder, Value value, const DimensionParts &parts) {
-  RankedTensorType from = typeOf(value), to = from.clone(shapeOfParts(parts));
+Value reshapeToSplitSizes(OpBuilder &builder, Value value, const SplitSizes &parts) {
+  RankedTensorType from = typeOf(value), to = from.clone(splitShape(parts));
   if (from == to)
     return value;
   Operation *made = value.getDefiningOp();
-  if (made && !isSilent(made))
+  if (made && !namesNoSharding(made))
     made = nullptr;
   if (auto constant = dyn_cast_or_null<ConstantOp>(made))
     if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); dense && dense.isSplat())
       return ConstantOp::create(builder, constant.getLoc(), dense.resizeSplat(to));
   if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(made)) {
-    DimensionParts inner;
+    SplitSizes inner;
     SmallVector<int64_t> dims;
     for (auto [dim, target] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
       int64_t size = typeOf(broadcast.getOperand()).getDimSize(dim), first = 0;
@@ -56,11 +56,11 @@ Value inParts(OpBuilder &builder, Value value, const DimensionParts &parts) {
       for (size_t i = 0; i < parts[target].size(); ++i)
         dims.push_back(first + int64_t(i));
     }
-    return BroadcastInDimOp::create(builder, broadcast.getLoc(), to, inParts(builder, broadcast.getOperand(), inner),
+    return BroadcastInDimOp::create(builder, broadcast.getLoc(), to, reshapeToSplitSizes(builder, broadcast.getOperand(), inner),
                                     builder.getDenseI64ArrayAttr(dims));
   }
   if (auto iota = dyn_cast_or_null<IotaOp>(made); iota && parts[iota.getIotaDimension()].size() == 1) {
-    int64_t dim = shapeOfParts(DimensionParts(ArrayRef(parts).take_front(iota.getIotaDimension()))).size();
+    int64_t dim = splitShape(SplitSizes(ArrayRef(parts).take_front(iota.getIotaDimension()))).size();
     return IotaOp::create(builder, iota.getLoc(), to, uint64_t(dim));
   }
   if (auto reshape = dyn_cast_or_null<ReshapeOp>(made)) {
@@ -71,7 +71,7 @@ Value inParts(OpBuilder &builder, Value value, const DimensionParts &parts) {
   return ReshapeOp::create(builder, value.getLoc(), to, value);
 }
 
-bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
+bool canSplitDimensions(Operation *op, const sharding::Rule &rule, int factor) {
   if (!isElementwise(op) && !isa<BitcastConvertOp, BroadcastInDimOp, ConcatenateOp, DotGeneralOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, PadOp,
                                  ReduceOp, ReduceWindowOp, ReverseOp, ScatterOp, SliceOp, SortOp, TransposeOp>(op))
     return false;
@@ -102,7 +102,7 @@ namespace {
 /// The numbers of the parts of every dimension.
 using Places = SmallVector<SmallVector<int64_t>>;
 
-Places placesOf(const DimensionParts &parts) {
+Places placesOf(const SplitSizes &parts) {
   Places places;
   int64_t next = 0;
   for (const auto &sizes : parts) {
@@ -128,7 +128,7 @@ int64_t renumbered(int64_t dim, const Places &places) {
 }
 
 /// Returns one value per part: for dimensions that are split, `other`, or the sizes of the parts if `other` is negative.
-SmallVector<int64_t> spread(ArrayRef<int64_t> values, const DimensionParts &parts, int64_t other) {
+SmallVector<int64_t> spread(ArrayRef<int64_t> values, const SplitSizes &parts, int64_t other) {
   SmallVector<int64_t> result;
   for (auto [value, sizes] : llvm::zip_equal(values, parts))
     for (int64_t size : sizes)
@@ -137,7 +137,7 @@ SmallVector<int64_t> spread(ArrayRef<int64_t> values, const DimensionParts &part
 }
 
 /// Gives every part a start index: a dimension that is split is read as a whole, from index 0.
-void renumberStarts(Operation *op, unsigned first, const DimensionParts &parts) {
+void renumberStarts(Operation *op, unsigned first, const SplitSizes &parts) {
   OpBuilder builder(op);
   SmallVector<Value> operands(op->getOperands().take_front(first));
   for (auto [start, sizes] : llvm::zip_equal(op->getOperands().drop_front(first), parts)) {
@@ -152,7 +152,7 @@ void renumberStarts(Operation *op, unsigned first, const DimensionParts &parts) 
 }
 
 /// Adapts a window operation: windows along dimensions that are split have size 1.
-void renumberWindows(ReduceWindowOp op, const DimensionParts &parts) {
+void renumberWindows(ReduceWindowOp op, const SplitSizes &parts) {
   auto each = [&](std::optional<ArrayRef<int64_t>> values) {
     return DenseI64ArrayAttr::get(op.getContext(), spread(values ? *values : SmallVector<int64_t>(parts.size(), 1), parts, 1));
   };
@@ -173,7 +173,7 @@ void renumberWindows(ReduceWindowOp op, const DimensionParts &parts) {
 }
 
 /// Adapts attributes that name dimensions, and those with an entry per dimension.
-void renumberAttributes(Operation *op, ArrayRef<DimensionParts> operands, ArrayRef<DimensionParts> results) {
+void renumberAttributes(Operation *op, ArrayRef<SplitSizes> operands, ArrayRef<SplitSizes> results) {
   SmallVector<Places> in = llvm::map_to_vector(operands, placesOf), out = llvm::map_to_vector(results, placesOf);
   MLIRContext *context = op->getContext();
   llvm::TypeSwitch<Operation *>(op)
@@ -233,10 +233,10 @@ void renumberAttributes(Operation *op, ArrayRef<DimensionParts> operands, ArrayR
 
 } // namespace
 
-Operation *cloneInParts(Operation *op, const sharding::Rule &rule, ArrayRef<SmallVector<int64_t>> parts) {
+Operation *cloneWithSplitDimensions(Operation *op, const sharding::Rule &rule, ArrayRef<SmallVector<int64_t>> parts) {
   OpBuilder builder(op);
   auto partsOf = [&](ValueRange values, ArrayRef<TensorFactors> tensors) {
-    SmallVector<DimensionParts> result;
+    SmallVector<SplitSizes> result;
     for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
       result.emplace_back();
       for (auto [size, dim] : llvm::zip_equal(shapeOf(value), tensor)) {
@@ -246,14 +246,14 @@ Operation *cloneInParts(Operation *op, const sharding::Rule &rule, ArrayRef<Smal
     }
     return result;
   };
-  SmallVector<DimensionParts> operands = partsOf(op->getOperands(), rule.operands), results = partsOf(op->getResults(), rule.results);
+  SmallVector<SplitSizes> operands = partsOf(op->getOperands(), rule.operands), results = partsOf(op->getResults(), rule.results);
   SmallVector<Value> values;
   for (auto [operand, each] : llvm::zip_equal(op->getOperands(), operands))
-    values.push_back(inParts(builder, operand, each));
+    values.push_back(reshapeToSplitSizes(builder, operand, each));
   Operation *made = builder.clone(*op);
   made->setOperands(values);
   for (auto [result, each] : llvm::zip_equal(made->getResults(), results))
-    result.setType(typeOf(result).clone(shapeOfParts(each)));
+    result.setType(typeOf(result).clone(splitShape(each)));
   renumberAttributes(made, operands, results);
   return made;
 }

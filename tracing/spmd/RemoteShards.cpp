@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RemoteParts.cpp - Shards of tensors that other processes hold -------===//
-#include "tracing/spmd/RemoteParts.h"
+//===- RemoteShards.cpp - Shards of tensors that other processes hold -------===//
+#include "tracing/spmd/RemoteShards.h"
 
 #include "runtime/base/Hash.h"
 #include "runtime/transport/Wire.h"
@@ -26,7 +26,7 @@ constexpr size_t kMostHistories = 64;
 /// The time between two checks whether other processes are busy.
 constexpr std::chrono::milliseconds kLook(200);
 
-std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t history, std::string_view text = {}, uint64_t launch = 0,
+std::string headOf(uint32_t what, uint64_t read, const ShardsName &name, uint64_t history, std::string_view text = {}, uint64_t launch = 0,
                    const std::vector<uint64_t> &histories = {}) {
   Writer writer;
   writer.number(what);
@@ -42,33 +42,33 @@ std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t
 
 } // namespace
 
-std::shared_ptr<RemoteParts> RemoteParts::create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds) {
-  std::shared_ptr<RemoteParts> made(new RemoteParts(std::move(processes), devicesOfEach, timeoutSeconds));
+std::shared_ptr<RemoteShards> RemoteShards::create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds) {
+  std::shared_ptr<RemoteShards> made(new RemoteShards(std::move(processes), devicesOfEach, timeoutSeconds));
   made->self = made;
   made->processes->listen({[weak = made->self](uint32_t from, Message message) {
-                             if (std::shared_ptr<RemoteParts> parts = weak.lock())
-                               parts->receive(from, std::move(message));
+                             if (std::shared_ptr<RemoteShards> shards = weak.lock())
+                               shards->receive(from, std::move(message));
                            },
                            [weak = made->self](uint32_t) {
-                             if (std::shared_ptr<RemoteParts> parts = weak.lock())
-                               parts->changed.notify_all();
+                             if (std::shared_ptr<RemoteShards> shards = weak.lock())
+                               shards->changed.notify_all();
                            }});
   return made;
 }
 
-RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
+RemoteShards::RemoteShards(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
     : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds),
       areEnding(this->processes->size()), toldOf(this->processes->size()), launchOf(this->processes->size()) {}
 
 //===-- Which process holds which shards --------------------------------------===//
 
-bool RemoteParts::Entry::isHere() const {
+bool RemoteShards::Entry::isHere() const {
   BufferPtr buffer = any.lock();
   return buffer && !buffer->isReleased();
 }
 
 /// Returns the devices of a process whose shards no lower device holds: the shards that the process sends.
-std::vector<int64_t> RemoteParts::firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const {
+std::vector<int64_t> RemoteShards::firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const {
   const std::vector<int64_t> replicas = sharding.replicaIds();
   std::vector<int64_t> devices, offset, inside;
   for (int64_t device = int64_t(process) * devicesOfEach; device < int64_t(process + 1) * devicesOfEach; ++device) {
@@ -79,7 +79,7 @@ std::vector<int64_t> RemoteParts::firstHolders(const Sharding &sharding, const s
   return devices;
 }
 
-std::vector<std::vector<bool>> RemoteParts::traffic(const Sharding &sharding, const std::vector<int64_t> &dims) const {
+std::vector<std::vector<bool>> RemoteShards::traffic(const Sharding &sharding, const std::vector<int64_t> &dims) const {
   const uint32_t count = processes->size();
   std::vector<std::vector<std::vector<int64_t>>> held(count); // per process the offsets of its shards
   std::vector<int64_t> offset, inside;
@@ -98,19 +98,19 @@ std::vector<std::vector<bool>> RemoteParts::traffic(const Sharding &sharding, co
   return gives;
 }
 
-bool RemoteParts::isExchanged(const Sharding &sharding, const std::vector<int64_t> &dims) const {
+bool RemoteShards::isExchanged(const Sharding &sharding, const std::vector<int64_t> &dims) const {
   const std::vector<std::vector<bool>> gives = traffic(sharding, dims);
   return std::any_of(gives.begin(), gives.end(), [](const auto &to) { return std::find(to.begin(), to.end(), true) != to.end(); });
 }
 
-RemoteParts::Buffers RemoteParts::givenOf(const Parts &parts, const Shape &shape) const {
+RemoteShards::Buffers RemoteShards::givenOf(const Shards &shards, const Shape &shape) const {
   Buffers given;
-  for (int64_t device : firstHolders(*parts.sharding, shape.dims, processes->rank()))
-    given.push_back(parts.buffers[size_t(device) - size_t(processes->rank()) * devicesOfEach]);
+  for (int64_t device : firstHolders(*shards.sharding, shape.dims, processes->rank()))
+    given.push_back(shards.buffers[size_t(device) - size_t(processes->rank()) * devicesOfEach]);
   return given;
 }
 
-void RemoteParts::beginLaunch(uint64_t content) {
+void RemoteShards::beginLaunch(uint64_t content) {
   std::lock_guard lock(mutex);
   next = {next.launch + 1, 0};
   histories.push_back(runtime::hash64(&content, sizeof content, histories.back()));
@@ -137,7 +137,7 @@ void RemoteParts::beginLaunch(uint64_t content) {
   sweepAt = 2 * entries.size() + 64;
 }
 
-bool RemoteParts::isAwaited() {
+bool RemoteShards::isAwaited() {
   std::unique_lock lock(mutex);
   const bool isNew = !std::exchange(isEnding, true);
   const bool isHolding = !kept.empty() ||
@@ -155,25 +155,25 @@ bool RemoteParts::isAwaited() {
   return isHolding && isAnybodyBusy && !processes->isLate(); // a process that waits for a launch which this one will not make reads nothing
 }
 
-void RemoteParts::keep(Parts &parts, const Shape &shape) {
-  Buffers given = givenOf(parts, shape);
+void RemoteShards::keep(Shards &shards, const Shape &shape) {
+  Buffers given = givenOf(shards, shape);
   std::lock_guard lock(mutex);
-  parts.name = next;
+  shards.name = next;
   ++next.result;
-  Entry &entry = entries[parts.name];
+  Entry &entry = entries[shards.name];
   entry.isKnown = true;
   entry.history = histories.back();
-  entry.any = parts.buffers.front();
+  entry.any = shards.buffers.front();
   entry.given.assign(given.begin(), given.end());
   compare(entry);
   for (const auto &[process, exchange] : entry.with) // the processes that were ahead of this one
     for (uint64_t read = 0; read < exchange.theirReads; ++read)
-      owe({parts.name, process, std::nullopt});
+      owe({shards.name, process, std::nullopt});
 }
 
 //===-- Answers to other processes --------------------------------------------===//
 
-StatusOr<RemoteParts::Memories> RemoteParts::memoriesOf(const Buffers &buffers) {
+StatusOr<RemoteShards::Memories> RemoteShards::memoriesOf(const Buffers &buffers) {
   Memories memories;
   for (const BufferPtr &buffer : buffers) {
     StatusOr<std::shared_ptr<runtime::Storage>> memory = buffer->acquire();
@@ -184,9 +184,9 @@ StatusOr<RemoteParts::Memories> RemoteParts::memoriesOf(const Buffers &buffers) 
   return memories;
 }
 
-Status RemoteParts::send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &parts) {
+Status RemoteShards::send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &shards) {
   std::vector<iovec> payload;
-  for (const std::shared_ptr<runtime::Storage> &part : parts)
+  for (const std::shared_ptr<runtime::Storage> &part : shards)
     payload.push_back({part->data(), part->size()});
   std::vector<uint64_t> told;
   uint64_t launch = 0;
@@ -199,7 +199,7 @@ Status RemoteParts::send(uint32_t to, uint64_t read, const Name &name, uint64_t 
   return processes->tell(to, headOf(read ? Gift : GiftAsAnswer, read, name, history, {}, launch, told), payload);
 }
 
-void RemoteParts::receive(uint32_t from, Message message) {
+void RemoteShards::receive(uint32_t from, Message message) {
   Reader reader(message.head);
   const uint32_t what = reader.number<uint32_t>();
   const uint64_t read = reader.number<uint64_t>();
@@ -245,7 +245,7 @@ void RemoteParts::receive(uint32_t from, Message message) {
 
 /// Returns true if another process, which has reached `launch`, executed the same launches as this one, as far as both still know them. The caller
 /// holds the mutex.
-bool RemoteParts::isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const {
+bool RemoteShards::isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const {
   auto at = [](const std::vector<uint64_t> &list, uint64_t last, uint64_t wanted) -> const uint64_t * {
     return wanted <= last && last - wanted < list.size() ? &list[list.size() - 1 - size_t(last - wanted)] : nullptr;
   };
@@ -255,7 +255,7 @@ bool RemoteParts::isSameHistory(uint64_t launch, const std::vector<uint64_t> &th
 }
 
 /// Records that another process has executed other launches. The caller holds the mutex.
-void RemoteParts::diverge(uint32_t from) {
+void RemoteShards::diverge(uint32_t from) {
   if (divergence.ok())
     divergence = runtime::failedPrecondition("a sharded tensor cannot be read: " + processes->links().describe(processes->rank()) + " and " +
                                              processes->links().describe(from) +
@@ -264,7 +264,7 @@ void RemoteParts::diverge(uint32_t from) {
 }
 
 /// Refuses the tensors that the process asked for before this process had them, because it will never have them. The caller holds the mutex.
-void RemoteParts::refuseAll(uint32_t to) {
+void RemoteShards::refuseAll(uint32_t to) {
   for (auto &[name, entry] : entries)
     if (auto with = entry.with.find(to); with != entry.with.end() && !entry.isKnown && with->second.theirReads > with->second.ownReads) {
       with->second.ownReads = with->second.theirReads;
@@ -273,20 +273,20 @@ void RemoteParts::refuseAll(uint32_t to) {
 }
 
 /// Compares the histories of the processes that have sent theirs for this tensor. The caller holds the mutex.
-void RemoteParts::compare(const Entry &entry) {
+void RemoteShards::compare(const Entry &entry) {
   for (const auto &[process, exchange] : entry.with)
     if (entry.isKnown && exchange.history && *exchange.history != entry.history)
       diverge(process);
 }
 
 /// Enqueues an answer. The caller holds the mutex.
-void RemoteParts::owe(Debt debt) {
+void RemoteShards::owe(Debt debt) {
   uint32_t &owed = entries[debt.name].with[debt.to].owed;
   if (answers.add([this, debt] { answer(debt); }))
     ++owed;
 }
 
-void RemoteParts::answer(Debt debt) {
+void RemoteShards::answer(Debt debt) {
   std::unique_lock lock(mutex);
   const Entry &entry = entries[debt.name];
   if (divergence.ok() && !debt.buffers && entry.isHere()) {
@@ -300,28 +300,28 @@ void RemoteParts::answer(Debt debt) {
       }
     lock.unlock();
     runtime::whenAll(events).onReady([weak = self, debt](const Status &) {
-      if (std::shared_ptr<RemoteParts> parts = weak.lock())
-        parts->answers.add([parts = parts.get(), debt] { parts->answer(debt); });
+      if (std::shared_ptr<RemoteShards> shards = weak.lock())
+        shards->answers.add([shards = shards.get(), debt] { shards->answer(debt); });
     });
     return;
   }
   const size_t expected = entry.given.size();
   const uint64_t sameHistory = entry.history;
   std::string why = divergence.ok() ? "" : std::string(divergence.message());
-  std::optional<Memories> parts;
+  std::optional<Memories> shards;
   for (const Kept &each : kept)
     if (each.name == debt.name && each.process == debt.to)
-      parts = each.parts;
+      shards = each.shards;
   lock.unlock();
   if (debt.buffers && debt.buffers->size() == expected)
     if (StatusOr<Memories> own = memoriesOf(*debt.buffers))
-      parts = std::move(*own);
-  if (why.empty() && (!parts || !send(debt.to, /*read=*/0, debt.name, sameHistory, *parts).ok()))
-    why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its parts";
+      shards = std::move(*own);
+  if (why.empty() && (!shards || !send(debt.to, /*read=*/0, debt.name, sameHistory, *shards).ok()))
+    why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its shards";
   if (!why.empty()) {
     (void)processes->tell(debt.to, headOf(Refusal, 0, debt.name, sameHistory, why)).ok(); // a lost process does not wait
   }
-  parts.reset();
+  shards.reset();
   debt.buffers.reset();
   lock.lock();
   --entries[debt.name].with[debt.to].owed;
@@ -330,8 +330,8 @@ void RemoteParts::answer(Debt debt) {
 
 //===-- Reading ---------------------------------------------------------------===//
 
-std::string RemoteParts::waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const {
-  std::string text = processes->links().describe(processes->rank()) + " reads a tensor " + shape.toString() + ", of which it lacks the parts of ";
+std::string RemoteShards::waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const {
+  std::string text = processes->links().describe(processes->rank()) + " reads a tensor " + shape.toString() + ", of which it lacks the shards of ";
   for (uint32_t process : missing) {
     const std::string activity = processes->links().activityOf(process);
     text += (process == missing.front() ? "" : ", ") + processes->links().describe(process) +
@@ -341,14 +341,14 @@ std::string RemoteParts::waitingFor(const Shape &shape, const std::vector<uint32
 }
 
 /// Returns the error for a process with shards that is lost.
-Status RemoteParts::lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const {
+Status RemoteShards::lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const {
   Status first = processes->links().firstLoss(givers).second;
   return (first.ok() ? processes->links().statusOf(process) : first).withContext("a tensor " + shape.toString() + " cannot be read");
 }
 
-Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, const std::function<Status()> &mayGoOn) {
+Status RemoteShards::read(const Shards &shards, const Shape &shape, void *target, const std::function<Status()> &mayGoOn) {
   const uint32_t rank = processes->rank();
-  const std::vector<std::vector<bool>> gives = traffic(*parts.sharding, shape.dims);
+  const std::vector<std::vector<bool>> gives = traffic(*shards.sharding, shape.dims);
   std::vector<uint32_t> givers, partners;
   for (uint32_t process = 0; process < processes->size(); ++process) {
     if (gives[process][rank])
@@ -356,12 +356,12 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
     if (gives[process][rank] || gives[rank][process])
       partners.push_back(process);
   }
-  for (const BufferPtr &buffer : parts.buffers)
+  for (const BufferPtr &buffer : shards.buffers)
     MILLRACE_TRY(buffer->ready().await());
   if (partners.empty())
-    return join(parts, shape, target);
+    return join(shards, shape, target);
   MILLRACE_TRY(processes->connect());
-  StatusOr<Memories> given = memoriesOf(givenOf(parts, shape));
+  StatusOr<Memories> given = memoriesOf(givenOf(shards, shape));
   if (!given)
     return given.status();
   const uint64_t launches = processes->launchesOf(rank);
@@ -369,17 +369,17 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
   std::unique_lock lock(mutex);
   std::vector<std::pair<uint32_t, uint64_t>> toGive; // processes, and the numbers of their reads
   for (uint32_t process : partners)
-    if (Exchange &exchange = entries[parts.name].with[process]; ++exchange.ownReads > exchange.theirReads)
+    if (Exchange &exchange = entries[shards.name].with[process]; ++exchange.ownReads > exchange.theirReads)
       toGive.emplace_back(process, exchange.ownReads);
   for (uint32_t process : partners)
     if (gives[rank][process]) {
-      std::erase_if(kept, [&](const Kept &each) { return each.name == parts.name && each.process == process; });
-      kept.push_back({parts.name, process, next.launch, launches, *given});
+      std::erase_if(kept, [&](const Kept &each) { return each.name == shards.name && each.process == process; });
+      kept.push_back({shards.name, process, next.launch, launches, *given});
     }
-  const uint64_t ownHistory = entries[parts.name].history;
+  const uint64_t ownHistory = entries[shards.name].history;
   lock.unlock();
   for (auto [process, read] : toGive)
-    if (Status status = send(process, read, parts.name, ownHistory, gives[rank][process] ? *given : Memories());
+    if (Status status = send(process, read, shards.name, ownHistory, gives[rank][process] ? *given : Memories());
         !status.ok() && gives[process][rank])
       return lossOf(process, givers, shape);
 
@@ -393,9 +393,9 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
     std::vector<uint32_t> missing;
     bool isOwing = false; // the caller may release the shards once no answer is owed
     for (uint32_t process : partners)
-      isOwing |= entries[parts.name].with[process].owed && processes->links().statusOf(process).ok();
+      isOwing |= entries[shards.name].with[process].owed && processes->links().statusOf(process).ok();
     for (uint32_t process : givers) {
-      Exchange &exchange = entries[parts.name].with[process];
+      Exchange &exchange = entries[shards.name].with[process];
       if (received.count(process))
         continue;
       if (exchange.unread) {
@@ -435,18 +435,18 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
   }
   lock.unlock();
 
-  const uint64_t partBytes = uint64_t(Shape{shape.dtype, parts.sharding->partDims(shape.dims)}.count()) * runtime::byteSize(shape.dtype);
+  const uint64_t partBytes = uint64_t(Shape{shape.dtype, shards.sharding->shardDims(shape.dims)}.count()) * runtime::byteSize(shape.dtype);
   std::map<int64_t, const char *> others;
   for (const auto &[process, message] : received) {
-    const std::vector<int64_t> devices = firstHolders(*parts.sharding, shape.dims, process);
+    const std::vector<int64_t> devices = firstHolders(*shards.sharding, shape.dims, process);
     if (message.payloadBytes != devices.size() * partBytes)
       return runtime::dataLoss(processes->links().describe(process) + " sent " + std::to_string(message.payloadBytes) + " bytes of a tensor " +
-                               shape.toString() + ", of which it has " + std::to_string(devices.size()) + " parts of " +
+                               shape.toString() + ", of which it has " + std::to_string(devices.size()) + " shards of " +
                                std::to_string(partBytes) + " bytes");
     for (size_t i = 0; i < devices.size(); ++i)
       others[devices[i]] = message.payload.get() + i * partBytes;
   }
-  return join(parts, shape, target, others);
+  return join(shards, shape, target, others);
 }
 
 } // namespace millrace::tracing
