@@ -206,12 +206,12 @@ static NamedText attributeOf(const Sharding &sharding) {
   return {"mhlo.sharding", '"' + sharding.text + '"'};
 }
 
-static Val parameterInParts(Emitter &e, const Value &leaf, const Parts &parts, int64_t donatedTo) {
-  if (parts.sharding->isReplicated())
+static Val shardedParameter(Emitter &e, const Value &leaf, const Shards &shards, int64_t donatedTo) {
+  if (shards.sharding->isReplicated())
     return parameterFor(e, leaf, donatedTo);
-  if (parts.line)
-    e.at("", {"", parts.file, parts.line});
-  Val made = e.parameter(leaf.shape(), donatedTo, attributeOf(*parts.sharding));
+  if (shards.line)
+    e.at("", {"", shards.file, shards.line});
+  Val made = e.parameter(leaf.shape(), donatedTo, attributeOf(*shards.sharding));
   made.isWeak = leaf.node->isWeak;
   return made;
 }
@@ -241,7 +241,7 @@ bool isForSeveralDevices(const Schedule &schedule) {
   static const std::unordered_set<const Op *> marks{findOp("millrace::sharding"), findOp("millrace::full_to_shard"),
                                                     findOp("millrace::shard_to_full")};
   for (const Value &leaf : schedule.leaves)
-    if (const Parts *parts = shardsOf(leaf); parts && !parts->sharding->isReplicated())
+    if (const Shards *shards = shardsOf(leaf); shards && !shards->sharding->isReplicated())
       return true;
   for (const Node *node : schedule.nodes)
     if (marks.count(node->op) || hasSeveralDevicesInside(node->op))
@@ -324,10 +324,10 @@ static runtime::StatusOr<std::vector<Val>> emitAll(Emitter &e, const Schedule &s
     std::vector<Val> &made = values[leaf.node.get()];
     made.resize(leaf.node->results.size());
     int64_t donatedTo = options.donations.empty() ? -1 : options.donations[i];
-    const Parts *parts = options.partitions > 1 ? shardsOf(leaf) : nullptr;
+    const Shards *shards = options.partitions > 1 ? shardsOf(leaf) : nullptr;
     e.at("", {}); // clears the previous operation's line
-    if (parts)
-      made[leaf.index] = parameterInParts(e, leaf, *parts, donatedTo);
+    if (shards)
+      made[leaf.index] = shardedParameter(e, leaf, *shards, donatedTo);
     else
       made[leaf.index] = leaf.node->isNumber() ? parameterFor(e, leaf) : storedParameter(e, leaf, donatedTo);
   }
