@@ -470,7 +470,7 @@ class Op:
           ops: The arguments of both functions.
           true_fn: Computes the result where this value, a scalar of the type pred, is true.
           false_fn: Computes the result otherwise.
-          **kwargs: Have no effect; PyTorch/XLA passes them on to the builder.
+          **kwargs: Have no effect, as in PyTorch/XLA.
 
         Raises:
           RuntimeError: The functions return different types.
@@ -501,7 +501,7 @@ class Op:
           ops: The values before the first iteration.
           condition_fn: Returns for these values whether the body runs once more, a scalar of the type pred.
           body_fn: Returns the values of the next iteration.
-          **kwargs: Have no effect; PyTorch/XLA passes them on to the builder.
+          **kwargs: Have no effect, as in PyTorch/XLA.
 
         Returns:
           The tuple of the values after the loop.
@@ -656,7 +656,7 @@ class Op:
 
     @classmethod
     def sort(cls, ops: Sequence["Op"], comparator: Any, dimension: int | None = None, is_stable: bool | None = None) -> "Op":
-        """Returns values that are sorted together along one dimension.
+        """Returns values that are sorted together along one dimension. Unlike PyTorch/XLA, it takes a function as comparator.
 
         Args:
           ops: Values of equal sizes; all are permuted alike.
@@ -796,7 +796,7 @@ def tensor_shape(tensor: Any, device: str = "") -> Any:
 
     Args:
       tensor: A tensor on any device, or a list or tuple of them, of any depth.
-      device: Has no effect: shapes do not depend on the device, unlike PyTorch/XLA's on a TPU.
+      device: Has no effect: a shape does not depend on the device.
 
     Raises:
       KeyError: XLA has no name for the tensor's element type.

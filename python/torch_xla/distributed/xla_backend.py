@@ -151,8 +151,9 @@ _REDUCTIONS = {dist.ReduceOp.SUM: xm.REDUCE_SUM, dist.ReduceOp.PRODUCT: xm.REDUC
                dist.ReduceOp.AVG: xm.REDUCE_SUM}
 
 
-def _check_reduction(options):
-    op = options.reduceOp
+def _check_reduction(options: Any) -> str:
+    """Returns xm's name of a reduction, which `options` is or names; ValueError for one that the device does not have."""
+    op = getattr(options, "reduceOp", options)
     for known, kind in _REDUCTIONS.items():
         if op == known:
             return kind
@@ -213,20 +214,19 @@ class ProcessGroupXla(dist.ProcessGroup):
 
         Args:
           tensors: Tensors of the device.
-          all_reduce_options: The field reduceOp names the reduction; a ReduceOp itself stands for the sum, as in PyTorch/XLA. As there, AVG is
-            computed as the sum.
+          all_reduce_options: A reduction, or options whose field reduceOp names it. AVG, which PyTorch/XLA does not have, is recorded as the sum.
 
         Raises:
           ValueError: The backend does not have this reduction.
         """
-        kind = xm.REDUCE_SUM if isinstance(all_reduce_options, dist.ReduceOp) else _check_reduction(all_reduce_options)
+        kind = _check_reduction(all_reduce_options)
         if self._records():
             for tensor in tensors:
                 tensor.copy_(programs.all_reduce(kind, tensor, self._mesh))
         return _Done(tensors)
 
     def allreduce_coalesced(self, tensors: list[torch.Tensor], options: dist.AllreduceCoalescedOptions | None = None) -> dist.Work:
-        """Reduces each tensor of a list over the processes of the group, in place.
+        """Reduces each tensor of a list over the processes of the group, in place. PyTorch/XLA does not have this collective.
 
         Args:
           tensors: Tensors of the device.
@@ -240,7 +240,8 @@ class ProcessGroupXla(dist.ProcessGroup):
         return self.allreduce(tensors, options)
 
     def reduce(self, tensors: list[torch.Tensor], opts: dist.ReduceOptions | None = None) -> dist.Work:
-        """Leaves the tensors as they are, which is their reduction over one process; a larger group records nothing.
+        """Leaves the tensors as they are, which is their reduction over one process; a larger group records nothing. PyTorch/XLA does not have this
+        collective.
 
         Args:
           tensors: Tensors of the device.
@@ -448,7 +449,8 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _Done(outputs)
 
     def alltoall(self, output_tensor_list: list[torch.Tensor], input_tensor_list: list[torch.Tensor] | None = None, opts: Any = None) -> dist.Work:
-        """Copies the one input tensor to the one output tensor: with one rank, every tensor stays where it is.
+        """Copies the one input tensor to the one output tensor: with one rank, every tensor stays where it is. PyTorch/XLA does not have this
+        collective.
 
         Args:
           output_tensor_list: One tensor of the device; it is overwritten.
@@ -497,7 +499,7 @@ class ProcessGroupXla(dist.ProcessGroup):
 
     def gather(self, output_tensors_list: list[list[torch.Tensor]], input_tensor_list: list[torch.Tensor],
                opts: dist.GatherOptions | None = None) -> dist.Work:
-        """Copies input_tensor_list[i] to output_tensors_list[i][0]: the gathered tensors of one rank.
+        """Copies input_tensor_list[i] to output_tensors_list[i][0]: the gathered tensors of one rank. PyTorch/XLA does not have this collective.
 
         Args:
           output_tensors_list: Per input one tensor of its sizes; they are overwritten.
@@ -516,7 +518,7 @@ class ProcessGroupXla(dist.ProcessGroup):
 
     def scatter(self, output_tensor_list: list[torch.Tensor], input_tensors_list: list[list[torch.Tensor]],
                 opts: dist.ScatterOptions | None = None) -> dist.Work:
-        """Copies input_tensors_list[i][0] to output_tensor_list[i]: what the root has for one rank.
+        """Copies input_tensors_list[i][0] to output_tensor_list[i]: what the root has for one rank. PyTorch/XLA does not have this collective.
 
         Args:
           output_tensor_list: Tensors of the device; they are overwritten.

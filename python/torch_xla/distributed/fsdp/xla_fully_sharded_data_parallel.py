@@ -57,7 +57,7 @@ class XlaFullyShardedDataParallel(nn.Module):
       execute_sharding_on_init: Whether a step is executed at once, after which the whole parameters are freed.
       optimization_barrier_in_forward: Whether a gather waits for the module before the previous one, in the forward pass.
       optimization_barrier_in_backward: The same in the backward pass.
-      sync_on_finalization: Whether the backward pass ends with a step barrier. mark_step_on_finalization is its former name.
+      sync_on_finalization: Whether the backward pass ends with a step barrier.
       disable_reshard_on_root: Whether the outermost wrapper keeps its own parameters, which the backward pass needs first.
       compute_dtype: The type of gathered parameters and of inputs, float32 by default. Shards stay float32.
       buffer_dtype: The type of buffers, compute_dtype by default.
@@ -73,6 +73,7 @@ class XlaFullyShardedDataParallel(nn.Module):
       auto_wrap_policy: Decides which submodules are wrapped by themselves, see wrap.py.
       auto_wrapper_callable: Wraps them, with all arguments of this class; by default this class.
       param_init_fn: Initializes a submodule that is on the device meta; by default its reset_parameters() does.
+      mark_step_on_finalization: The former name of sync_on_finalization.
 
     Raises:
       RuntimeError: The module is wrapped already, shares a parameter with another wrapper, or has no forward(); or SPMD is on.
@@ -235,6 +236,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         return self._fsdp_wrapped_module[key]
 
     def extra_repr(self) -> str:
+        """Returns what print(module) shows of the arguments."""
         return (f"world_size={self.world_size}, rank={self.rank}, compute_dtype={self.compute_dtype}, buffer_dtype={self.buffer_dtype}, "
                 f"flatten_parameters={self.flatten_parameters}, reshard_after_forward={self.reshard_after_forward}, sharding_groups={self.sharding_groups}")
 
@@ -280,7 +282,15 @@ class XlaFullyShardedDataParallel(nn.Module):
             object.__setattr__(wrapper, "_root", self)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Gathers the parameters, calls the wrapped module, and returns its result.
+
+        The tensors of the result get hooks that gather the parameters again for the backward pass. Floating-point arguments are converted to
+        compute_dtype.
+
+        Args:
+          *args: Its positional arguments.
+          **kwargs: Its keyword arguments.
+        """
         self._become_root()
         unit = self._unit
         if self.compute_dtype != torch.float32:
@@ -348,7 +358,13 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Gradients of backward passes inside are summed on each rank, whole, and reduced with those of the first one after it."""
+        """Returns a context in which backward passes do not reduce gradients; all ranks enter it together.
+
+        The gradients of full parameters are summed on each rank, which takes their memory, and reduced with those of the first backward pass after it.
+
+        Raises:
+          RuntimeError: This is not the outermost wrapper, or a backward pass runs.
+        """
         self._become_root()
         self._check_idle_root("no_sync()")
         before = [(wrapper._unit, wrapper._unit.is_reducing) for wrapper in self._inner()]
@@ -367,7 +383,13 @@ class XlaFullyShardedDataParallel(nn.Module):
             raise RuntimeError(f"{what} cannot be called while a backward pass runs")
 
     def set_gradient_divide_factors(self, pre: float, post: float, recursive: bool) -> None:
-        """What gradients are divided by before and after they are summed; their product is the number of ranks by default."""
+        """Sets what gradients are divided by. By default the product of the divisors is the number of ranks.
+
+        Args:
+          pre: The divisor before gradients are summed over the ranks.
+          post: The divisor after that.
+          recursive: Whether the wrappers inside of this one get the divisors, too.
+        """
         for wrapper in self._inner() if recursive else [self]:
             wrapper._unit.divides = (pre, post)
 
@@ -378,7 +400,19 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     @torch.no_grad()
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0, groups: list[list[int]] | None = None) -> torch.Tensor:
-        """torch.nn.utils.clip_grad_norm_ for the whole model: the norm before, of the gradients of all ranks (of `groups`). All ranks call it."""
+        """Scales the gradients of the whole model in place so that their norm is at most `max_norm`. All ranks call it.
+
+        Args:
+          max_norm: The largest norm.
+          norm_type: The order of the norm; infinity: the largest absolute value.
+          groups: Groups of ranks whose gradients have a norm of their own; None: all ranks are one group.
+
+        Returns:
+          The norm before, a scalar of the device.
+
+        Raises:
+          RuntimeError: This is not the outermost wrapper, or a backward pass runs.
+        """
         self._become_root()
         self._check_idle_root("clip_grad_norm_()")
         grads = [parameter.grad.detach() for parameter in self.params_with_grad]
@@ -397,7 +431,7 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     # Checkpoints.
     def get_original_names_and_sharded_parameters(self) -> list[tuple[str, nn.Parameter]]:
-        """(the name in the model that was wrapped, the shard) of all shards."""
+        """Returns the name in the model before it was wrapped, and the shard, of every parameter."""
         named = []
         for path, wrapper in self.named_modules():
             if isinstance(wrapper, XlaFullyShardedDataParallel):
@@ -407,19 +441,37 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def full_optim_state_dict(model: nn.Module, optim: torch.optim.Optimizer, rank0_only: bool = True) -> dict[str, Any]:
-        """The state of an optimizer as that of one of the model as it was before it was wrapped, on the CPU: {"state": {name of a parameter: {key:
-        value}}, "param_groups": [{..., "params": names}]}, for any number of processes. All ranks call it; with `rank0_only` others than rank 0 get {}.
-        ValueError where the state has other values than one for each element of a shard, or for all."""
+        """Returns the state of an optimizer in the form of one for the model before it was wrapped, on the CPU. All ranks call it.
+
+        The result does not depend on the number of processes: {"state": {name of a parameter: {key: value}}, "param_groups": [{..., "params": names}]}.
+
+        Args:
+          model: The wrapped model.
+          optim: The optimizer of its shards.
+          rank0_only: Whether the other ranks get {}.
+
+        Raises:
+          ValueError: The state has other values than one for each element of a shard, or one for all of them.
+        """
         return _optimizer_state.full_optim_state_dict(model, optim, rank0_only)
 
     @staticmethod
     def shard_full_optim_state_dict(full_optim_state_dict: dict[str, Any], model: nn.Module, optim: torch.optim.Optimizer) -> dict[str, Any]:
-        """This rank's part of what full_optim_state_dict() returned on rank 0, for optim.load_state_dict(). `model` may be split among another number of
-        processes, and wrapped in another way. ValueError, with the name, where it has other parameters or groups of them."""
+        """Returns the state of this rank's shards, for optim.load_state_dict().
+
+        Args:
+          full_optim_state_dict: What full_optim_state_dict() returned on rank 0. The model may have been wrapped in another way, and sharded among another
+            number of processes.
+          model: The wrapped model.
+          optim: The optimizer of its shards.
+
+        Raises:
+          ValueError: The model has other parameters, or groups of them; the message has the name.
+        """
         return _optimizer_state.shard_full_optim_state_dict(full_optim_state_dict, model, optim)
 
     def get_shard_metadata(self) -> dict[str, Any]:
-        """What puts the shards in state_dict() of all ranks together again: save it with them (consolidate_sharded_model_checkpoints)."""
+        """Returns what consolidate_sharded_model_checkpoints() needs to put the shards of all ranks together: save it with state_dict()."""
         shard_info, flatten_info = {}, {}
         for path, part in self.named_modules(remove_duplicate=False):
             path = path.replace("_fpw_module.", "")

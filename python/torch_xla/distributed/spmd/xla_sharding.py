@@ -112,7 +112,13 @@ def aot_mark_sharding(t: torch.Tensor, mesh: str, partition_spec: str) -> torch.
 
 @aot_mark_sharding.register_fake
 def aot_mark_sharding_fake(t: torch.Tensor, mesh: str, partition_spec: str) -> torch.Tensor:
-    """Returns a tensor of the type of aot_mark_sharding()'s result, without its value."""
+    """Returns a tensor of the sizes and type of aot_mark_sharding()'s result, for tracing without values.
+
+    Args:
+      t: The argument of aot_mark_sharding().
+      mesh: Has no effect.
+      partition_spec: Has no effect.
+    """
     return torch.empty_like(t)
 
 
@@ -129,11 +135,23 @@ class MarkShardingFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, torch_tensor: torch.Tensor, mesh: Mesh, partition_spec: Any) -> torch.Tensor:
+        """Returns a sharded copy of a tensor.
+
+        Args:
+          torch_tensor: A tensor of the xla device.
+          mesh: The devices.
+          partition_spec: See mark_sharding().
+        """
         ctx.texts = str(mesh), str(tuple(partition_spec))
         return torch.ops.xla.aot_mark_sharding(torch_tensor, *ctx.texts)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradient, sharded as the tensor, and None for the other arguments of forward().
+
+        Args:
+          grad_output: The gradient of the result.
+        """
         return torch.ops.xla.aot_mark_sharding(grad_output, *ctx.texts), None, None
 
 
@@ -292,12 +310,20 @@ def _product(a, b, contracted, equation):
 
 
 class XLAPatchedLinear(torch.autograd.Function):
-    """A linear layer whose product keeps the leading dims of its input apart: none of them is merged with another, so a sharding of
-    one stays where it is, in the backward pass as well."""
+    """A linear layer as an autograd function that merges no leading dimensions of its input.
+
+    A sharding of one of them stays where it is therefore, in the backward pass as well. Under autocast the product has autocast's type."""
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="xla")
     def forward(ctx: Any, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        """Returns input @ weight.T + bias.
+
+        Args:
+          input: A tensor (..., inputs).
+          weight: A matrix (outputs, inputs).
+          bias: A vector (outputs); None: no bias.
+        """
         ctx.save_for_backward(input, weight)
         ctx.has_bias = bias is not None
         product = _product(input, weight, ([input.dim() - 1], [1]), "...n,mn->...m")
@@ -305,7 +331,12 @@ class XLAPatchedLinear(torch.autograd.Function):
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="xla")
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients for input, weight and bias; None where none is needed.
+
+        Args:
+          grad_output: The gradient of the result, (..., outputs).
+        """
         input, weight = ctx.saved_tensors
         grad_input = grad_weight = grad_bias = None
         if ctx.needs_input_grad[0]:
@@ -318,19 +349,37 @@ class XLAPatchedLinear(torch.autograd.Function):
 
 
 def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor:
-    """Replaces the forward() of an nn.Linear; see XLAPatchedLinear."""
+    """Computes what nn.Linear.forward() computes, with XLAPatchedLinear.
+
+    Args:
+      m: The layer, whose weight and bias are used.
+      input: A tensor (..., inputs).
+    """
     return XLAPatchedLinear.apply(input, m.weight, m.bias)
 
 
 class EinsumLinear(torch.nn.Linear):
-    """nn.Linear with XLAPatchedLinear's product."""
+    """An nn.Linear that computes with XLAPatchedLinear."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Returns input @ weight.T + bias.
+
+        Args:
+          input: A tensor (..., inputs).
+        """
         return xla_patched_nn_linear_forward(self, input)
 
 
 def apply_xla_patch_to_nn_linear(module: torch.nn.Module, patched_function: Callable[..., Any] = xla_patched_nn_linear_forward) -> torch.nn.Module:
-    """Gives every nn.Linear of the module that forward(), and returns the module."""
+    """Replaces forward() of every nn.Linear of a module, in place.
+
+    Args:
+      module: The module.
+      patched_function: The new forward(), called with the layer and its input.
+
+    Returns:
+      `module`.
+    """
     import types
     for part in module.modules():
         if isinstance(part, torch.nn.Linear):
