@@ -26,34 +26,61 @@ _cells: list[tuple[list[Any], tuple[int, ...]]] = []
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """How a tensor is cut. `shape`: sizes of a block, None for a dimension of size 1 that the body does not see. `index_map`: which block the
-    cell with these numbers has; without one it is always the first."""
+    """The blocks that a tensor is divided into.
+
+    Args:
+      shape: The sizes of a block; None stands for a dimension of size 1 that the body does not see. They divide the tensor's.
+      index_map: Returns for the numbers of a cell, one per dimension of the grid, the number of its block per dimension of the tensor; None: always the
+        first block.
+    """
     shape: Sequence[int | None]
     index_map: Callable[..., Sequence[int]] | None = None
 
     def sizes(self) -> list[int]:
-        """The sizes of a block, in all dimensions of the tensor."""
+        """Returns the sizes of a block in all dimensions of the tensor."""
         return [1 if size is None else size for size in self.shape]
 
     def seen(self) -> list[int]:
-        """The sizes of a block as the body sees it."""
+        """Returns the sizes of a block as the body sees it."""
         return [size for size in self.shape if size is not None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Memory that a cell keeps for those that follow it: its value is undefined before it is written."""
+    """Memory that a cell keeps for those after it; its value is undefined before it is written.
+
+    Args:
+      shape: Its sizes.
+      dtype: Its element type.
+    """
     shape: Sequence[int]
     dtype: torch.dtype = torch.float32
 
 
 def program_id(axis: int) -> Any:
-    """The cell's number along a dimension of the grid: an int where cells follow each other, and a 0-d tensor where they run at once."""
+    """Returns the number of the cell along a dimension of the grid, in a body.
+
+    Args:
+      axis: The dimension of the grid.
+
+    Returns:
+      An int where cells run one after the other, and a scalar where they run at once.
+
+    Raises:
+      RuntimeError: No body of kernel() runs.
+    """
     return _cell()[0][axis]
 
 
 def num_programs(axis: int) -> int:
-    """The size of a dimension of the grid."""
+    """Returns the size of a dimension of the grid, in a body.
+
+    Args:
+      axis: The dimension of the grid.
+
+    Raises:
+      RuntimeError: No body of kernel() runs.
+    """
     return _cell()[1][axis]
 
 
@@ -159,7 +186,18 @@ def _line() -> str:
 
 
 class Ref:
-    """A block, or memory, in a body."""
+    """A reference to a block, or to memory, in a body: `ref[...]` reads it and `ref[...] = value` writes it.
+
+    Reading what was not written, writing an input, and values of another shape or type raise ValueError or TypeError, with the line of the body.
+
+    Args:
+      name: Its name in messages.
+      shape: Its sizes.
+      dtype: Its element type.
+      value: Its present value; None: not written.
+      can_write: Whether it is an output or memory.
+      strict: Whether reading what was not written ends the attempt to run cells at once.
+    """
 
     def __init__(self, name: str, shape: Sequence[int], dtype: torch.dtype, value: torch.Tensor | None, can_write: bool, strict: bool = False):
         self.name, self.shape, self.dtype = name, torch.Size(shape), dtype
@@ -320,10 +358,23 @@ class _Mixed(Exception):
 
 def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence[Block], out_specs: Block | Sequence[Block],
            out_shape: Any, scratch: Sequence[Memory] = ()) -> Callable[..., Any]:
-    """A function of as many tensors as there are `in_specs`; it returns what `out_specs` and `out_shape`, a pair (sizes, type) or a list of
-    pairs, describe. `body` is called with references to the blocks of inputs, then of outputs, then to `scratch`. Cells run at
-    once along axes where each has a block of every output of its own, reads no memory that it did not write, and does not decide by its
-    number."""
+    """Returns a function of tensors that runs a body for every cell of a grid.
+
+    Cells run at once along the axes where each has its own block of every output, reads no memory that it did not write, and makes no decision by its
+    number; along the others they run one after the other. The function raises ValueError for tensors that the blocks do not divide, for blocks that no
+    cell writes, and for more than 1024 cells one after the other.
+
+    Args:
+      body: The body, called with a Ref per input, output and memory, in this order.
+      grid: The number of cells per dimension.
+      in_specs: The blocks of each input.
+      out_specs: The blocks of the output, or a sequence of them.
+      out_shape: The sizes and the type of the output, or a sequence of such pairs.
+      scratch: The memory that cells share.
+
+    Returns:
+      A function of as many tensors as there are `in_specs`, on any device, which returns the output, or a tuple if `out_specs` is a sequence.
+    """
     grid = tuple(int(size) for size in grid)
     is_single = isinstance(out_specs, Block)
     outs, shapes = ([out_specs], [out_shape]) if is_single else (list(out_specs), list(out_shape))

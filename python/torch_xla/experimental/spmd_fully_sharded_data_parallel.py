@@ -2,6 +2,8 @@
 """Fully sharded data parallel training as an annotation: parameters, and with them gradients and the optimizer's state, are split over
 the axis `fsdp` of a mesh; the compiler gathers them where they are used and scatters the sums of gradients."""
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn as nn
@@ -22,14 +24,27 @@ def _split_batch(output, mesh, axes):
 
 
 class SpmdFullyShardedDataParallel(nn.Module):
-    """A module whose parameters are split over the mesh axis `fsdp` (the global mesh without `mesh`), each along its largest dim that the devices
-    divide, or the largest one if there is none, and whose output is split along the batch.
+    """A module whose parameters are sharded over the mesh axis `fsdp`, and whose output is sharded along the batch.
 
-    `shard_output(output, mesh)`: marks outputs that are neither a tensor nor a tuple that begins with one. `auto_wrap_policy(module,
-    recurse, unwrapped_params)`: parts that become modules of this type themselves, made by `auto_wrapper_callable(module, ...)` if that is
-    given. `extra_data_axis`: another axis of the mesh over which the batch is split, not the parameters."""
+    Every parameter is sharded along the largest dimension that the devices divide, or the largest one if there is none; a warning names large
+    parameters of that kind, whose gradients and optimizer states stay replicated.
 
-    def __init__(self, module, mesh=None, shard_output=None, auto_wrap_policy=None, auto_wrapper_callable=None, extra_data_axis=None):
+    Args:
+      module: The module, which is moved to the device.
+      mesh: A mesh with an axis `fsdp`; None: the global mesh.
+      shard_output: A function of an output and the mesh that marks outputs which are neither a tensor nor a tuple that begins with one.
+      auto_wrap_policy: Decides which submodules are wrapped by themselves, see torch_xla.distributed.fsdp.wrap.
+      auto_wrapper_callable: Wraps them; None: this class.
+      extra_data_axis: Another axis of the mesh over which the batch is sharded, and the parameters are not.
+
+    Raises:
+      RuntimeError: The module is wrapped already.
+      ValueError: There is no mesh, or it lacks an axis.
+    """
+
+    def __init__(self, module: nn.Module, mesh: xs.Mesh | None = None, shard_output: Callable[[Any, xs.Mesh], Any] | None = None,
+                 auto_wrap_policy: Callable[..., bool] | None = None, auto_wrapper_callable: Callable[..., nn.Module] | None = None,
+                 extra_data_axis: str | None = None) -> None:
         super().__init__()
         if isinstance(module, SpmdFullyShardedDataParallel):
             raise RuntimeError("FSDPv2: the module is one already")
@@ -68,7 +83,7 @@ class SpmdFullyShardedDataParallel(nn.Module):
         xs.mark_sharding(parameter, self._mesh, tuple("fsdp" if dim == chosen else None for dim in range(parameter.dim())))
 
     @property
-    def module(self):
+    def module(self) -> nn.Module:
         """The wrapped module."""
         return self._orig_module
 
@@ -83,8 +98,16 @@ class SpmdFullyShardedDataParallel(nn.Module):
     def __getitem__(self, key):
         return self._orig_module[key]
 
-    def forward(self, *args, **kwargs):
-        """The module's output, split."""
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the wrapped module, and returns its output after it has been sharded along the batch.
+
+        Args:
+          *args: Its positional arguments.
+          **kwargs: Its keyword arguments.
+
+        Raises:
+          RuntimeError: The output is of another form, and there is no `shard_output`.
+        """
         output = self._orig_module(*args, **kwargs)
         self._shard_output(output, self._mesh)
         return output
