@@ -67,9 +67,12 @@ def _function_problems(node: Function, name: str, in_class: bool) -> Iterator[tu
 
 
 def _constructor_problems(node: Function, owner: ast.ClassDef, name: str) -> Iterator[tuple[int, str]]:
+    """Yields what is wrong with __new__, or, in a class without it, with __init__."""
+    if node.name == "__init__" and any(isinstance(each, Function) and each.name == "__new__" for each in owner.body):
+        return
     parameters = _parameters(node, True)
     if bare := [each.arg for each in parameters if each.annotation is None and not each.arg.startswith("_")]:
-        yield node.lineno, f"{name}.__init__() lacks annotations: {', '.join(bare)}"
+        yield node.lineno, f"{name}.{node.name}() lacks annotations: {', '.join(bare)}"
     described = described_names(ast.get_docstring(owner) or "") | described_names(ast.get_docstring(node) or "")
     if missing := [each for each in _wanted(parameters) if each not in described]:
         yield node.lineno, f"the docstring of {name} lacks entries in a section Args: {', '.join(missing)}"
@@ -84,7 +87,7 @@ def problems(text: str) -> list[tuple[int, str]]:
             name = f"{prefix}{getattr(node, 'name', '')}"
             if isinstance(node, Function) and not node.name.startswith("_"):
                 found.extend(_function_problems(node, name, owner is not None))
-            elif isinstance(node, Function) and node.name == "__init__" and owner is not None:
+            elif isinstance(node, Function) and node.name in ("__init__", "__new__") and owner is not None:
                 found.extend(_constructor_problems(node, owner, prefix.rstrip(".")))
             elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 if not ast.get_docstring(node):

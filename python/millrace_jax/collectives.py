@@ -33,6 +33,7 @@ def _take_rows(operand, output, input_offsets, send_sizes, output_offsets, recv_
 
 
 def install() -> None:
+    """Registers the lowering of jax.lax.ragged_all_to_all for the CPU; millrace_jax calls it once."""
     from jax._src.interpreters import mlir
     from jax._src.lax import parallel
 

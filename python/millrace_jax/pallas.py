@@ -486,7 +486,21 @@ def _block(operand: _Operand, part: Any, starts: Sequence[Any]) -> Any:
 
 
 def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any:
-    """The lowering rule of a pallas_call that is not interpreted (pallas_hook)."""
+    """Lowers a pallas_call that is not interpreted; pallas_hook registers it as the rule for the CPU.
+
+    Args:
+      context: The LoweringRuleContext of JAX.
+      *nodes: The MLIR values of the operands.
+      interpret: Has no effect.
+      **parameters: The parameters of the pallas_call.
+
+    Returns:
+      The MLIR values of the results.
+
+    Raises:
+      ValueError: The kernel captures arrays.
+      NotImplementedError: The kernel is for a mesh of a GPU.
+    """
     from jax._src.interpreters import mlir
 
     info = parameters["jaxpr"].debug_info

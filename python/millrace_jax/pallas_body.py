@@ -24,26 +24,36 @@ from millrace_jax.pallas_slices import place, take
 
 
 class Carried(Exception):
-    """A cell of the grid reads what another cell left in the scratch memory."""
+    """The signal that a cell of the grid reads what another cell wrote to the scratch memory."""
 
 
 @dataclasses.dataclass
 class Ranged:
-    """A scalar that is known when the program runs, and the numbers that it can be: low to high, both included."""
+    """A scalar whose value is known when the program runs, and the bounds of it that are known before: low to high, both included."""
     value: Any
     low: int
     high: int
 
 
 class Ref:
-    """A reference's value: an array, or nothing so far. `make` yields the array when it is read first. `strict`: reading nothing raises
-    Carried; else it reads as NaN, or the smallest integer, as in JAX's interpreter of Pallas."""
+    """The present value of a reference in a kernel.
+
+    Args:
+      aval: Its abstract value, with shape and dtype.
+      value: Its array; None: nothing was written.
+      make: Computes the array when it is read for the first time; None: nothing does.
+      strict: Whether reading nothing raises Carried. Otherwise it reads as NaN, or the smallest integer, as in JAX's interpreter of Pallas.
+    """
 
     def __init__(self, aval: Any, value: Any = None, make: Callable[[], Any] | None = None, strict: bool = False):
         self.aval, self._value, self._make, self.strict, self.written = aval, value, make, strict, False
 
     def read(self) -> Any:
-        """The array."""
+        """Returns the array.
+
+        Raises:
+          Carried: Nothing was written, and the reference is strict.
+        """
         if self._value is None:
             if self._make is not None:
                 self._value = self._make()
@@ -54,33 +64,50 @@ class Ref:
         return self._value
 
     def write(self, value: Any) -> None:
-        """Replaces the array."""
+        """Replaces the array.
+
+        Args:
+          value: The new array.
+        """
         self._value, self.written = value, True
 
     def settle(self) -> None:
-        """Makes the array if there is one to be made: here, not in the loop or branch that reads it first."""
+        """Computes the array if a function does: now, and not in the loop or branch that reads it first."""
         if self._make is not None:
             self.read()
 
     def peek(self) -> Any:
-        """The array, None if nothing was read or written."""
+        """Returns the array, or None if nothing was read or written."""
         return self._value
 
 
 def unset(shape: Sequence[int], dtype: Any) -> Any:
-    """An array for uninitialized memory; semaphores start at 0."""
+    """Returns an array for uninitialized memory; semaphores are 0.
+
+    Args:
+      shape: The sizes.
+      dtype: The element type, or a type of semaphores.
+    """
     if is_semaphore(dtype):
         return jnp.zeros(shape, jnp.int32)
     return primitives.uninitialized_value(tuple(shape), dtype)
 
 
 def is_semaphore(dtype: Any) -> bool:
-    """Whether `dtype` is one of Pallas' types of semaphores."""
+    """Returns whether an element type is one of Pallas' types of semaphores.
+
+    Args:
+      dtype: The type.
+    """
     return jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
 
 
 def plain(value: Any) -> Any:
-    """The value without what is known of it."""
+    """Returns the value of a Ranged, and any other value unchanged.
+
+    Args:
+      value: The value.
+    """
     return value.value if isinstance(value, Ranged) else value
 
 
@@ -168,14 +195,31 @@ def _effect_inputs(jaxpr: core.Jaxpr) -> list[bool]:
 
 
 class Body:
-    """Evaluates a kernel's equations. `axes`: what pl.program_id and pl.num_programs say, by axis: (number, size). `names`: the numbers of
-    axes that have names."""
+    """An evaluator of a kernel's equations.
+
+    Args:
+      axes: Per axis of the grid the results of pl.program_id and pl.num_programs.
+      names: The results of lax.axis_index for axes that have names.
+      name: The name of the kernel, for messages.
+    """
 
     def __init__(self, axes: Sequence[tuple[Any, Any]], names: dict[Any, Any], name: str):
         self.axes, self.names, self.name, self._used = axes, names, name, True
 
     def run(self, jaxpr: core.Jaxpr, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """The results of a body; Refs among `arguments` are changed."""
+        """Evaluates a body.
+
+        Args:
+          jaxpr: The body.
+          constants: The values of its constants.
+          arguments: The values of its parameters; a Ref among them is written to.
+
+        Returns:
+          The values of its results.
+
+        Raises:
+          NotImplementedError: An equation has no form on a CPU.
+        """
         values: dict[core.Var, Any] = {}
 
         def read(atom: Any) -> Any:
@@ -198,7 +242,12 @@ class Body:
         return [read(atom) for atom in jaxpr.outvars]
 
     def refuse(self, equation: Any, what: str) -> Exception:
-        """The error for an equation that cannot run here, with its place in the user's code."""
+        """Returns the error for an equation that has no form on a CPU, with its line in the user's code.
+
+        Args:
+          equation: The equation.
+          what: The reason.
+        """
         return NotImplementedError(f"{source_info_util.summarize(equation.source_info)}: {what}, in the Pallas kernel {self.name}")
 
     def _equation(self, equation: Any, values: list[Any]) -> list[Any]:

@@ -230,7 +230,12 @@ class StableHLOGraphModule:
         return self._name_to_stablehlo[self._name_of(method_name)].bytecode
 
     def save(self, directory_path: str | os.PathLike, options: StableHLOExportOptions | None = None) -> None:
-        """Writes the bundle to a folder."""
+        """Writes the bundle to a folder.
+
+        Args:
+          directory_path: The folder, which is made.
+          options: Whether weights and text are written; None: the default ones.
+        """
         options = options or StableHLOExportOptions()
         for folder in ("functions", "constants") + (("data",) if options.save_weights else ()):
             os.makedirs(os.path.join(directory_path, folder), exist_ok=True)
@@ -314,7 +319,13 @@ def _run_decompositions(exported_model):
 
 def save_as_stablehlo(exported_model: torch.export.ExportedProgram, stablehlo_dir: str | os.PathLike,
                       options: StableHLOExportOptions | None = None) -> None:
-    """Converts an exported program to StableHLO and saves it to a folder; see exported_program_to_stablehlo()."""
+    """Converts an exported program to StableHLO and saves it to a folder; see exported_program_to_stablehlo().
+
+    Args:
+      exported_model: The program.
+      stablehlo_dir: The folder, which is made.
+      options: The options of the export; None: the default ones.
+    """
     options = options or StableHLOExportOptions()
     exported_program_to_stablehlo(exported_model, options).save(stablehlo_dir, options)
 

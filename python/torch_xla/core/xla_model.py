@@ -25,7 +25,7 @@ XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators of the user'
 
 
 class MemoryInfo(dict):
-    """bytes_used, bytes_limit, peak_bytes_used of a device."""
+    """The memory use of a device, in bytes: a dict with bytes_used, bytes_limit and peak_bytes_used."""
 
 
 #===-- Devices ---------------------------------------------------------------===
@@ -90,7 +90,11 @@ def xla_replication_devices(local_devices: Iterable[torch.device | str] | None =
 
 
 def set_replication(device: torch.device | str | int | None, devices: Iterable[torch.device | str]) -> None:
-    """Accepts the devices that a device replicates with. It has no effect: each process is one replica.
+    """Accepts the devices that a device replicates with. Unlike in PyTorch/XLA it has no effect: each process is one replica.
+
+    Args:
+      device: The device.
+      devices: The devices that it replicates with.
 
     Raises:
       RuntimeError: There is no such device.
@@ -134,7 +138,15 @@ def reset_peak_memory(device: torch.device | str | int | None = None) -> None:
 
 
 def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
-    """Executes the step barrier; see torch_xla.sync(). (tracing/reports/Analysis.cpp finds this function by its name and file.)"""
+    """Executes the step barrier; see torch_xla.sync(). (tracing/reports/Analysis.cpp finds this function by its name and file.)
+
+    Args:
+      wait: Whether it returns after the execution.
+      reset_scope: Whether to leave all name scopes.
+
+    Raises:
+      RuntimeError: The barrier stands inside of an xp.Trace, unless reset_scope is False.
+    """
     _step._barrier(wait, reset_scope=reset_scope)
 
 
@@ -268,7 +280,20 @@ def optimizer_step(optimizer: torch.optim.Optimizer, barrier: bool = False, opti
 
 
 def rendezvous(tag: str, payload: bytes = b"", replicas: Iterable[int] = []) -> list[bytes]:
-    """Waits for all processes; see xla_rendezvous()."""
+    """Waits for all processes and exchanges payloads; see xla_rendezvous().
+
+    Args:
+      tag: A name for the rendezvous, without effect.
+      payload: The bytes of this replica.
+      replicas: All replicas, or none.
+
+    Returns:
+      The payloads of all replicas, by rank.
+
+    Raises:
+      TypeError: The payload is not of the type bytes.
+      ValueError: `replicas` are not all replicas.
+    """
     return xla_rendezvous(payload, list(replicas) or None, tag=tag)
 
 
@@ -374,7 +399,12 @@ class RateTracker:
 
 
 class ToXlaTensorArena:
-    """Rewrites nested data: everything in it for which select_fn(value) goes through convert_fn, all at once, as a list."""
+    """Converts the selected values in nested data, all with one call.
+
+    Args:
+      convert_fn: Returns for a list of values the list of their replacements.
+      select_fn: Returns whether a value is selected.
+    """
 
     def __init__(self, convert_fn: Callable[[list[Any]], list[Any]], select_fn: Callable[[Any], bool]) -> None:
         self._convert, self._select = convert_fn, select_fn
@@ -528,7 +558,11 @@ def get_rng_state(device: torch.device | str | int | None = None) -> int:
 
 
 def set_rng_state(seed: int, device: torch.device | str | int | None = None) -> None:
-    """Sets the seed of the device's random numbers; its lowest 64 bits count.
+    """Sets the seed of the device's random numbers.
+
+    Args:
+      seed: The seed, of which the lowest 64 bits count.
+      device: The device; all devices of a process share the generator.
 
     Raises:
       RuntimeError: There is no such device.

@@ -17,7 +17,13 @@ from ..utils import keyd_queue
 
 
 class PerDeviceQueue:
-    """The queues between the threads of one device: of batches of the loader, and of batches on the device."""
+    """The queues between the threads of one device: of batches of the loader, and of batches on the device.
+
+    Args:
+      device: The device.
+      loader_prefetch_size: The number of batches on the CPU that may wait.
+      device_prefetch_size: The number of batches on the device that may wait.
+    """
 
     def __init__(self, device: Any, loader_prefetch_size: int, device_prefetch_size: int) -> None:
         self.device = device
@@ -27,7 +33,12 @@ class PerDeviceQueue:
 
 
 class PerDeviceLoader:
-    """Iterates over the batches of one device, with a step barrier before a batch, once per batches_per_execution, and after the last one."""
+    """Iterates over the batches of one device, with a step barrier before a batch, once per batches_per_execution, and after the last one.
+
+    Args:
+      loader: The loader of all devices.
+      device: The device.
+    """
 
     def __init__(self, loader: "ParallelLoader", device: Any) -> None:
         self._loader, self._device = loader, device
@@ -176,7 +187,12 @@ class ParallelLoader:
         return self._batches_per_execution
 
     def send_cpu_data_to_device(self, batches: list[Any], device: Any) -> list[Any]:
-        """Returns copies of the batches on the device."""
+        """Returns copies of batches on a device, sharded as the loader's input_sharding says.
+
+        Args:
+          batches: Nested data with tensors of the CPU.
+          device: The device.
+        """
         return xm.send_cpu_data_to_device(batches, device, self._input_sharding)
 
     def _queue_of(self, device):

@@ -174,7 +174,15 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """One step of the optimizer; what `closure` returns. `kwargs`: for the step of its class."""
+        """Reduces the gradients, updates the shards of this replica, and gathers the parameters.
+
+        Args:
+          closure: Computes the loss again; None: nothing does.
+          **kwargs: Further arguments of the base optimizer's step().
+
+        Returns:
+          The result of `closure`, or None.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -198,7 +206,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """That of an optimizer, with the state of the parts as "base_state" and the whole sizes as "shape_info"."""
+        """Returns the state of an optimizer, with that of the shards as "base_state" and the sizes of the parameters as "shape_info"."""
         made = super().state_dict()
         made["base_state"] = self.base_optimizer.state_dict()["state"]
         made["shape_info"] = {number: tuple(parameter.shape) for number, (parameter, _) in enumerate(self._pairs)}
@@ -207,7 +215,14 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """What state_dict() of this replica gave."""
+        """Restores the state that state_dict() of this replica returned.
+
+        Args:
+          state_dict: The state.
+
+        Raises:
+          ValueError: It is that of another optimizer.
+        """
         state_dict = dict(state_dict)
         if "base_state" not in state_dict:
             raise ValueError("expects the state of a ZeroRedundancyOptimizer, with base_state")

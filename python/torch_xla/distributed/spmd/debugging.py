@@ -69,8 +69,22 @@ def _label(devices, is_list=False):
 
 
 def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0, min_width: int = 9, max_width: int = 80, file: Any = None) -> Any:
-    """Draws which device holds which tile of a tensor with that sharding ("{devices=[2,4]<=[8]}") in the terminal, and returns the
-    rich table (a list of them for tensors of more than two dims). `file`: an .svg or .html file to write instead; its path is returned."""
+    """Draws which device holds which tile of a tensor, in the terminal or to a file.
+
+    Args:
+      sharding: The text of a sharding, such as "{devices=[2,4]<=[8]}".
+      use_color: Whether tiles have the colors of their devices; lines separate them otherwise.
+      scale: A factor of the sizes of tiles.
+      min_width: The least width of a tile in characters.
+      max_width: The width of the picture in characters.
+      file: The path of an .svg or .html file that is written instead; None: the terminal.
+
+    Returns:
+      The rich.table.Table, a list of them for tensors of more than two dimensions, or `file`.
+
+    Raises:
+      ImportError: The terminal is used, and the package rich is not installed.
+    """
     planes = _planes(parse(sharding))
     if file is not None:
         picture = to_svg(sharding)
@@ -104,7 +118,12 @@ def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0
 
 
 def visualize_tensor_sharding(t: torch.Tensor, **kwargs: Any) -> Any:
-    """visualize_sharding() of a tensor's sharding; a tensor without one is on all devices."""
+    """Draws which device holds which tile of a tensor, see visualize_sharding(). All devices hold a tensor that has no sharding.
+
+    Args:
+      t: A tensor of the device.
+      **kwargs: Further arguments of visualize_sharding().
+    """
     return visualize_sharding(_XLAC._spmd_text(t), **kwargs)
 
 

@@ -73,7 +73,12 @@ def _with_names(text, names):
 
 
 def explain_html(text: str, title: str = "Shardings") -> str:
-    """Returns the text of explain() as an HTML page that needs no other file: tables of tensors, and one of collectives."""
+    """Returns the text of explain() as an HTML page that needs no other file: tables of tensors, and one of collectives.
+
+    Args:
+      text: The result of explain().
+      title: The heading of the page.
+    """
     return _XLAC._spmd_explanation_page(text, title)
 
 

@@ -32,10 +32,14 @@ class ShardingType(IntEnum):
 
 
 class OpSharding:
-    """A sharding as XLA writes it; str() gives the text.
+    """A sharding in the form of XLA; str() returns the text.
 
-    `tile_assignment`: nested lists of device ids, one level per dim of the tensor (TILED). `group_assignment` and
-    `replication_groups`: nested lists of group numbers, and each group's devices (PARTIAL)."""
+    Args:
+      tile_assignment: With TILED, nested lists of device ids, one level per dimension of the tensor.
+      group_assignment: With PARTIAL, nested lists of numbers of groups, one level per dimension of the tensor.
+      replication_groups: With PARTIAL, the devices of each group, which hold the same shard.
+      sharding_type: A ShardingType, or its number. REPLICATED and MAXIMAL need no assignment.
+    """
 
     def __init__(self, tile_assignment: Any = (), group_assignment: Any = (), replication_groups: Any = (),
                  sharding_type: Any = ShardingType.REPLICATED) -> None:
@@ -57,7 +61,12 @@ class OpSharding:
 
     @classmethod
     def of(cls, mesh: "Mesh | None", text: str) -> "OpSharding":
-        """Returns a sharding over the axes of a mesh, from its text."""
+        """Returns a sharding over the axes of a mesh.
+
+        Args:
+          mesh: The mesh, or None.
+          text: The text of the sharding.
+        """
         made = cls()
         made.mesh, made.text, made.type = mesh, text, type_of(text)
         return made
@@ -281,7 +290,12 @@ class Mesh:
 
 
 def shifted(partition_spec: PartitionSpec, by: int) -> tuple:
-    """Returns the partition spec on a mesh that has `by` more axes before the others."""
+    """Returns the partition spec for a mesh that has more axes in front.
+
+    Args:
+      partition_spec: The partition spec; numbers of axes in it grow, and names stay.
+      by: The number of axes in front.
+    """
     move = lambda axis: axis + by if isinstance(axis, (int, np.integer)) else axis
     return tuple(tuple(map(move, entry)) if isinstance(entry, (tuple, list)) else move(entry) for entry in partition_spec)
 
@@ -388,11 +402,22 @@ def check_devices(ids: Iterable[int], shape: Any, what: str) -> None:
         raise error(what, "every device once", ids, rule="Device IDs must be unique")
 
 
-def placed(device_mesh: Any, what: str) -> Any:
-    """A DeviceMesh of torch.distributed on the devices: (Mesh, of each of its dims the indices of the Mesh's axes, major first).
+def placed(device_mesh: Any, what: str) -> tuple[Mesh, list[tuple[int, ...]]]:
+    """Returns the Mesh of a DeviceMesh of torch.distributed.
 
-    A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them
-    meets what is on another without moving."""
+    A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them meets what is on
+    another without moving.
+
+    Args:
+      device_mesh: The DeviceMesh.
+      what: The operation, for the message of an error.
+
+    Returns:
+      The Mesh, and for each dimension of `device_mesh` the axes of the Mesh, major first.
+
+    Raises:
+      ShardingError: The mesh has devices that do not exist, or one twice.
+    """
     root = device_mesh._get_root_mesh()
     grid, names = root.mesh, root.mesh_dim_names
     check_devices(grid.flatten().tolist(), dict(zip(names or range(grid.dim()), grid.shape)), what)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """XLAShardedTensor, the type of the tensors that mark_sharding() returns."""
+import contextlib
 import dataclasses
 import functools
 import re
 from typing import Any
-from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -21,15 +21,21 @@ from .debugging import parse
 from .mesh import COPIES, Mesh, ShardingType, _tiles_text, placed, shifted, type_of
 
 
-def no_dispatch() -> Iterator[None]:
-    """A context in which no __torch_dispatch__ is called."""
+def no_dispatch() -> contextlib.AbstractContextManager[None]:
+    """Returns a context in which no __torch_dispatch__ is called."""
     return torch._C._DisableTorchDispatch()
 
 
 @dataclasses.dataclass
 class XLAShard:
-    """What one device holds: `data` (a copy on the CPU, filled up with zeros), `indices` (its place in the tensor: a list of slices, or
-    `...`), `shard_device` ("CPU:3") and `replica_id` (0 for the first device that holds this part)."""
+    """The shard of one device.
+
+    Attributes:
+      data: A copy on the CPU, padded with zeros.
+      indices: Its place in the tensor: a list of slices, or `...` for all elements.
+      shard_device: The device, such as "CPU:3".
+      replica_id: 0 for the first device that holds this shard, 1 for the next one.
+    """
     data: torch.Tensor
     indices: Any
     shard_device: str
@@ -37,23 +43,34 @@ class XLAShard:
 
     @property
     def unpadded_data(self) -> torch.Tensor:
-        """`data` without what fills it up: a view."""
+        """The elements of `data` without the padding, an alias."""
         if self.indices is Ellipsis:
             return self.data
         return self.data[tuple(slice(0, max(part.stop - part.start, 0)) for part in self.indices)]
 
     @unpadded_data.setter
-    def unpadded_data(self, t: torch.Tensor) -> torch.Tensor:
+    def unpadded_data(self, t: torch.Tensor) -> None:
+        """Overwrites the elements of `data` without the padding."""
         self.unpadded_data.copy_(t)
 
 
 class XLAShardedTensor(DTensor):
-    """A tensor of the device of which every device beneath holds a part. Operations with it give tensors of this type.
+    """A tensor of the device that is sharded over several devices. The results of operations with it are of this type.
 
-    `XLAShardedTensor(t)` is an alias: the tensor that was marked is split as well, and gradients flow through. With `mesh` and
-    `placements`, or `mesh_shape` and `partition_spec`, it is a leaf of its own with the value of `t`, split like that; one of the CPU
-    stays there and only remembers them. It is a DTensor by name and by what can be asked of it; its arithmetic is that of any tensor of the
-    device."""
+    `XLAShardedTensor(elem)` is an alias: the tensor that was marked is sharded as well, and gradients flow through. With a mesh it is a leaf of its own
+    with the value of `elem`. It is a DTensor by name and by its queries; its arithmetic is that of any tensor of the device.
+
+    Args:
+      elem: A tensor. One of the CPU stays there, and only records mesh and placements.
+      mesh: A DeviceMesh, with `placements`.
+      placements: A placement per dimension of the mesh; Partial() is computed at once.
+      mesh_shape: The sizes of a mesh of all devices in their order, with `partition_spec`.
+      partition_spec: See mark_sharding().
+      requires_grad: Whether the tensor requires gradients; None: as `elem`.
+
+    Raises:
+      ShardingError: The arguments do not fit one another.
+    """
 
     __torch_dispatch__ = torch._C._disabled_torch_dispatch_impl
 
@@ -69,7 +86,8 @@ class XLAShardedTensor(DTensor):
                 made._on = mesh
         return made
 
-    def __new__(cls, elem, mesh=None, placements=None, *, mesh_shape=None, partition_spec=None, requires_grad=None):
+    def __new__(cls, elem: torch.Tensor, mesh: Any = None, placements: Any = None, *, mesh_shape: Any = None, partition_spec: Any = None,
+                requires_grad: bool | None = None) -> Any:
         if mesh is None and partition_spec is None:
             if requires_grad is not None:
                 return elem.detach().as_subclass(cls).requires_grad_(requires_grad)
@@ -105,27 +123,28 @@ class XLAShardedTensor(DTensor):
 
     @property
     def is_leaf(self) -> bool:
-        """As of the tensor that was marked."""
+        """Whether the tensor, or the one that was marked, is a leaf of autograd."""
         return self.__dict__.get("_marked") is not None or torch.Tensor.is_leaf.__get__(self)
 
     @property
     def grad(self) -> torch.Tensor | None:
-        """As of the tensor that was marked."""
+        """The gradient of the tensor, or of the one that was marked."""
         marked = self.__dict__.get("_marked")
         return torch.Tensor.grad.__get__(self) if marked is None else marked.grad
 
     @grad.setter
     def grad(self, value: torch.Tensor | None) -> None:
+        """Sets the gradient of the tensor, or of the one that was marked."""
         torch.Tensor.grad.__set__(self.__dict__.get("_marked", self), value)
 
     @property
     def global_tensor(self) -> torch.Tensor:
-        """The same tensor, as a plain one."""
+        """An alias of the tensor of the type torch.Tensor."""
         return self.as_subclass(torch.Tensor)
 
     @property
     def local_shards(self) -> list[XLAShard]:
-        """What the devices of this process hold, an XLAShard each."""
+        """The shards of the devices of this process, copied to the CPU."""
         replicated = self.sharding_type in (None, ShardingType.REPLICATED)
         shards = []
         for data, begin, size, replica, device in _XLAC._spmd_shards(self):
@@ -273,15 +292,30 @@ class XLAShardedTensor(DTensor):
         return made
 
     def full_tensor(self, *, grad_placements: Any = None) -> torch.Tensor:
-        """The whole tensor, on every device, as a plain one. `grad_placements`: how its gradient is split."""
+        """Returns an unsharded copy, of which every device has all elements, of the type torch.Tensor.
+
+        Args:
+          grad_placements: The placements of its gradient; None: as it comes.
+        """
         made = clear_sharding(self.global_tensor + 0)
         if grad_placements is not None and made.requires_grad:
             made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
         return made
 
-    def redistribute(self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False, forward_dtype: torch.dtype | None = None, backward_dtype: torch.dtype | None = None) -> torch.Tensor:
-        """The tensor with other placements (a new one), on a DeviceMesh or Mesh, by default its own; `async_op`: no effect, nothing is
-        waited for. `forward_dtype`: the type of the result; `backward_dtype`: the one in which its gradient comes back."""
+    def redistribute(self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False, forward_dtype: torch.dtype | None = None,
+                     backward_dtype: torch.dtype | None = None) -> torch.Tensor:
+        """Returns a copy with other placements.
+
+        Args:
+          device_mesh: A DeviceMesh or Mesh; None: that of the tensor.
+          placements: A placement per dimension of the mesh.
+          async_op: Has no effect: the call does not wait in any case.
+          forward_dtype: The type of the result; None: that of the tensor.
+          backward_dtype: The type that the gradient is rounded to; None: it is not.
+
+        Raises:
+          ShardingError: There are no placements, or they do not fit.
+        """
         what = f"redistribute of {describe(self, is_method=True)}"
         if placements is None:
             raise error(what, "placements", "None")
@@ -332,9 +366,18 @@ class XLAShardedTensor(DTensor):
         return made
 
 
-def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> torch.Tensor:
-    """(Mesh, partition spec) of placements on a DeviceMesh, one per dim of it (None: all of them Replicate()); raises where they do not fit. Partial()
-    is whole: what devices have to add up is added up as soon as it is there."""
+def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> tuple[Mesh, tuple]:
+    """Returns the Mesh and the partition spec of placements on a DeviceMesh.
+
+    Args:
+      tensor: The tensor that is placed.
+      device_mesh: The DeviceMesh.
+      placements: A placement per dimension of the mesh; None: Replicate() for all. Partial() counts as Replicate(): sums over devices are computed at once.
+      what: The operation, for the message of an error.
+
+    Raises:
+      ShardingError: The placements do not fit.
+    """
     check_kind(device_mesh, what)
     if placements is not None and len(placements) != device_mesh.ndim:
         raise error(what, f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
