@@ -7,8 +7,11 @@ begins with an underscore. That leaves out the methods of Python's data model, s
 parameters of __init__ belong to the interface of a class, so they have annotations, and from two on the class or __init__ has "Args:".
 """
 import ast
+import os
 import re
 from collections.abc import Iterator
+
+import python_reference  # beside this file
 
 MIN_ARGS = 2  # A function of fewer parameters may describe its parameter in its first sentence.
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -80,6 +83,24 @@ def _constructor_problems(node: Function, owner: ast.ClassDef, name: str) -> Ite
 
 def problems(text: str) -> list[tuple[int, str]]:
     """Returns the line and message of every public definition of a Python file that says too little."""
+    return _problems_of(ast.parse(text).body)
+
+
+def reexported_problems(root: str) -> list[tuple[str, int, str]]:
+    """Returns the path, line and message of what is wrong with the functions and classes that public modules import from private ones to offer
+    them to their users; `root` is the root of the repository."""
+    folder = os.path.join(root, "python")
+    found: set[tuple[str, int, str]] = set()
+    for package in sorted(name for name in (os.listdir(folder) if os.path.isdir(folder) else ()) if os.path.isdir(os.path.join(folder, name))):
+        known = python_reference.sources(folder, package)
+        for source in known.values():
+            for origin, node in python_reference.reexported(source, known) if python_reference.is_public(source.name) else ():
+                if not is_described(path := f"python/{origin.path}"):
+                    found |= {(path, line, message) for line, message in _problems_of([node])}
+    return sorted(found)
+
+
+def _problems_of(statements: list[ast.stmt]) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
 
     def visit(body: list[ast.stmt], owner: ast.ClassDef | None, prefix: str) -> None:
@@ -93,5 +114,5 @@ def problems(text: str) -> list[tuple[int, str]]:
                 if not ast.get_docstring(node):
                     found.append((node.lineno, f"{name} lacks a docstring"))
                 visit(node.body, node, f"{name}.")
-    visit(ast.parse(text).body, None, "")
+    visit(statements, None, "")
     return found

@@ -7,6 +7,8 @@ another size make one more program. An operator that runs on the CPU cuts the gr
 programs of their own, and a warning says so."""
 import os
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import fx
@@ -320,9 +322,15 @@ def _is_for_cpu(graph, args):
     return bool(tensors and values) and all(t.device.type == "cpu" for t in (*tensors, *values))
 
 
-def extract_compiled_graph(xla_model, xla_args):
-    """A function with the meaning of the FX graph `xla_model`; compiled when it is called for the first time, for arguments
-    like those. `xla_args` are the ones of that call. A graph of tensors of the CPU stays PyTorch's, with a warning for each of them."""
+def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Callable[..., Any]:
+    """Returns a function that computes what an FX graph computes, and is compiled when it is called for the first time.
+
+    A graph of tensors of the CPU is returned unchanged, with a warning for each of them.
+
+    Args:
+      xla_model: The graph.
+      xla_args: The arguments of the first call.
+    """
     if _is_for_cpu(xla_model, xla_args):
         for arg in xla_args:
             if isinstance(arg, torch.Tensor):

@@ -12,7 +12,8 @@ from ...core import xla_model as xm
 from ._input_sharding import ShardingSpec, XlaShardingSpec  # noqa: F401
 from . import _marking
 from ._marking import clear_sharding, unwrap_sharded_tensor  # noqa: F401
-from ._places import ShardingError, describe, error  # noqa: F401
+from ._places import ShardingError  # noqa: F401
+from ._places import describe, error
 from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
                    PartitionSpec, shifted)
 
