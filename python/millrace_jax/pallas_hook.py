@@ -74,7 +74,7 @@ def _lowered(original: Any, context: Any, *nodes: Any, **parameters: Any) -> Any
 
 
 def install() -> None:
-    """For a Pallas that has been imported, and for one that will be."""
+    """Registers the lowering of Pallas kernels, now if Pallas has been imported, and otherwise when it is; millrace_jax calls it once."""
     for name, change in _CHANGES.items():
         if sys.modules.get(name) is not None:
             change(sys.modules[name])
@@ -84,7 +84,9 @@ def install() -> None:
 
 @contextlib.contextmanager
 def registered() -> Iterator[None]:
-    """For programs that are lowered, but not run, by this JAX (torch_xla's call_jax): the rule also where JAX itself stays on XLA:CPU."""
+    """Returns a context in which JAX lowers Pallas kernels with Millrace's rule, although JAX itself runs on XLA:CPU.
+
+    torch_xla's call_jax() uses it for programs that JAX lowers and does not run. Not thread-safe: the rule is global."""
     from jax._src.interpreters import mlir
     from jax._src.pallas import pallas_call
 

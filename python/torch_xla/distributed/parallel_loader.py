@@ -168,7 +168,15 @@ class ParallelLoader:
         return len(self._cpu_loader) // len(self._queues)
 
     def next_item(self, device: Any) -> Any:
-        """The next batch of a device, None at the end."""
+        """Returns the next batch of a device, or None at the end.
+
+        Args:
+          device: The device.
+
+        Raises:
+          RuntimeError: The loader does not have this device.
+          Exception: The loader, or the copy to the device, raised it.
+        """
         item = self._queue_of(device).queue.get()
         if isinstance(item, _Failure):
             raise item.error

@@ -188,23 +188,39 @@ def _turn() -> Iterator[None]:
 
 
 class MpModelWrapper:
-    """Holds a model for the functions of xmp.spawn; .to(device) gives it, in one process after the other, so that the host has few copies at a
-    time. With start_method="fork" all of them share the memory of the one that was made before."""
+    """Holds a model for the functions of xmp.spawn(); the processes of a host move it to their devices one after the other.
+
+    The host has few copies at a time therefore. With start_method="fork" all processes share the memory of the model that was made before.
+
+    Args:
+      model: The module.
+    """
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def to(self, device: Any) -> Any:
-        """Returns the model, moved to the device; one process of the host after the other."""
+        """Moves the model to a device, after the processes of this host that called it before.
+
+        Args:
+          device: The device.
+
+        Returns:
+          The model.
+        """
         with _turn():
             return self._model.to(device)
 
 
 class MpSerialExecutor:
-    """Runs a function in one process of this host after the other, for example a download that only the first one has to do."""
+    """Runs a function in the processes of a host one after the other, for example a download that only the first one has to do."""
 
     def run(self, fn: Callable) -> Any:
-        """Returns fn()."""
+        """Calls a function, after the processes of this host that called it before, and returns its result.
+
+        Args:
+          fn: A function without parameters.
+        """
         with _turn():
             return fn()
 

@@ -200,12 +200,12 @@ class XlaQuantizedLinear(torch.nn.Module):
 
     @property
     def in_features(self) -> int:
-        """What torch.nn.Linear calls `input_dim`; PEFT asks for it."""
+        """The number of inputs, under the name of torch.nn.Linear; PEFT asks for it."""
         return self.input_dim
 
     @property
     def out_features(self) -> int:
-        """What torch.nn.Linear calls `output_dim`."""
+        """The number of outputs, under the name of torch.nn.Linear."""
         return self.output_dim
 
 
@@ -273,7 +273,7 @@ def quantize_linears(model: torch.nn.Module, bits: int = 8, block_size: int = -1
 
 
 def lora_layers() -> dict[type, type]:
-    """The layers that PEFT makes adapters for beside its own: `LoraConfig(...)._register_custom_module(lora_layers())`.
+    """Returns the layers that PEFT makes adapters for beside its own, for LoraConfig(...)._register_custom_module(lora_layers()).
 
     Returns:
       PEFT's class of adapters for each class of quantized layers.

@@ -31,7 +31,11 @@ def set_device_states(devices: Sequence[str], states: Sequence[torch.Tensor]) ->
 
 
 def behind_barrier(tensors: Iterable[Any]) -> list[Any]:
-    """Returns the tensors as new values, which the compiler does not recognize as the old ones."""
+    """Returns the tensors as new values, behind an optimization barrier: the compiler does not find that they equal the old ones.
+
+    Args:
+      tensors: Tensors and other values; tensors of the CPU and other values stay as they are.
+    """
     made = list(tensors)
     places = [place for place, tensor in enumerate(made) if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)]
     for place, tensor in zip(places, xm.behind_optimization_barrier([made[place] for place in places])):
@@ -145,8 +149,9 @@ def _again(function):
 
 
 def install() -> None:
-    """torch.utils.checkpoint puts a barrier before the second computation, too, whoever has imported it already. Its two ways end
-    in these two names."""
+    """Makes torch.utils.checkpoint put a barrier before the second computation, too; torch_xla calls it once.
+
+    The two implementations of PyTorch end in the two names that are replaced, whoever has imported the module already."""
     reentrant, other = torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator
 
     class CheckpointFunction(reentrant):  # type: ignore[misc, valid-type]

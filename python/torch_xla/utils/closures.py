@@ -8,23 +8,35 @@ from typing import Any
 
 
 class ClosureHandler:
-    """Runs closures at once, in the order given."""
+    """Runs closures at once, in the calling thread."""
 
     def run(self, closure: Callable[[], Any]) -> None:
-        """closure()."""
+        """Calls a closure.
+
+        Args:
+          closure: A function without parameters.
+        """
         closure()
 
     def run_all(self, closures: Iterable[Callable[[], Any]]) -> None:
-        """All of them."""
+        """Calls run() for closures, one after the other.
+
+        Args:
+          closures: Functions without parameters.
+        """
         for closure in closures:
             self.run(closure)
 
 
 class AsyncClosureHandler(ClosureHandler):
-    """Runs closures in the background. What one of them raises is raised by the next call of run().
+    """Runs closures one after the other in a thread of its own. An exception of one is raised by the next call of run().
 
-    The program does not end before they have run: the thread is no daemon, and goes on until the queue is empty. What a closure raises
-    when run() is not called any more is reported as the error of a thread."""
+    The program does not end before they have run: the thread is no daemon, and goes on until the queue is empty. If run() is not called any more, an
+    exception is reported as the error of a thread.
+
+    Args:
+      max_queue_size: The largest number of closures that wait.
+    """
 
     _IDLE_SECONDS = 3  # the thread ends after that long without a closure
     _POLL_SECONDS = 0.05  # how late an idle thread sees that the program ends
@@ -71,8 +83,17 @@ class AsyncClosureHandler(ClosureHandler):
             self._report()
 
     def run(self, closure: Callable[[], Any]) -> None:
-        """Queues the closure; waits only if the queue is full. What a daemon gives after the end of the main thread is not run, for the program
-        waits for no daemon: one that goes on giving closures would keep it alive."""
+        """Queues a closure; waits only if the queue is full.
+
+        A closure of a daemon thread after the end of the main thread is not run, for the program waits for no daemon: one that goes on giving closures would keep
+        it alive.
+
+        Args:
+          closure: A function without parameters.
+
+        Raises:
+          Exception: An earlier closure raised it.
+        """
         if threading.current_thread().daemon and not threading.main_thread().is_alive():
             return
         self._raise()
@@ -92,7 +113,11 @@ class AsyncClosureHandler(ClosureHandler):
                 self._promised -= 1
 
     def wait(self) -> None:
-        """Waits for all that were queued."""
+        """Waits until all closures in the queue have run.
+
+        Raises:
+          Exception: A closure raised it.
+        """
         self._queue.join()
         self._raise()
 

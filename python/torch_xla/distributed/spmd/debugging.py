@@ -20,12 +20,23 @@ _COLORS = ("#5778a4", "#e49444", "#85b6b2", "#d1615d", "#6a9f58", "#e7ca60", "#a
 
 
 def construct_v1_sharding_str(t: torch.Tensor) -> str:
-    """The sharding of a tensor with its devices as a list, as visualize_sharding() takes it."""
+    """Returns the text of a tensor's sharding, with its devices as a list; visualize_sharding() takes it.
+
+    Args:
+      t: A tensor of the device.
+    """
     return _XLAC._spmd_text(t)
 
 
 def parse(sharding: str) -> Any:
-    """Tiles per dim, and the devices of each tile: an array of tuples of the tiles' shape. ShardingError for what is none."""
+    """Returns the devices of each tile of a sharding: an array of tuples, with as many elements per dimension as there are tiles.
+
+    Args:
+      sharding: The text of the sharding, such as "{devices=[2,4]<=[8]}".
+
+    Raises:
+      ShardingError: The text is no sharding.
+    """
     if sharding in ("", "{replicated}", "{manual}", "{unknown}"):
         from ... import runtime as xr
         grid: Any = np.empty((1, 1), dtype=object)
@@ -128,7 +139,14 @@ def visualize_tensor_sharding(t: torch.Tensor, **kwargs: Any) -> Any:
 
 
 def to_svg(sharding: str) -> str:
-    """The picture of a sharding as SVG text."""
+    """Returns a picture of a sharding as SVG.
+
+    Args:
+      sharding: The text of the sharding, such as "{devices=[2,4]<=[8]}".
+
+    Raises:
+      ShardingError: The text is no sharding.
+    """
     cell, gap, top = (96, 48), 24, 34
     parts, y, width = [], top, 0
     for title, plane in _planes(parse(sharding)):

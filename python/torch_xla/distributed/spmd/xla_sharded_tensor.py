@@ -174,26 +174,26 @@ class XLAShardedTensor(DTensor):
             _XLAC._spmd_replace(self, _XLAC._spmd_from_shards(parts, self.sharding_spec, self.shape, mesh_of(self)))
 
     @property
-    def sharding_spec(self) -> Any:
-        """The sharding as XLA writes it, "" for a tensor without one."""
+    def sharding_spec(self) -> str:
+        """The sharding in the form of XLA; "" for a tensor without one."""
         return _XLAC._spmd_text(self) if self.device.type == "xla" else ""
 
     @property
-    def sharding_type(self) -> Any:
-        """Its ShardingType, or None."""
+    def sharding_type(self) -> ShardingType | None:
+        """The ShardingType of the sharding, or None for a tensor without one."""
         return type_of(self.sharding_spec)
 
     @property
-    def mesh_shape(self) -> Any:
-        """Sizes of the mesh. AttributeError where there is nothing to split."""
+    def mesh_shape(self) -> tuple[int, ...]:
+        """The sizes of the mesh; AttributeError for a tensor that is sharded over no mesh."""
         mesh = mesh_of(self)
         if mesh is None or self.dim() == 0:
             raise AttributeError("mesh_shape: the tensor is not sharded over a mesh")
         return tuple(mesh[1])
 
     @property
-    def partition_spec(self) -> Any:
-        """Per dim None, the index of the mesh's axis that splits it, or a tuple of several. AttributeError as mesh_shape."""
+    def partition_spec(self) -> tuple:
+        """Per dimension None, the index of the axis that shards it, or a tuple of indices; AttributeError for a tensor that is sharded over no mesh."""
         names = list(_mesh_or_raise(self, AttributeError, "partition_spec")[0])
         axes = [[names.index(name) for name in dim] for dim in _axes(self)]
         return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
@@ -262,8 +262,10 @@ class XLAShardedTensor(DTensor):
 
     @property
     def placements(self) -> Any:
-        """The placements of torch.distributed.tensor, one per axis of the mesh; of a value that is still to be computed those that the compiler
-        finds, on the mesh of what it is computed from. ValueError for a tensor that is on none."""
+        """The placements of torch.distributed.tensor, one per axis of the mesh.
+
+        Those of a pending value are the ones that the compiler finds, on the mesh of the tensors that it is computed from. ValueError for a tensor that is on no
+        mesh."""
         if "_on" in self.__dict__ and self.device.type == "xla" and not self.sharding_spec:
             return self._placements_on(self._on, self._known_sharding())
         return self._spec.placements
@@ -280,8 +282,11 @@ class XLAShardedTensor(DTensor):
         return self.global_tensor
 
     def to_local(self, *, grad_placements: Any = None) -> torch.Tensor:
-        """The tensor as a plain one. One process has all devices, so what is local is everything; local_shards has the parts.
-        `grad_placements`: how its gradient is split."""
+        """Returns the tensor with the type torch.Tensor. One process has all devices, so it has all elements; local_shards has the shards.
+
+        Args:
+          grad_placements: The placements of its gradient; None: as it comes.
+        """
         made = self.global_tensor
         if self.is_leaf and self.requires_grad:
             made = made.detach().requires_grad_()
@@ -448,7 +453,11 @@ def _as_arguments(mesh):
 
 
 def mesh_of(tensor: torch.Tensor) -> Any:
-    """(names, sizes, devices) of the mesh of a tensor's sharding, or None."""
+    """Returns the mesh of a tensor's sharding as (names, sizes, devices), or None if it has none.
+
+    Args:
+      tensor: A tensor.
+    """
     if tensor.device.type != "xla":
         return tensor.__dict__["_noted"][0] if "_noted" in tensor.__dict__ else None
     return _XLAC._spmd_mesh(tensor)[1]

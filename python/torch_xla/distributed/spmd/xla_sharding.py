@@ -389,13 +389,16 @@ def apply_xla_patch_to_nn_linear(module: torch.nn.Module, patched_function: Call
 
 
 def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
-    """Between the backward pass of this module and those of the modules around it nothing moves: the gradients of its outputs are one
-    group, those of its parameters and inputs another. For FSDP: the gathered weights of a layer need not live longer than its own
-    backward pass.
+    """Puts optimization barriers around the backward pass of a module, in place: no operation moves between it and those of the modules around it.
 
-    The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for every module whose inputs need
-    no gradients, the first of each model, and call what belongs behind its backward pass before it. Nothing is put into what torch.compile
-    traces, whose backward pass is a program of its own."""
+    The gradients of the outputs are one group, those of the parameters and inputs another. FSDP needs it: the gathered weights of a layer are released after its
+    own backward pass. The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for every module whose inputs need no
+    gradients, the first of each model, and run before what belongs behind its backward pass. A function that torch.compile traces gets no barriers: its backward
+    pass is a program of its own.
+
+    Args:
+      m: The module.
+    """
     def barrier(grads, others=()):
         # An expanded gradient (that of a sum) cannot be written to; a copy of it can.
         own = [grad.clone() if isinstance(grad, torch.Tensor) and 0 in grad.stride() else grad for grad in grads]
