@@ -59,7 +59,9 @@ def _wanted(parameters: list[ast.arg]) -> list[str]:
 
 def _function_problems(node: Function, name: str, in_class: bool) -> Iterator[tuple[int, str]]:
     parameters = _parameters(node, in_class)
-    bare = [each.arg for each in parameters if each.annotation is None and not each.arg.startswith("_")] + (["its result"] if node.returns is None else [])
+    bare = [each.arg for each in parameters if each.annotation is None and not each.arg.startswith("_")]
+    if node.returns is None:
+        bare.append("its result")
     if bare:
         yield node.lineno, f"{name}() lacks annotations: {', '.join(bare)}"
     docstring = ast.get_docstring(node)

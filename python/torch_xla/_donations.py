@@ -12,7 +12,8 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 @contextlib.contextmanager
 def alias_with_buffer_donor_config(should_alias: bool = True) -> Iterator[bool]:
-    """Returns a context in which every program donates the inputs that are marked, not only those of step barriers; the hash of a graph depends on the marks.
+    """Returns a context in which every program donates the inputs that are marked, not only those of step barriers; the hash of a graph depends on
+    the marks.
 
     Args:
       should_alias: False restores what is usual: only the programs of step barriers donate.

@@ -19,8 +19,8 @@ def num_available_chips() -> int:
 def num_available_devices() -> int:
     """Returns the number of devices that a process may use: CPU_NUM_DEVICES with PJRT_DEVICE=CPU, and 0 otherwise.
 
-    A user who sets PJRT_DEVICE=CPU asks for torch_xla, and Lightning's Trainer(accelerator="auto") then uses it; without the variable libraries keep to PyTorch's
-    own devices. The call does not start the runtime."""
+    A user who sets PJRT_DEVICE=CPU asks for torch_xla, and Lightning's Trainer(accelerator="auto") then uses it; without the variable libraries keep
+    to PyTorch's own devices. The call does not start the runtime."""
     if os.environ.get("PJRT_DEVICE", "").upper() != "CPU":
         return 0
     return int(os.environ.get("CPU_NUM_DEVICES", "1"))

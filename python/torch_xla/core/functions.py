@@ -52,8 +52,8 @@ class AllReduce(torch.autograd.Function):
 def all_reduce(reduce_type: str, value: torch.Tensor, scale: float = 1.0, groups: xm.Groups = None) -> torch.Tensor:
     """Reduces a tensor over all replicas, as xm.all_reduce() does, in a way that autograd differentiates.
 
-    As in PyTorch/XLA, the gradient is that of this replica's loss alone: it is not reduced. Unlike there, the gradient of a product is NaN, and not 0,
-    where the tensor is 0, and that of a minimum or maximum takes `scale` into account.
+    As in PyTorch/XLA, the gradient is that of this replica's loss alone: it is not reduced. Unlike there, the gradient of a product is NaN, and not
+    0, where the tensor is 0, and that of a minimum or maximum takes `scale` into account.
 
     Args:
       reduce_type: A kind of reduction: xm.REDUCE_SUM, REDUCE_MUL, REDUCE_MIN or REDUCE_MAX.

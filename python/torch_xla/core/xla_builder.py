@@ -205,8 +205,8 @@ def _method(name: str, *parameters: str, **defaults: Any) -> Callable[..., Any]:
             raise TypeError(f"{name} takes the arguments {names}; wrong or missing: {missing}")
         rest = {k: v for k, v in given.items() if k not in operands}
         return mkop(name, (self.op, *(given[n].op for n in operands)), **rest)
-    described = [f"  {each}: {_PARAMETERS[each]}" for each in names]
-    run.__doc__ = "\n".join([f"Records XLA's operation {name} on this value, and returns its result.", *(["", "Args:", *described] if described else [])])
+    described = ["", "Args:", *(f"  {each}: {_PARAMETERS[each]}" for each in names)] if names else []
+    run.__doc__ = "\n".join([f"Records XLA's operation {name} on this value, and returns its result.", *described])
     return run
 
 

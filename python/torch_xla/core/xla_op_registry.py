@@ -13,8 +13,8 @@ from . import xla_builder as xb
 class Op:
     """An operation on tensors that a function of xla_builder values describes; register() makes the objects.
 
-    A call op(*tensors, **kwargs) returns a tensor of the device, or several. It is thread-safe. The function runs once per combination of sizes, element types and
-    keyword arguments. XLA_OP_PRINT_COMPUTATIONS=1 prints the HLO text of each.
+    A call op(*tensors, **kwargs) returns a tensor of the device, or several. It is thread-safe. The function runs once per combination of sizes,
+    element types and keyword arguments. XLA_OP_PRINT_COMPUTATIONS=1 prints the HLO text of each.
 
     Args:
       name: The name of the operation in the graph.

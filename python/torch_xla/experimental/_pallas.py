@@ -150,8 +150,8 @@ def make_kernel_from_pallas(kernel: Callable[..., Any], output_shape_dtype_fn: C
       output_shape_dtype_fn: Returns for the arguments the list of (shape, torch.dtype) of the results. It is checked against those of the kernel.
 
     Returns:
-      The function. It returns a single result as a tensor, several as a tuple. It raises AssertionError if `output_shape_dtype_fn` returns no list, and
-      ValueError if the kernel's results are others.
+      The function. It returns a single result as a tensor, several as a tuple. It raises AssertionError if `output_shape_dtype_fn` returns no list,
+      and ValueError if the kernel's results are others.
 
     Raises:
       ImportError: JAX is not installed.

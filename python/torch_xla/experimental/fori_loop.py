@@ -21,8 +21,8 @@ def fori_loop(lower: int | torch.Tensor, upper: int | torch.Tensor, body_fun: Ca
     Args:
       lower: The first value of the counter, an integer or an integer tensor of one element.
       upper: The value of the counter at which the loop ends.
-      body_fun: The body: body_fun(*values) returns the next values, of the same sizes and types; if they are fewer, they replace the last ones. It does
-        not get the counter.
+      body_fun: The body: body_fun(*values) returns the next values, of the same sizes and types; if they are fewer, they replace the last ones. It
+        does not get the counter.
       *input_value: The values before the first iteration.
 
     Returns:

@@ -30,8 +30,8 @@ class Block:
 
     Args:
       shape: The sizes of a block; None stands for a dimension of size 1 that the body does not see. They divide the tensor's.
-      index_map: Returns for the numbers of a cell, one per dimension of the grid, the number of its block per dimension of the tensor; None: always the
-        first block.
+      index_map: Returns for the numbers of a cell, one per dimension of the grid, the number of its block per dimension of the tensor; None: always
+        the first block.
     """
     shape: Sequence[int | None]
     index_map: Callable[..., Sequence[int]] | None = None
@@ -361,8 +361,8 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
     """Returns a function of tensors that runs a body for every cell of a grid.
 
     Cells run at once along the axes where each has its own block of every output, reads no memory that it did not write, and makes no decision by its
-    number; along the others they run one after the other. The function raises ValueError for tensors that the blocks do not divide, for blocks that no
-    cell writes, and for more than 1024 cells one after the other.
+    number; along the others they run one after the other. The function raises ValueError for tensors that the blocks do not divide, for blocks that
+    no cell writes, and for more than 1024 cells one after the other.
 
     Args:
       body: The body, called with a Ref per input, output and memory, in this order.

@@ -19,8 +19,8 @@ class SplashAttentionConfig:
     """The configuration of splash_attention(), with the fields of PyTorch/XLA's.
 
     Three kinds of fields have an effect: `mesh` (str() of a Mesh) and the partition specs, which say how arguments and result are sharded, and the
-    window: `attentiontype_local_sliding` with `slide_window_size` keys to either side. Block sizes and layouts belong to the TPU's kernel, and have no
-    effect."""
+    window: `attentiontype_local_sliding` with `slide_window_size` keys to either side. Block sizes and layouts belong to the TPU's kernel, and have
+    no effect."""
     sa_block_q: int = 2048
     sa_block_kv: int = 2048
     sa_block_kv_compute: int = 2048

@@ -112,8 +112,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
       function: The function.
       *args: Its arguments.
       use_reentrant: False chooses torch.utils.checkpoint's implementation without an autograd function of its own.
-      **kwargs: `preserve_rng_state` (True by default): whether the second computation draws the same random numbers. Others are arguments of the function,
-        with use_reentrant=False only.
+      **kwargs: `preserve_rng_state` (True by default): whether the second computation draws the same random numbers. Others are arguments of the
+        function, with use_reentrant=False only.
 
     Raises:
       ValueError: There are other keyword arguments, with use_reentrant=True.

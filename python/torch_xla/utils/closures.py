@@ -85,8 +85,8 @@ class AsyncClosureHandler(ClosureHandler):
     def run(self, closure: Callable[[], Any]) -> None:
         """Queues a closure; waits only if the queue is full.
 
-        A closure of a daemon thread after the end of the main thread is not run, for the program waits for no daemon: one that goes on giving closures would keep
-        it alive.
+        A closure of a daemon thread after the end of the main thread is not run, for the program waits for no daemon: one that goes on giving
+        closures would keep it alive.
 
         Args:
           closure: A function without parameters.

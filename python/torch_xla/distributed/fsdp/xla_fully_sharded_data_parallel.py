@@ -360,7 +360,8 @@ class XlaFullyShardedDataParallel(nn.Module):
     def no_sync(self) -> Iterator[None]:
         """Returns a context in which backward passes do not reduce gradients; all ranks enter it together.
 
-        The gradients of full parameters are summed on each rank, which takes their memory, and reduced with those of the first backward pass after it.
+        The gradients of full parameters are summed on each rank, which takes their memory, and reduced with those of the first backward pass after
+        it.
 
         Raises:
           RuntimeError: This is not the outermost wrapper, or a backward pass runs.
@@ -443,7 +444,8 @@ class XlaFullyShardedDataParallel(nn.Module):
     def full_optim_state_dict(model: nn.Module, optim: torch.optim.Optimizer, rank0_only: bool = True) -> dict[str, Any]:
         """Returns the state of an optimizer in the form of one for the model before it was wrapped, on the CPU. All ranks call it.
 
-        The result does not depend on the number of processes: {"state": {name of a parameter: {key: value}}, "param_groups": [{..., "params": names}]}.
+        The result does not depend on the number of processes: {"state": {name of a parameter: {key: value}}, "param_groups": [{..., "params":
+        names}]}.
 
         Args:
           model: The wrapped model.
@@ -460,8 +462,8 @@ class XlaFullyShardedDataParallel(nn.Module):
         """Returns the state of this rank's shards, for optim.load_state_dict().
 
         Args:
-          full_optim_state_dict: What full_optim_state_dict() returned on rank 0. The model may have been wrapped in another way, and sharded among another
-            number of processes.
+          full_optim_state_dict: What full_optim_state_dict() returned on rank 0. The model may have been wrapped in another way, and sharded among
+            another number of processes.
           model: The wrapped model.
           optim: The optimizer of its shards.
 

@@ -19,8 +19,8 @@ class ShardingSpec:
     Args:
       mesh: The devices.
       partition_spec: Per dimension of the batch an axis of the mesh, a tuple of axes, or None, see mark_sharding().
-      minibatch: Whether each process gives its own share of the batch, which consists of all shares in the order of the processes; otherwise every process
-        gives the whole batch.
+      minibatch: Whether each process gives its own share of the batch, which consists of all shares in the order of the processes; otherwise every
+        process gives the whole batch.
 
     Raises:
       ShardingError: The partition spec does not fit the mesh, or leaves the first dimension unsharded although `minibatch` is set.

@@ -124,8 +124,8 @@ def _plan_over(device_mesh: Any) -> None:
 def auto_policy(mod_name: str, mod: torch.nn.Module, device_mesh: Any) -> None:
     """A partition_fn for distribute_module() that leaves parameters to automatic sharding (use_spmd(auto=True)).
 
-    It shards them where the first program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH, or without it over that of
-    the module. The function itself does nothing.
+    It shards them where the first program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH, or without it over
+    that of the module. The function itself does nothing.
 
     Args:
       mod_name: The name of the submodule.

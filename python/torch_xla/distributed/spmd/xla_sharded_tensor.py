@@ -57,8 +57,8 @@ class XLAShard:
 class XLAShardedTensor(DTensor):
     """A tensor of the device that is sharded over several devices. The results of operations with it are of this type.
 
-    `XLAShardedTensor(elem)` is an alias: the tensor that was marked is sharded as well, and gradients flow through. With a mesh it is a leaf of its own
-    with the value of `elem`. It is a DTensor by name and by its queries; its arithmetic is that of any tensor of the device.
+    `XLAShardedTensor(elem)` is an alias: the tensor that was marked is sharded as well, and gradients flow through. With a mesh it is a leaf of its
+    own with the value of `elem`. It is a DTensor by name and by its queries; its arithmetic is that of any tensor of the device.
 
     Args:
       elem: A tensor. One of the CPU stays there, and only records mesh and placements.
@@ -193,7 +193,8 @@ class XLAShardedTensor(DTensor):
 
     @property
     def partition_spec(self) -> tuple:
-        """Per dimension None, the index of the axis that shards it, or a tuple of indices; AttributeError for a tensor that is sharded over no mesh."""
+        """Per dimension None, the index of the axis that shards it, or a tuple of indices; AttributeError for a tensor that is sharded over no
+        mesh."""
         names = list(_mesh_or_raise(self, AttributeError, "partition_spec")[0])
         axes = [[names.index(name) for name in dim] for dim in _axes(self)]
         return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
@@ -264,8 +265,8 @@ class XLAShardedTensor(DTensor):
     def placements(self) -> Any:
         """The placements of torch.distributed.tensor, one per axis of the mesh.
 
-        Those of a pending value are the ones that the compiler finds, on the mesh of the tensors that it is computed from. ValueError for a tensor that is on no
-        mesh."""
+        Those of a pending value are the ones that the compiler finds, on the mesh of the tensors that it is computed from. ValueError for a tensor
+        that is on no mesh."""
         if "_on" in self.__dict__ and self.device.type == "xla" and not self.sharding_spec:
             return self._placements_on(self._on, self._known_sharding())
         return self._spec.placements
@@ -377,7 +378,8 @@ def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) ->
     Args:
       tensor: The tensor that is placed.
       device_mesh: The DeviceMesh.
-      placements: A placement per dimension of the mesh; None: Replicate() for all. Partial() counts as Replicate(): sums over devices are computed at once.
+      placements: A placement per dimension of the mesh; None: Replicate() for all. Partial() counts as Replicate(): sums over devices are computed at
+        once.
       what: The operation, for the message of an error.
 
     Raises:

@@ -391,10 +391,10 @@ def apply_xla_patch_to_nn_linear(module: torch.nn.Module, patched_function: Call
 def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
     """Puts optimization barriers around the backward pass of a module, in place: no operation moves between it and those of the modules around it.
 
-    The gradients of the outputs are one group, those of the parameters and inputs another. FSDP needs it: the gathered weights of a layer are released after its
-    own backward pass. The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for every module whose inputs need no
-    gradients, the first of each model, and run before what belongs behind its backward pass. A function that torch.compile traces gets no barriers: its backward
-    pass is a program of its own.
+    The gradients of the outputs are one group, those of the parameters and inputs another. FSDP needs it: the gathered weights of a layer are
+    released after its own backward pass. The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for
+    every module whose inputs need no gradients, the first of each model, and run before what belongs behind its backward pass. A function that
+    torch.compile traces gets no barriers: its backward pass is a program of its own.
 
     Args:
       m: The module.

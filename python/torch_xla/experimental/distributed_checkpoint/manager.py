@@ -27,21 +27,21 @@ from .storage import StepReader, StepWriter, files_of
 class CheckpointManager:
     """Checkpoints of a training run under `path`, in folders named by their steps.
 
-    Call save() or save_async() in every step, in every process: it writes when the step is a multiple of `save_interval`, and when a process has been told
-    to end (SIGTERM), unless `chkpt_on_preemption` is False. All processes call the constructor, and every method that does not say otherwise, in the same
-    order and from one thread.
+    Call save() or save_async() in every step, in every process: it writes when the step is a multiple of `save_interval`, and when a process has been
+    told to end (SIGTERM), unless `chkpt_on_preemption` is False. All processes call the constructor, and every method that does not say otherwise, in
+    the same order and from one thread.
 
-    `path` is a folder that all processes see. A step has its name when all files are on the disk, and no call returns before: whichever process is killed
-    at whatever moment, and when power fails, the last step that was saved is there. Beside its files lie their sizes and checksums; a step of which a file
-    is missing or damaged is left where it is, with a warning that names the file, and is not among all_steps(). The constructor reads all checkpoints for
-    that, a share in each process. What killed processes have left is removed before the first save: one manager at a time writes into a folder, others may
-    read there.
+    `path` is a folder that all processes see. A step has its name when all files are on the disk, and no call returns before: whichever process is
+    killed at whatever moment, and when power fails, the last step that was saved is there. Beside its files lie their sizes and checksums; a step of
+    which a file is missing or damaged is left where it is, with a warning that names the file, and is not among all_steps(). The constructor reads
+    all checkpoints for that, a share in each process. What killed processes have left is removed before the first save: one manager at a time writes
+    into a folder, others may read there.
 
-    `path` may also be a URL that fsspec can write to. There, a step may get its name file by file, and files are durable when the file system says so: a
-    process that is killed may leave a step of which files are missing, which is found by its checksums and not used.
+    `path` may also be a URL that fsspec can write to. There, a step may get its name file by file, and files are durable when the file system says
+    so: a process that is killed may leave a step of which files are missing, which is found by its checksums and not used.
 
-    An unsharded tensor has the same value in all processes, and rank 0 writes it; of a sharded one each process writes what its devices hold. What differs
-    between processes (the state of FSDP's shards, random numbers) needs a name of its own in each.
+    An unsharded tensor has the same value in all processes, and rank 0 writes it; of a sharded one each process writes what its devices hold. What
+    differs between processes (the state of FSDP's shards, random numbers) needs a name of its own in each.
 
         manager = CheckpointManager("/data/run", save_interval=100)
         if manager.latest() is not None:
@@ -287,8 +287,8 @@ class CheckpointManager:
           Whether a checkpoint will be written.
 
         Raises:
-          Exception: An earlier checkpoint could not be written. All processes raise it, in the next call of save(), save_async(), should_save(), restore()
-            or join().
+          Exception: An earlier checkpoint could not be written. All processes raise it, in the next call of save(), save_async(), should_save(),
+            restore() or join().
         """
         if not (self.should_save(step) or force):
             return False
@@ -312,8 +312,8 @@ class CheckpointManager:
     def reached_preemption(self, step: int) -> bool:
         """Returns whether this is the step to save before the processes end; all processes get the same answer.
 
-        It is True for one step, the first that is asked about after a process of the group has been told to end, and stays the same for a step. save() and
-        save_async() ask, too, so that a step for which this is True after them is saved.
+        It is True for one step, the first that is asked about after a process of the group has been told to end, and stays the same for a step.
+        save() and save_async() ask, too, so that a step for which this is True after them is saved.
 
         Args:
           step: The number of the step.
