@@ -22,7 +22,7 @@ def _refuse_what_is_missing(config: Any, batching: Any, others: dict[str, Any]) 
     if getattr(batching, "return_logprobs", False):
         wanted.append("return_logprobs=True")
     if wanted:
-        raise NotImplementedError(f"generate_batch() on device xla does not know {', '.join(wanted)}: use generate() (docs/guide/language-models.md)")
+        raise NotImplementedError(f"generate_batch() on device xla does not support {', '.join(wanted)}: use generate() (docs/guide/language-models.md)")
 
 
 def _generate_batch(model: Any, inputs: list[list[int]], generation_config: Any, batching: Any, max_new_tokens: int | None, timestamps: bool) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Replicas:
         if len(names) > 1 or (names != {""} and any(self._ended)):
             texts = [f"replica {index} {'has ended' if not brought else f'calls xm.{brought[0]}' if brought[0] else 'is at a step barrier'}"
                      for index, brought in enumerate(self._brought)]
-            self._error = self._error or (0, RuntimeError("the replicas do not do the same: " + ", ".join(texts)))
+            self._error = self._error or (0, RuntimeError("the replicas call different functions: " + ", ".join(texts)))
         self._met = Meeting([brought and brought[1] for brought in self._brought])
         self._brought = [None] * len(self._brought)
 
@@ -130,7 +130,7 @@ def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.T
     replicas, index = place
     meeting = replicas.meet(index, name, [tensor.detach().clone() for tensor in tensors])  # who goes on first may write to its own
     if any(len(each) != len(tensors) for each in meeting.brought):
-        raise RuntimeError(f"xm.{name}: the replicas bring {', '.join(str(len(each)) for each in meeting.brought)} tensors")
+        raise RuntimeError(f"xm.{name}: expects equally many tensors of all replicas, but got {', '.join(str(len(each)) for each in meeting.brought)}")
     every = list(zip(*meeting.brought))
     for brought in every:
         if name != "all_gather" and any(each.shape != brought[0].shape or each.dtype != brought[0].dtype for each in brought):

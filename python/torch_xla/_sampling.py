@@ -117,7 +117,7 @@ def sampler_for(processors: Any, config: Any) -> Sampler | None:
     if other is not None:
         if not _State.has_warned:
             _State.has_warned = True
-            warnings.warn(f"tokens are chosen on the CPU although sample_on_device() is on, because of {other}: the device knows temperature, "
+            warnings.warn(f"tokens are chosen on the CPU although sample_on_device() is on, because of {other}: the device supports temperature, "
                           "top_k, top_p and min_p.", UserWarning, stacklevel=2)
         return None
     sampler = Sampler()

@@ -25,7 +25,7 @@ def _check(name: str, module: nn.Module, mesh: Any, is_of_xla: bool = False) -> 
     elif dist.is_initialized():
         is_of_xla = is_of_xla or dist.get_backend() == "xla"
     if is_of_xla or any(parameter.device.type == "xla" for parameter in module.parameters()):
-        raise NotImplementedError(f"{_PACKAGE}.{name} does not work on the device xla: split the model with "
+        raise NotImplementedError(f"{_PACKAGE}.{name} does not work on the device xla: shard the model with "
                                   "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel, or under SPMD with "
                                   "torch_xla.experimental.spmd_fully_sharded_data_parallel.SpmdFullyShardedDataParallel")
 
@@ -75,7 +75,7 @@ def _use_state_dicts(module: Any) -> None:
         @functools.wraps(function)
         def checked(model: Any, *args: Any, **kwargs: Any) -> Any:
             if getattr(kwargs.get("options"), "full_state_dict", False) and _is_split(model):
-                raise NotImplementedError(f"{name} with StateDictOptions(full_state_dict=True) does not put together the shards of an "
+                raise NotImplementedError(f"{name} with StateDictOptions(full_state_dict=True) does not merge the shards of an "
                                           f"XlaFullyShardedDataParallel, {_HOW_TO_SAVE}. A whole state dict goes into the model before it is wrapped")
             return function(model, *args, **kwargs)
         return checked

@@ -123,7 +123,7 @@ def _find_store() -> tuple[Any, _stores.Keeper]:
         return store, keeper
     if dist.is_initialized():
         return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store()), _keeper_of_torch()
-    raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun, xmp.spawn, Open MPI's "
+    raise RuntimeError(f"process {process_index()} of {process_count()} has no address of the other processes: start them with torchrun, xmp.spawn, Open MPI's "
                        "mpirun or srun, or set MASTER_ADDR and MASTER_PORT")
 
 

@@ -266,7 +266,7 @@ OPS["GetDimensionSize"] = lambda builder, ops, kw: constant(builder, torch.tenso
 
 @_op("SetDimensionSize")
 def _set_dimension_size(builder, ops, kw):
-    raise NotImplementedError("tensors whose sizes are known at run time only are not part of a program")
+    raise NotImplementedError("SetDimensionSize: a program has no values of dynamic shape")
 
 
 #===-- Contractions ----------------------------------------------------------===

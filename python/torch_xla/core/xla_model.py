@@ -316,7 +316,7 @@ def xla_rendezvous(payload: bytes = b"", ordinals: Iterable[int] | None = None, 
         raise TypeError(f"expects the payload as bytes, but got {type(payload).__name__}")
     world = xrt_world_size()
     if ordinals and set(ordinals) != set(range(world)):
-        raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them meet")
+        raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them take part")
     if world == 1:
         if _world.process_count() > 1:  # under SPMD the processes are one replica, but they meet
             mark_step()

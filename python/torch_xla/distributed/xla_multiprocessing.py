@@ -26,7 +26,7 @@ def _wanted(nprocs: int | None) -> int:
     if not isinstance(nprocs, int) or nprocs < 1:
         raise ValueError(f"xmp.spawn: expects nprocs to be None or the number of processes, but got {nprocs!r}")
     if nprocs not in (1, devices) and "CPU_NUM_DEVICES" in os.environ:
-        raise ValueError(f"xmp.spawn with nprocs={nprocs}: CPU_NUM_DEVICES={devices} wants {devices} processes; use nprocs=None, or unset it")
+        raise ValueError(f"xmp.spawn with nprocs={nprocs}: CPU_NUM_DEVICES={devices} asks for {devices} processes; use nprocs=None, or unset it")
     return nprocs
 
 

@@ -16,7 +16,7 @@ def _differentiated(train_step, weights, batch, carried, count):
         result = train_step(*given)
         loss, *rest = result if isinstance(result, (tuple, list)) else (result,)
         if len(rest) not in (0, len(carried)):
-            raise ValueError(f"train_step returned {len(rest)} carried tensors, but got {len(carried)}")
+            raise ValueError(f"expects train_step to return {len(carried)} carried tensors, but got {len(rest)}")
         loss = loss / count
         gradients = torch.autograd.grad(loss, weights, allow_unused=True) if weights else []
     if [tensor._version for tensor in given] != versions:

@@ -223,7 +223,7 @@ class Ref:
             self._value = value
         else:
             if self._value is None:
-                raise ValueError(f"{_line()}: a part of {self.name} is written before all of it was: write {self.name}[...] first")
+                raise ValueError(f"{_line()}: elements of {self.name} are written before the block was: write {self.name}[...] first")
             index = index if isinstance(index, tuple) else (index,)
             self._value = _replaced(self._value, index, value, _line())
         self.written = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fully sharded data parallel training as an annotation: parameters, and with them gradients and the optimizer's state, are split over
+"""Fully sharded data parallel training as an annotation: parameters, and with them gradients and the optimizer's state, are sharded over
 the axis `fsdp` of a mesh; the compiler gathers them where they are used and scatters the sums of gradients."""
 import warnings
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from ..distributed.fsdp.wrap import recursive_wrap
 
 
 def _split_batch(output, mesh, axes):
-    """Marks a tensor, or the first of a tuple or list, as split along its first dim."""
+    """Shards a tensor, or the first one of a tuple or list, along its first dimension."""
     first = output[0] if isinstance(output, (tuple, list)) and output else output
     if not isinstance(first, torch.Tensor):
         raise RuntimeError(f"FSDPv2: expects a module's output to be a tensor or a tuple that begins with one, but got a "
@@ -47,7 +47,7 @@ class SpmdFullyShardedDataParallel(nn.Module):
                  extra_data_axis: str | None = None) -> None:
         super().__init__()
         if isinstance(module, SpmdFullyShardedDataParallel):
-            raise RuntimeError("FSDPv2: the module is one already")
+            raise RuntimeError("FSDPv2: expects a module that is not wrapped yet, but got an SpmdFullyShardedDataParallel")
         mesh = xs.get_global_mesh() if mesh is None else mesh
         if mesh is None:
             raise ValueError("FSDPv2: expects a mesh, or one from torch_xla.distributed.spmd.set_global_mesh()")
@@ -70,16 +70,16 @@ class SpmdFullyShardedDataParallel(nn.Module):
 
     def _split(self, name, parameter):
         count = self._mesh.shape()["fsdp"]
-        dims = [dim for dim in range(parameter.dim()) if parameter.size(dim) >= count]  # of others there would be parts of nothing
+        dims = [dim for dim in range(parameter.dim()) if parameter.size(dim) >= count]  # of others there would be empty shards
         if not dims or xs.api.is_distributed(parameter):
             return
-        # Values that a program computes are whole where the devices do not divide them: gradients, and with them the optimizer's state.
+        # Values that a program computes are replicated where the devices do not divide them: gradients, and with them the optimizer's state.
         chosen = max([dim for dim in dims if parameter.size(dim) % count == 0] or dims, key=parameter.size)
         size = parameter.size(chosen)
         if size % count and parameter.numel() * parameter.element_size() >= 1 << 20:
-            warnings.warn(f"FSDPv2: no dim of the parameter {name}, {tuple(parameter.shape)}, is a multiple of the {count} devices of the mesh axis fsdp: it is "
-                          f"split, but its gradient and the optimizer's state for it are whole on every device. A dim of {size + -size % count} in "
-                          f"place of {size} would split them, too", stacklevel=3)
+            warnings.warn(f"FSDPv2: no dimension of the parameter {name}, {tuple(parameter.shape)}, is a multiple of the {count} devices of the mesh axis fsdp: "
+                          f"it is sharded, but its gradient and the optimizer's state for it are replicated. A size of {size + -size % count} in "
+                          f"place of {size} would shard them, too", stacklevel=3)
         xs.mark_sharding(parameter, self._mesh, tuple("fsdp" if dim == chosen else None for dim in range(parameter.dim())))
 
     @property

@@ -69,7 +69,7 @@ class _Refusing(torch.Tensor):
         return self  # until the copy of its wrapper puts its own there
 
     def _refuse(self):
-        raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is whole only while that module's forward() runs, "
+        raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is gathered only while that module's forward() runs, "
                            "called through its wrapper; the shards are the parameters of the wrapper")
 
     @classmethod
@@ -117,7 +117,7 @@ def _check_optimizer(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             if name := getattr(parameter, "_fsdp_owner", None):
-                raise RuntimeError(f"the optimizer has {name} as it was before XlaFullyShardedDataParallel split it: make the optimizer after the model is "
+                raise RuntimeError(f"the optimizer has {name} as it was before XlaFullyShardedDataParallel sharded it: make the optimizer after the model is "
                                    "wrapped, for model.parameters() of the wrapper")
     _check_state(optimizer)
 

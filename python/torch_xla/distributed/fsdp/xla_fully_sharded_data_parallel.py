@@ -96,7 +96,7 @@ class XlaFullyShardedDataParallel(nn.Module):
                                                                                    "__class__")}
         _check_module(module)
         if xr.is_spmd():
-            raise RuntimeError("XlaFullyShardedDataParallel splits a model among processes that are replicas, and under SPMD there is one replica: use "
+            raise RuntimeError("XlaFullyShardedDataParallel shards a model over processes that are replicas, and under SPMD there is one replica: use "
                                "torch_xla.experimental.spmd_fully_sharded_data_parallel.SpmdFullyShardedDataParallel")
         super().__init__()
         if (sharding_groups is None) != (sharding_rank is None) or (sharding_groups is None) != (sharding_world_size is None):
@@ -515,17 +515,17 @@ def _check_shards(wrapper, state_dict, prefix, local_metadata, strict, missing_k
 
 def _check_module(module):
     if isinstance(module, XlaFullyShardedDataParallel):
-        raise RuntimeError("the module is an XlaFullyShardedDataParallel already: wrap its parts first, then the module that has them")
+        raise RuntimeError("the module is an XlaFullyShardedDataParallel already: wrap its submodules first, then the module that contains them")
     forward = getattr(module, "forward", None)
     if forward is None or getattr(forward, "__func__", None) in (nn.Module.forward, nn.ModuleList.forward, nn.ModuleDict.forward):
-        raise RuntimeError(f"a {type(module).__name__} has no forward(), while which its parameters would be whole: wrap its parts, or the module that "
-                           "has it")
+        raise RuntimeError(f"a {type(module).__name__} has no forward(), during which its parameters would be gathered: wrap its submodules, or "
+                           "the module that contains it")
 
 
     inside = {id(part) for part in module.modules()}
     for name, wrapper in split_parameters(module):
         if wrapper is not None and id(wrapper) not in inside:
-            raise RuntimeError(f"{name} is split by a wrapper around the module already: wrap its parts first, then the module that has them")
+            raise RuntimeError(f"{name} is sharded by a wrapper around the module already: wrap its submodules first, then the module that contains them")
 
 
 def _check_unwrapped(module):
@@ -540,4 +540,4 @@ def _check_parameter(parameter, path):
         raise TypeError(f"expects parameters of float32, but {shown} is of {parameter.dtype}: only fp32 parameters are supported. compute_dtype "
                         "says in which type they are used")
     if hasattr(parameter, "_fsdp_owner"):
-        raise RuntimeError(f"{shown} is also a parameter of a part that is wrapped already: parameters that modules share have to be in one wrapper")
+        raise RuntimeError(f"{shown} is also a parameter of a submodule that is wrapped already: parameters that modules share have to be in one wrapper")

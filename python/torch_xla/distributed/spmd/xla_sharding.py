@@ -244,7 +244,7 @@ def _part_sizes(t, shape, sharding, what):
     """Sizes of the parts of a tensor of that shape, which have to be equal."""
     tiles = sharding.tiles(len(shape))
     if any(size % count for size, count in zip(shape, tiles)):
-        raise error(f"{what} of {describe(t)}", f"sizes that are multiples of {tiles}, the parts of each dim", list(shape))
+        raise error(f"{what} of {describe(t)}", f"sizes that are multiples of {tiles}, the numbers of shards", list(shape))
     return [size // count for size, count in zip(shape, tiles)]
 
 
@@ -284,9 +284,9 @@ def disable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, full
         return torch.ops.xla.disable_manual_sharding(t, mesh.text, str(tuple(partition_spec)), list(full_shape))
     expected = _part_sizes(t, full_shape, _marking.check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
     if not _XLAC._check_tensor_need_materialization([unwrap_sharded_tensor(t)])[0]:
-        raise error(f"disable_manual_sharding of {describe(t)}", "a part that is computed from one of enable_manual_sharding()", "a tensor with data")
+        raise error(f"disable_manual_sharding of {describe(t)}", "a shard that is computed from the result of enable_manual_sharding()", "a tensor with data")
     if len(full_shape) != t.dim() or list(t.shape) != expected:
-        raise error(f"disable_manual_sharding of {describe(t)}", f"a part of {expected} of a tensor of {list(full_shape)}", list(t.shape))
+        raise error(f"disable_manual_sharding of {describe(t)}", f"a shard of {expected} of a tensor of {list(full_shape)}", list(t.shape))
     return wrap_as_sharded_tensor(torch.ops.xla.disable_manual_sharding(unwrap_sharded_tensor(t), str(mesh), str(tuple(partition_spec)), list(full_shape)))
 
 

@@ -248,7 +248,7 @@ class CheckpointManager:
           Exception: A checkpoint of save_async() could not be written.
         """
         if self.chkpt_on_preemption and self.reached_preemption(step):
-            self._warn(f"told to end; the checkpoint of step {step} is written now")
+            self._warn(f"a process has received SIGTERM; the checkpoint of step {step} is written now")
             return True
         if self._pending and not self.chkpt_on_preemption:
             self._meet()
