@@ -180,7 +180,7 @@ def _deciding(jaxpr: core.Jaxpr, given: Sequence[frozenset[int]]) -> tuple[set[i
             for branch in equation.params["branches"]:
                 found |= _deciding(branch.jaxpr, arguments[1:])[0]
         elif name == "while":
-            # Its numbers decide; arrays that only its body sees do not.
+            # The loop's scalars decide; arrays that only its body reads do not.
             found |= frozenset().union(*(axes for axes, atom in zip(arguments, equation.invars, strict=True)
                                          if isinstance(atom.aval, core.ShapedArray) and not atom.aval.shape))
         else:
@@ -507,7 +507,7 @@ def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any
     if parameters["jaxpr"].constvars:
         raise ValueError(f"the Pallas kernel {info.func_src_info} captures arrays: pass them as inputs")
     mesh = parameters.get("mesh")
-    # The cores of a TPU follow each other; a GPU's mesh has threads that work together.
+    # The cores of a TPU run one after the other here; a GPU's mesh has threads that synchronize with each other.
     if mesh is not None and type(mesh).__name__ != "TensorCoreMesh":
         raise NotImplementedError(f"the Pallas kernel {info.func_src_info} is for a mesh of the kind {type(mesh).__name__}, which a CPU does not "
                                   "have: use pl.pallas_call with a grid")

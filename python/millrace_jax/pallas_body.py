@@ -176,7 +176,7 @@ def _folded(equation: Any, values: Sequence[Any]) -> Any:
                 other_low, other_high = other_high, other_low
             ends = [_FOLDED[primitive](low, other_low), _FOLDED[primitive](high, other_high)]
             return Ranged(primitive.bind(*(plain(value) for value in values)), *ends)
-    if primitive in (lax.and_p, lax.or_p) and out.dtype.kind == "b":  # one side may decide
+    if primitive in (lax.and_p, lax.or_p) and out.dtype.kind == "b":  # one operand may determine the result
         for value, other in (values, values[::-1]):
             if isinstance(value, np.bool_):
                 return other if bool(value) == (primitive is lax.and_p) else value
@@ -274,7 +274,8 @@ class Body:
         if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings["cpu"]:
             raise self.refuse(equation, f"{primitive.name} is not supported on CPUs")
         if primitive.name == "threefry2x32":
-            # Its rules want operands of one shape, with or without the cells, which it does not say itself: a zero of them all is added.
+            # JAX's rules for this primitive require operands of one shape; adding a zero that depends on all operands gives them the cells'
+            # dimension.
             given = [plain(value) for value in values]
             zero = sum(value ^ value for value in given)
             values = [value + zero for value in given]
@@ -371,7 +372,7 @@ def _update(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 def _put(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     ref, value = values[0], plain(values[1])
     if _is_whole(_transforms_of(equation, values)):
-        old = ref.read() if body._used else None  # memory that is only replaced is not read
+        old = ref.read() if body._used else None  # memory whose old value is not used is not read
         ref.write(jnp.asarray(value))
         return [old]
     transforms = _transforms_of(equation, values)
@@ -598,7 +599,7 @@ def _same(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _reciprocal(body: Body, equation: Any, values: list[Any]) -> list[Any]:
-    return [1 / plain(values[0])]  # exact where an approximation is allowed
+    return [1 / plain(values[0])]  # the exact reciprocal stands for the approximation
 
 
 def _repeat(body: Body, equation: Any, values: list[Any]) -> list[Any]:
@@ -625,7 +626,7 @@ def _jaxpr_call(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     raise body.refuse(equation, "a call between kernels (jaxpr_call) is not supported on CPUs")
 
 
-# By module and name: not every version of JAX has them all.
+# Primitives are looked up by module and name, for not every version of JAX has all of them.
 _BY_NAME: list[tuple[Any, str, Callable[[Body, Any, list[Any]], list[Any]]]] = [
     (state_primitives, "get_p", _get), (state_primitives, "swap_p", _put), (state_primitives, "addupdate_p", _add),
     (state_primitives, "broadcast_to_p", _broadcast), (lax, "dynamic_slice_p", _slice), (lax, "dynamic_update_slice_p", _update),

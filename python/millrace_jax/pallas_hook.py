@@ -50,7 +50,7 @@ def _register(module: Any) -> None:
 
     original = module._pallas_call_lowering
     if not isinstance(original, partial):
-        # pl.kernel makes a call of this function on a CPU; for other platforms it stays what it is.
+        # pl.kernel calls this function on a CPU; for other platforms it calls the original.
         module._pallas_call_lowering = partial(_lowered, original)
     mlir.register_lowering(module.pallas_call_p, module._pallas_call_lowering, platform="cpu")
 

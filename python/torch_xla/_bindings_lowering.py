@@ -154,7 +154,7 @@ def _get_tensors_handle(tensors):
         if _XLAC._is_placeholder(tensor) and _XLAC._get_buffer_donation(tensor):
             raise RuntimeError("expects tensors with data, but got one whose buffer was donated and is deleted")
         node, index = map(int, _XLAC._unique_id_for_ir_and_data(tensor).split(", "))
-        made.append(node + index)  # a node is larger than it has results
+        made.append(node + index)  # node numbers leave room for the indices of results
     return made
 
 
@@ -253,6 +253,6 @@ def install(xlac):
                                           trace=_trace)
     for verb in ("set", "get"):
         setattr(xlac, f"_xla_{verb}_should_alias_with_buffer_donor_config", getattr(xlac, f"_xla_{verb}_enable_alias_with_buffer_donor_config"))
-        # The former names of the limit of graphs per function.
+        # These are former names of the limit of graphs per function.
         for former in ("num_different_graphs_allowed", "allowed_traces"):
             setattr(xlac, f"_dynamic_shape_detector_{verb}_max_{former}", getattr(xlac, f"_dynamic_shape_detector_{verb}_max_different_graphs"))

@@ -117,7 +117,7 @@ def _outlined(ops, types):
             if not (op.mark and op.mark in [o.mark for o in inputs]) and op.uses & inner:
                 inner |= set(op.results)
             if op.results and not op.mark and op.uses & set(types) <= fixed:
-                fixed |= set(op.results)  # depends on constants only: the part has its own
+                fixed |= set(op.results)  # the operation depends on constants only, and is copied into the composite's function
         body, captured, stack = set(), [], [op.mark["operand"] for op in outputs]
         while stack:
             value = stack.pop()
@@ -139,7 +139,7 @@ def _outlined(ops, types):
         functions.append(f"  func.func private @{impl}({given}) -> ({results}) {{\n{lines}\n"
                          f"    return {', '.join(op.mark['operand'] for op in outputs)} : {results}\n  }}\n")
         operands = [op.mark["operand"] for op in inputs] + captured
-        given_attributes = {k: v for op in group for k, v in op.mark["attr"].items()}  # on any of the marks
+        given_attributes = {k: v for op in group for k, v in op.mark["attr"].items()}  # attributes may be on any of the marks
         attributes = ", ".join(f"{k if re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', k) else json.dumps(k)} = {_attribute(v)}" for k, v in given_attributes.items())
         new = f"%composite{number}"
         call = Op(f"    {new}:{len(outputs)} = stablehlo.composite {json.dumps(name)} {', '.join(operands)} "

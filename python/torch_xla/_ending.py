@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 # Files of PyTorch whose functions its dispatcher calls, so that frames of C++ are below them on the stack.
 _KERNELS = ("_compile.py", "_decomp/", "_library/", "_meta_registrations.py", "_ops.py", "_prims/", "_prims_common/", "_refs/", "_subclasses/", "library.py")
-_PATIENCE = 4.0  # seconds: for one more, threads that come to an operator stay there (csrc/Ending.cpp)
+_PATIENCE = 4.0  # Unit: seconds. For one second more, threads that enter an operator are held there (csrc/Ending.cpp).
 _LONGEST_WAIT = 30.0  # seconds
 
 
@@ -19,9 +19,9 @@ def install(begin_ending: Callable[[], None]) -> None:
 
 
 def _end(begin_ending: Callable[[], None]) -> None:
-    # The first call of an operator imports modules of PyTorch, for a second; the compiled part does not see that. CPython would end such a
-    # thread where it asks for the interpreter's lock again, by unwinding the frames of C++, whose destructors use Python objects: the process
-    # would abort. At its next operator the thread stays, see begin_ending.
+    # The first call of an operator imports modules of PyTorch, for a second, which the compiled part does not notice. CPython would end such a
+    # thread where it acquires the interpreter's lock again, by unwinding the frames of C++, whose destructors use Python objects: the process
+    # would abort. The thread is held at its next operator, see begin_ending.
     latest = time.monotonic() + _LONGEST_WAIT
     while True:
         begin_ending()

@@ -43,7 +43,7 @@ class Traced:
 
 
 _library = torch.library.Library("aten", "IMPL")
-_checks = []  # what the operator that is being exported would look at: not zero where a factorization failed
+_checks = []  # error codes that the exported operator would check: not zero where a factorization failed
 
 
 def _check_errors(info, api_name, *, is_matrix):
@@ -203,7 +203,7 @@ def _dumped(spec):
     try:
         return pytree.treespec_dumps(spec)
     except (NotImplementedError, TypeError):
-        return None  # a class of the user's, which has no name in a file
+        return None  # a user's class, which a file cannot name
 
 
 def trace(program, options):

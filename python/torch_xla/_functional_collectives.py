@@ -46,7 +46,7 @@ def _kernel(name, alone):
     def run(*args):
         if not dist.is_initialized() or args[-1] in ("", "default"):
             return alone(*args) if _world.size() == 1 else _of_world(name)(*args)
-        # The kernel for all devices, which asks the process group.
+        # This is PyTorch's kernel for all devices, which calls the process group.
         return getattr(torch.ops._c10d_functional, name).default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), *args)
     return run
 

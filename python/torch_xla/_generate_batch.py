@@ -42,7 +42,7 @@ def _generate_batch(model: Any, inputs: list[list[int]], generation_config: Any,
     requests, times = [], []
     for prompt in inputs:
         for _ in range(copies):
-            seed = int(torch.randint(1 << 62, ())) if config.do_sample else 0  # follows torch.manual_seed()
+            seed = int(torch.randint(1 << 62, ())) if config.do_sample else 0  # the seed depends on torch.manual_seed()
             spent: list[float] = []
             times.append(spent)
             requests.append(Request([int(token) for token in prompt], limit, **sampling, seed=seed, stop_ids=ends,

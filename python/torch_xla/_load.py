@@ -77,17 +77,17 @@ def _load(path: str) -> ModuleType:
         where = getattr(millrace, "__file__", None) or "sys.path"
         raise ImportError(f"torch_xla needs Millrace's distribution millrace, but the millrace in {where} is another program: "
                           "`pip uninstall millrace`, and install the wheel that came with this one (docs/guide/install.md)")
-    millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
+    millrace.load_library("libmillrace.so")  # an error names the Debian package that is missing
     import torch
 
-    try:  # before it is loaded, which may fail with another torch
+    try:  # versions are compared before the library is loaded, which may fail with another torch
         with open(path[:-len(".so")] + ".torch", encoding="ascii") as file:
             check_torch(file.read().strip(), torch.__version__)
     except OSError:
         pass  # checked below
     loader = importlib.machinery.ExtensionFileLoader(_COMPILED, path)
     spec = importlib.util.spec_from_file_location(_COMPILED, path, loader=loader)
-    assert spec is not None  # there is a loader
+    assert spec is not None  # the finder has a loader
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)

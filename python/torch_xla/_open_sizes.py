@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 
 PRIMES = [7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113]
-# More quotients in one graph are not told apart by few values: every size has a program of its own then.
+# More quotients in one graph cannot be distinguished by a few values: every size gets a program of its own then.
 _MOST_DIVISIONS = 24
 # Values of a size behind strides: large enough for what several strides leave of it to differ.
 _LEAST_VALUE, _MOST_VALUE, _MOST_TRIED = 40, 360, 20000
@@ -66,7 +66,7 @@ class Divisions:
         for expr in found:
             parts = [self._terms(part, generators, names) for part in ((expr, sympy.Integer(1)) if isinstance(expr, sympy.Add) else expr.args)]
             if len(parts) != 2 or None in parts or len(self.columns) == _MOST_DIVISIONS:
-                continue  # what uses it is no polynomial of what is known
+                continue  # the expression is no polynomial of the known symbols
             self.columns.append(expr)
             self.described.append(("remainder" if isinstance(expr, (Mod, PythonMod)) else "quotient", *parts))
             names[expr] = sympy.Dummy(integer=True)

@@ -39,10 +39,10 @@ class Replicas:
     def __init__(self, devices: Sequence[torch.device]):
         self.devices = list(devices)
         self._changed = threading.Condition()
-        # Of each, guarded by _changed: what it waits for the others in, with what it brings; None while it may run.
+        # Per replica, guarded by _changed: the call in which it waits for the others and its tensors; None while it may run.
         self._brought: list[tuple[str, Any] | None] = [None] * len(self.devices)
         self._ended = [False] * len(self.devices)
-        self._met = Meeting([])  # the last one
+        self._met = Meeting([])  # the last meeting
         self._turn = 0
         self._error: tuple[int, BaseException] | None = None
 
@@ -71,7 +71,7 @@ class Replicas:
                 thread.start()
             for thread in threads:
                 thread.join()
-        except BaseException as error:  # Ctrl-C: they end where they meet next
+        except BaseException as error:  # after Ctrl-C the replicas end at their next rendezvous
             with self._changed:
                 self._error = self._error or (0, error)
                 self._changed.notify_all()
@@ -109,7 +109,7 @@ class Replicas:
             if all(self._ended):
                 return
             self._end_meeting()
-            index = count - 1  # the first one goes on
+            index = count - 1  # replica 0 continues first
         self._turn = next(other % count for other in range(index + 1, index + 1 + count) if not self._brought[other % count] and not self._ended[other % count])
         self._changed.notify_all()
 
@@ -128,7 +128,8 @@ def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.T
     """The results of a collective of StableHLO for this replica, as _collective_programs records it for processes. `groups`: of collective_permute
     pairs."""
     replicas, index = place
-    meeting = replicas.meet(index, name, [tensor.detach().clone() for tensor in tensors])  # who goes on first may write to its own
+    # Clones, for the replica that continues first may write to its tensors.
+    meeting = replicas.meet(index, name, [tensor.detach().clone() for tensor in tensors])
     if any(len(each) != len(tensors) for each in meeting.brought):
         raise RuntimeError(f"xm.{name}: expects equally many tensors of all replicas, but got {', '.join(str(len(each)) for each in meeting.brought)}")
     every = list(zip(*meeting.brought))

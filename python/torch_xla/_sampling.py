@@ -55,13 +55,13 @@ class Sampler:
     top_k: int | None = None
     top_p: float | None = None
     min_p: float | None = None
-    least: int = 1  # so many tokens stay possible
-    scores: torch.Tensor | None = None  # what the loop gets, used again for each token
+    least: int = 1  # the least number of tokens that stay possible
+    scores: torch.Tensor | None = None  # the scores that the loop gets, which are reused for each token
     chosen: torch.Tensor | None = None
 
     def choose(self, logits: torch.Tensor) -> torch.Tensor:
         """Tokens [batch] of logits [batch, vocabulary], on their device."""
-        # Numbers as tensors are arguments of the program: another temperature compiles nothing.
+        # Scalars that are tensors are arguments of the program, so that another temperature compiles no program.
         def number(value: float) -> torch.Tensor:
             return torch.tensor(value, dtype=torch.float32)
         scores = logits.to(torch.float32)
@@ -81,7 +81,7 @@ class Sampler:
         if self.min_p is not None:
             shares = scores.softmax(-1)
             scores = scores.masked_fill(self._is_beyond(shares < number(self.min_p) * shares.amax(-1, keepdim=True), shares), float("-inf"))
-        # The first of exponential clocks whose rates are the tokens' shares to ring belongs to each with that share.
+        # Exponential variables whose rates are the tokens' probabilities: each token has the smallest one with its probability.
         clocks = -torch.log1p(-torch.rand(scores.shape, device=scores.device))
         place = (scores.softmax(-1) / clocks.clamp(min=1e-30)).argmax(-1, keepdim=True)
         return (place if places is None else places.gather(-1, place))[:, 0]
@@ -92,7 +92,7 @@ class Sampler:
             kept = torch.arange(mask.shape[-1], device=mask.device) < self.least if order is None \
                 else order >= order.topk(self.least).values[:, -1:]
             return mask & ~kept
-        return mask  # the best token is never below its own share
+        return mask  # the best token never falls below its own threshold
 
     def as_scores(self, tokens: torch.Tensor, vocabulary: int) -> torch.Tensor:
         """Logits [batch, 1, vocabulary] of the CPU in which these tokens are the largest."""

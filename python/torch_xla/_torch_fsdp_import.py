@@ -13,7 +13,8 @@ import torch.nn as nn
 from . import _import_hooks
 
 _PACKAGE = "torch.distributed.fsdp"
-_OF_WRAPPED = ("summon_full_params", "state_dict_type", "set_state_dict_type", "optim_state_dict", "full_optim_state_dict")  # of its class
+# Methods of PyTorch's class.
+_OF_WRAPPED = ("summon_full_params", "state_dict_type", "set_state_dict_type", "optim_state_dict", "full_optim_state_dict")
 _HOW_TO_SAVE = ("of which every rank has another: each rank saves it under a name of its own, {f'rank{xr.global_ordinal()}': {'model': "
                 "model.state_dict(), ...}}, or in a file of its own, xm.save({'model': model.state_dict(), 'shard_metadata': "
                 "model.get_shard_metadata()}, path, master_only=False), from which consolidate_sharded_model_checkpoints makes the whole model")

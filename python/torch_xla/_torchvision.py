@@ -20,7 +20,8 @@ def nms(boxes, scores, iou_threshold):
     area = (high - low).prod(1)
     common = (torch.minimum(high[:, None], high) - torch.maximum(low[:, None], low)).clamp(min=0).prod(2)
     # torchvision compares with a double: a share of 0.3 as a float is above 0.3.
-    threshold = torch.tensor(iou_threshold, dtype=corners.dtype, device="cpu")  # whatever the default device is: .item() would wait for it
+    # On the CPU whatever the default device is: .item() would wait for the device.
+    threshold = torch.tensor(iou_threshold, dtype=corners.dtype, device="cpu")
     if threshold.item() > iou_threshold:
         threshold = torch.nextafter(threshold, torch.full_like(threshold, -math.inf))
     covers = (common / (area[:, None] + area - common) > threshold.item()).triu(1).to(corners.dtype)

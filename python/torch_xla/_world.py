@@ -21,9 +21,9 @@ from . import _load, _replicas, _stores
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
-_meetings = [0]  # how often meet() was called
+_meetings = [0]  # the number of calls of meet()
 _begin = time.monotonic()
-_job_store = []  # what _find_store() found, once it has
+_job_store = []  # the result of _find_store(), after its first call
 
 
 def process_index() -> int:
@@ -67,7 +67,7 @@ def of_process(file: str) -> str:
 
 
 for _query in (process_index, process_count, rank, size, local_rank, local_size):
-    _query._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result() has it, which imports Dynamo
+    _query._dynamo_marked_constant = True  # what torch.compiler.assume_constant_result() sets, which would import Dynamo
 
 
 def _seconds_to_connect() -> float:
@@ -111,12 +111,12 @@ def _find_store() -> tuple[Any, _stores.Keeper]:
     if not host and not port:
         host, port = _place_of_launcher()
     if host and port:
-        if not port.isdigit() or not 0 < int(port) < 65536:  # at 0 each process would wait at a port of its own
+        if not port.isdigit() or not 0 < int(port) < 65536:  # with port 0 each process would wait at another port
             raise RuntimeError(f"MASTER_PORT: expects the port of the first process, but got {port}; let torchrun find a free one with --standalone, or name one "
                                "with --master-port")
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         made, keeper = _stores.over_tcp(host, int(port), process_index(), process_count(), is_agents, _seconds_to_connect())
-        # The agent's lives on when it starts the processes anew.
+        # The agent's store stays when it restarts the processes.
         store = dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
         if not is_agents:
             _stores.check_size(store, keeper, process_index(), process_count(), _XLAC._left_mark())
@@ -169,7 +169,7 @@ def _await_late_comers(store: _stores.TextStore) -> None:
     end = min(time.monotonic() + 10, _begin + 60)
     while time.monotonic() < end:
         if all(store.try_get(f"{folder}/{rank}") is not None for rank in range(process_count())):
-            time.sleep(1)  # who has just come reads the mark next
+            time.sleep(1)  # a process that has just connected reads the mark next
             return
         time.sleep(0.1)
 
@@ -216,7 +216,7 @@ def _leave() -> None:
     if process_count() > 1 and not _XLAC._is_connected() and not _is_helper[0]:
         _say_that_nobody_comes(not isinstance(failure, KeyboardInterrupt))
     error = _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
-    if error and failure is None:  # of a step of which no value was read: the job has failed, and its launcher has to know
+    if error and failure is None:  # an error of a step of which no value was read: the job has failed, and the exit status tells its launcher
         print(f"torch_xla: a step failed: {error}", file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()

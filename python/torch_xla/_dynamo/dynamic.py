@@ -79,7 +79,7 @@ class DynamicProgram:
         self.returns_tensors = all(isinstance(value, torch.Tensor) for value in self.results)
         self.run, self.tensors, self.constants = run, tensors, constants
         self.why_no_rows, self.is_refused = None, False
-        self.by_rows = {}  # the largest number of rows -> the program for up to so many; None: there is none
+        self.by_rows = {}  # from the largest number of rows to the program for up to that number; None: no program could be compiled
         self.order = self.program = self.text = None
         # The size that is the number of rows is the first of an argument; all others are those of the first call.
         self.row_symbol = next((symbol for symbol, (_, dim, *_) in found.items() if dim == 0), None)

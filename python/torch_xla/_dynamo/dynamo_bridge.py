@@ -111,7 +111,7 @@ def _take_donations(graph):
     return made
 
 
-# A program for all sizes leaves sizes that come more often to programs of their own, up to so many.
+# Sizes that recur often get programs of their own in place of the program for all sizes, at most so many.
 _FEW_CALLS, _MOST_OWN_PROGRAMS, _MOST_COUNTED = 3, 16, 1000
 
 
@@ -125,7 +125,7 @@ class _Graph:
         self.was_called = False
         self.held = _held_tensors(graph)
         self.parts = None
-        self.calls, self.own_programs = {}, 0  # of a program for all sizes: how often it ran with which
+        self.calls, self.own_programs = {}, 0  # for a program for all sizes, the number of runs with each size
         self.spec = None
         self.sizes, self.is_static = open_sizes(graph), False
         self.compiled = _XLAC.CompiledGraph(self.trace)
@@ -149,7 +149,7 @@ class _Graph:
         if self.is_static or (is_dynamic and found is None):
             _XLAC._count("DynamoStaticShapes")
         _XLAC._set_sync_cause("mark_step when dynamo processing input graphs")
-        _XLAC._sync(False)  # what is pending is not part of the graph
+        _XLAC._sync(False)  # pending operations are not part of the graph
         _XLAC._set_sync_cause(None)
         _XLAC._count("DynamoExtractCompiledGraph")
         before = _XLAC._compilations()

@@ -25,7 +25,7 @@ def _put_value(ordinal: int, fn: Callable, args: tuple, kwargs: dict, values: An
     try:
         values.put((ordinal, fn(*args, **kwargs)))
     except Exception as error:
-        with contextlib.suppress(Exception):  # some cannot be sent
+        with contextlib.suppress(Exception):  # some exceptions cannot be pickled
             values.put((ordinal, _Failure(error)))
         raise
 

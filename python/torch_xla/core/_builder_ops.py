@@ -355,7 +355,7 @@ def _max_pool(builder, ops, kw):
     pair = [maximum.parameter(number, {"type": x.dtype, "sizes": ()}) for number in range(2)]
     combine = maximum.build("Max", OPS["Max"](maximum, pair, {}))
     window, strides = list(kw["kernel_size"]), list(kw["stride"])
-    if len(window) != len(x.sizes):  # of the spatial dims only
+    if len(window) != len(x.sizes):  # the window has the spatial dimensions only
         spatial = list(kw["spatial_dimensions"])
         window = [window[spatial.index(i)] if i in spatial else 1 for i in range(len(x.sizes))]
         strides = [strides[spatial.index(i)] if i in spatial else 1 for i in range(len(x.sizes))]

@@ -122,7 +122,7 @@ def _record(name, tensors, reduction, dims, groups):
     return _embed(name, builder.build(name, root).text(), list(tensors), ends)
 
 
-# What Dynamo sees: it cannot look into the recording.
+# Dynamo traces this operator, because it cannot trace the recording.
 _library = torch.library.Library("xla", "FRAGMENT")
 _library.define("collective(str name, Tensor[] tensors, str reduction, int[] dims, int[] ranks, int[] lengths) -> Tensor[]")
 

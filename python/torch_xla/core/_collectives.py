@@ -13,9 +13,9 @@ import torch
 from .. import _replicas, _world
 from . import _collective_programs
 
-# Objects whose `reduced_parameters()` get their gradients from the backward pass reduced already: xm.reduce_gradients() leaves these alone.
+# The backward pass already reduces the gradients of these objects' `reduced_parameters()`, so that xm.reduce_gradients() skips them.
 reducing_in_backward: weakref.WeakSet[Any] = weakref.WeakSet()
-Groups = Sequence[Sequence[int]] | None  # groups of replicas, by ordinal
+Groups = Sequence[Sequence[int]] | None  # groups of replicas by their ranks
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 _KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 
@@ -96,7 +96,7 @@ def all_reduce(reduce_type: str, inputs: Any, scale: float = 1.0, groups: Groups
             tensor.copy_(made)
     if scale != 1.0:
         for tensor in inputs:
-            tensor.copy_(tensor * scale)  # integers are cut
+            tensor.copy_(tensor * scale)  # integers are truncated
     return inputs
 
 
@@ -133,7 +133,7 @@ def all_gather(value: Any, dim: int = 0, groups: Groups = None, output: Any = No
     if value.numel() and (is_of_devices or not is_alone()):
         _check_even(groups)
         return _into(output, _collective_programs.all_gather(value, dim, groups))
-    if value.numel() == 0:  # StableHLO has no all_gather of nothing
+    if value.numel() == 0:  # StableHLO has no all_gather of empty tensors
         return _into(output, torch.cat([value] * _collective_programs.count(groups), dim))
     return _into(output, value.clone())
 

@@ -23,7 +23,7 @@ class Type:
     C64, C128, PRED = "c64", "c128", "pred"
 
 
-_PT_XLA_TYPE_MAP = {getattr(torch, name): kind for name, kind in _TYPES.items()}  # PyTorch's types by those names, and back
+_PT_XLA_TYPE_MAP = {getattr(torch, name): kind for name, kind in _TYPES.items()}  # from PyTorch's element types to these names
 _XLA_PT_TYPE_MAP = {kind: dtype for dtype, kind in _PT_XLA_TYPE_MAP.items()}
 
 
@@ -891,7 +891,7 @@ def create_placeholder_tensor(shape: Sequence[int], dtype: torch.dtype) -> torch
 
 #===-- JAX -------------------------------------------------------------------===
 
-# What functions of JAX, and functions that are assumed to be pure, have become: by function, then by arguments.
+# The programs of functions of JAX, and of functions that are assumed to be pure: by function, then by arguments.
 _JAX_TO_XLA_COMPUTATION_CACHE: Any = weakref.WeakKeyDictionary()
 
 
@@ -925,7 +925,7 @@ def _pallas_rule():
             from millrace_jax import pallas_hook
             return pallas_hook.registered()
         except ImportError:
-            pass  # functions without kernels need no rule; JAX's says what it does not do
+            pass  # functions without kernels need no rule; for the others JAX's own rule raises an error
     return contextlib.nullcontext()
 
 

@@ -21,7 +21,7 @@ from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUC
                            send)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators of the user's own: XLA_LIB.define(...)
+XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators that the user defines: XLA_LIB.define(...)
 
 
 class MemoryInfo(dict):
@@ -41,7 +41,7 @@ def get_xla_supported_devices(max_devices: Any = None, devkind: Any = None) -> l
     Returns:
       The names; None if no device is of this kind.
     """
-    if isinstance(max_devices, (str, list)):  # the kind stood first once
+    if isinstance(max_devices, (str, list)):  # the kind was the first parameter once
         max_devices, devkind = None, max_devices
     if not _devices.is_kind_supported(devkind):
         return None
@@ -318,7 +318,7 @@ def xla_rendezvous(payload: bytes = b"", ordinals: Iterable[int] | None = None, 
     if ordinals and set(ordinals) != set(range(world)):
         raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them take part")
     if world == 1:
-        if _world.process_count() > 1:  # under SPMD the processes are one replica, but they meet
+        if _world.process_count() > 1:  # under SPMD the processes are one replica, but they wait for each other
             mark_step()
             _world.meet()
         return [payload]
@@ -348,7 +348,7 @@ def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> A
         return reduce_fn([own])
     written = io.BytesIO()
     torch.save(own, written)
-    # What the processes of one program send each other they may also execute.
+    # The processes of one program trust each other, so that unpickling executes only their own code.
     return reduce_fn([torch.load(io.BytesIO(each), weights_only=False) for each in xla_rendezvous(written.getvalue(), tag=tag)])
 
 
@@ -441,7 +441,7 @@ def _to_cpu_tensor(tensor):
 
 
 def _to_cpu(data):
-    made = {}  # what is the same on the device (parameters of a model that are tied) is the same on the CPU
+    made = {}  # aliases on the device, such as tied parameters, are aliases on the CPU
 
     def moved(tensor):
         key = (type(tensor), tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.size(), tensor.stride(), tensor.dtype, tensor.requires_grad)

@@ -72,7 +72,7 @@ def lines(operators: Path) -> Iterator[tuple[str, str]]:
         for found in SCHEMA.finditer((operators / f"{stem}_ops.h").read_text()):
             own = signature(found["result"], split(found["parameters"]))
             for name in (found["name"], found["name"] + "_symint"):
-                # Operators that write to an argument are looked at as the ones that do not.
+                # The table has no operators that write to an argument: their functional forms stand for them.
                 if own + name in functions and "at::Tensor&(" not in own:
                     operator = "aten::" + found["name"] + (f".{found['overload']}" if found["overload"] else "")
                     yield stem, f'    {{"{operator}", kernel<at::_ops::{found["struct"]}>(&at::meta::{name})}},'

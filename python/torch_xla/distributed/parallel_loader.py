@@ -60,7 +60,7 @@ class PerDeviceLoader:
         Raises:
           StopIteration: There are no more.
         """
-        if place := _replicas.current():  # the batches come in turns, too
+        if place := _replicas.current():  # replicas get their batches one after the other, too
             place[0].give_way(place[1])
         if xp.get_tracer_marked_step():  # a StepTrace has just put a barrier
             xp.set_tracer_marked_step(False)
@@ -106,7 +106,7 @@ def _close_all():
         loader.close()
     for loader in loaders:
         for thread in loader._threads:
-            thread.join(5)  # who reads may wait for ever, in Python, which does no harm
+            thread.join(5)  # a thread that reads may wait forever in Python, which does no harm
 
 
 class ParallelLoader:
@@ -147,7 +147,7 @@ class ParallelLoader:
                               for _ in range(host_to_device_transfer_threads)]
         self._lock = threading.Lock()
         self._as_user: Callable[[], Any] = contextlib.nullcontext
-        if input_sharding is not None:  # its errors name a line of the program: the loop's
+        if input_sharding is not None:  # errors of input_sharding name a line of the program: that of the loop
             from .spmd import _places
             self._as_user = functools.partial(_places.acting_for, _places.user_place())
         for thread in self._threads:
@@ -220,7 +220,7 @@ class ParallelLoader:
                 if self._done or not all(dqueue.cpu_loader_queue.put(one) for dqueue, one in zip(queues, turn)):
                     return
                 turn.clear()
-        except BaseException as error:  # raised again where the batch is asked for
+        except BaseException as error:  # next_item() raises the error again
             for dqueue in queues:
                 dqueue.cpu_loader_queue.put(_Failure(error))
         for dqueue in queues:

@@ -27,7 +27,7 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _Options = TypeVar("_Options")
 
 
-_times = itertools.count()  # how often torch.distributed was initialized with xla://: as often in all processes
+_times = itertools.count()  # the number of initializations of torch.distributed with xla://, which is equal in all processes
 
 
 def _check_place(rank: int, size: int) -> None:
@@ -44,7 +44,7 @@ def _rendezvous(url, timeout=None, **kwargs):
     """Rank and size come from the runtime. Under SPMD, where all processes are one replica, they are those of processes: a group of the CPU."""
     asked = urllib.parse.parse_qs(urllib.parse.urlparse(url).query)  # the arguments rank= and world_size=, which PyTorch adds to the URL
     _check_place(*(int(asked.get(name, ["-1"])[0]) for name in ("rank", "world_size")))
-    # Each time with keys of its own: Gloo would find the addresses of a group that has been destroyed.
+    # Each initialization has keys of its own: otherwise Gloo would find the addresses of a group that has been destroyed.
     store = dist.HashStore() if xr.process_count() == 1 else dist.PrefixStore(f"c10d/{next(_times)}", _world.job_store())
     yield store, xr.process_index(), xr.process_count()
 
@@ -94,7 +94,7 @@ def _check_arguments(initialize):
         if backend is not None and _names_xla(backend):
             _check_place(given.get("rank", -1), given.get("world_size", -1))
             if _world.process_count() > 1 and given.get("store") is None and str(given.get("init_method") or "env://").startswith("env://"):
-                _world.job_store()  # the same place, but who is missing there is named in time
+                _world.job_store()  # the store is the same as PyTorch's, but its error names the missing process in time
         return initialize(*bound.args, **bound.kwargs)
     checked._checks_arguments = True
     return checked
@@ -194,7 +194,7 @@ class ProcessGroupXla(dist.ProcessGroup):
             raise RuntimeError(f"ProcessGroupXla is for a world of one process, but got {size}: torch.distributed.init_process_group() makes groups of more")
         super().__init__(rank, size)
         self._prefix_store, self._timeout = prefix_store, timeout
-        self._mesh = None  # the groups of the world of which this is one; None: all ranks
+        self._mesh = None  # all groups of the world, this one among them; None: one group of all ranks
 
     def _records(self):
         return self.size() > 1 or programs.wanted()
@@ -267,7 +267,7 @@ class ProcessGroupXla(dist.ProcessGroup):
           ValueError: The group has no such rank.
         """
         self._check(opts.rootRank)
-        if self._records():  # the sum of the root's and of zeros
+        if self._records():  # a broadcast is the sum of the root's tensor and of zeros
             for tensor in tensors:
                 given = tensor if self.rank() == opts.rootRank else torch.zeros_like(tensor)
                 tensor.copy_(programs.all_reduce(xm.REDUCE_SUM, given, self._mesh))
@@ -624,9 +624,9 @@ def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None
             _be_in_world_of(prefix_store, rank, size)
         if _world.process_count() > 1:
             _check_not_spmd()
-            if timeout and not _XLAC._has_started():  # of connecting, and of what belongs to no group
+            if timeout and not _XLAC._has_started():  # the timeout of connecting, and of collectives that belong to no group
                 os.environ.setdefault("MILLRACE_COLLECTIVE_TIMEOUT", str(timeout.total_seconds()))
-            if not dist.is_initialized():  # all processes are here, later perhaps only the members of a group
+            if not dist.is_initialized():  # all processes make the first group, and perhaps only some of them a later one
                 _XLAC._connect_world()
             return _XLAC._make_backend(rank, list(about.global_ranks_in_group) or list(range(size)), about.group_id,
                                        timeout.total_seconds() if timeout else 0)

@@ -47,7 +47,7 @@ def _environment(**variables: str) -> Iterator[None]:
 def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
     """What a process runs."""
     os.environ["PJRT_LOCAL_PROCESS_RANK"] = str(index)
-    os.environ["LOCAL_RANK"] = str(index)  # accelerate asks for it
+    os.environ["LOCAL_RANK"] = str(index)  # accelerate reads it
     _world.note_place()
     if _XLAC._has_started():
         raise RuntimeError(f"process {index} of {count} has used the device before xmp.spawn's function began: a module that it imports makes "
@@ -68,7 +68,7 @@ class _Folder:
 
     def _sweep(self) -> None:
         for entry in os.scandir(tempfile.gettempdir()):
-            with contextlib.suppress(OSError):  # of another user, or just removed by another process
+            with contextlib.suppress(OSError):  # the file is another user's, or another process has just removed it
                 if not entry.name.startswith(self._PREFIX) or time.time() - entry.stat(follow_symlinks=False).st_mtime < 60:
                     continue
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -178,7 +178,7 @@ def _turn() -> Iterator[None]:
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False)):
                 break
-        os.close(descriptor)  # who had it has removed it: the next ones meet at a new one
+        os.close(descriptor)  # the last holder has removed the file: the next processes use a new one
     try:
         yield
     finally:

@@ -78,7 +78,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 self._pairs.append((parameter, part))
             groups.append({**_hyperparameters(group), "params": parts})
         self.base_optimizer = self.optimizer_class(groups, **self.defaults)
-        self._nothing = torch.empty(0, dtype=self.optimizer_dtype, device="xla")  # what parts between steps show, one tensor for all
+        self._nothing = torch.empty(0, dtype=self.optimizer_dtype, device="xla")  # the data of shards between steps, one empty tensor for all
         self._release()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # defaults of the class
             group.update({name: value for name, value in _hyperparameters(base).items() if name not in group})
@@ -187,7 +187,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
+        for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler may have changed the values
             base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
         found = [(pair, gradient) for pair in self._pairs if (gradient := self._gradient(pair[0])) is not None]
         parts = self._scatter([gradient for _, gradient in found])

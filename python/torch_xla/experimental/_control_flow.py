@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from .. import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_NEEDS_VALUE = "needs the value of a tensor, which the body"  # Trace.cpp says so
+_NEEDS_VALUE = "needs the value of a tensor, which the body"  # the message of Trace.cpp
 
 
 def _to_device(value):
@@ -69,7 +69,7 @@ def _while_loop_op(cond_fn, body_fn, carried_inputs, additional_inputs, stack_ou
     except RuntimeError as error:
         if _NEEDS_VALUE not in str(error):
             raise
-        # As PyTorch's own gradient of a while_loop does, which indexes with a number that it reads.
+        # PyTorch's own gradient of a while_loop indexes with a value that it reads.
         warnings.warn(f"a while_loop runs in Python, one iteration after the other: {error}", stacklevel=2)
         _XLAC._count("WhileLoopInPython")
         made = list(carried_inputs)

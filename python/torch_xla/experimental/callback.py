@@ -39,7 +39,7 @@ def on_ready_callback(tensor: torch.Tensor, callback: Callable[..., Any]) -> Non
     """
     try:
         given = [tensor] if inspect.signature(callback).parameters else []
-    except ValueError:  # of a builtin
+    except ValueError:  # a builtin has no signature
         given = []
     call_when_ready(tensor, lambda: callback(*given))
 

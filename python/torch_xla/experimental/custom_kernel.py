@@ -75,7 +75,7 @@ class FlashAttention:
 
     DEFAULT_BLOCK_SIZES has the block sizes of the TPU's kernel for programs that read or change them; they have no effect."""
     MIN_BLOCK_SIZE, NUM_LANES, NUM_SUBLANES, DEFAULT_MASK_VALUE = 128, 128, 8, _MASK
-    # Sizes that the TPU's kernel is cut by, for programs that read or change them: no effect here.
+    # These are the block sizes of the TPU's kernel, for programs that read or change them; they have no effect.
     DEFAULT_BLOCK_SIZES = {"block_q": 512, "block_k_major": 512, "block_k": 512, "block_b": 2, "block_q_major_dkv": 512,
                            "block_k_major_dkv": 512, "block_q_dkv": 512, "block_k_dkv": 512, "block_q_dq": 1024, "block_k_dq": 256,
                            "block_k_major_dq": 512}

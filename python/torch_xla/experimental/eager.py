@@ -16,7 +16,7 @@ def eager_mode(enable: bool) -> None:
       enable: Whether every operation runs at once from now on.
     """
     if enable and not is_eager_mode():
-        _XLAC._sync(False)  # what was recorded before
+        _XLAC._sync(False)  # operations that were recorded before are executed first
     _XLAC._set_use_eager_mode(bool(enable))
 
 

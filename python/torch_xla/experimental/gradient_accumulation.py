@@ -43,7 +43,7 @@ def gradient_accumulation(train_step: Callable[..., Any], iterable_tensors: Iter
       ValueError: The numbers of batches differ or are 0, or `train_step` returns another number of carried tensors.
       AssertionError: `train_step` changes an argument in place.
     """
-    if len(carried_tensors) == 1 and isinstance(carried_tensors[0], (tuple, list)):  # so in PyTorch/XLA 2.6
+    if len(carried_tensors) == 1 and isinstance(carried_tensors[0], (tuple, list)):  # PyTorch/XLA 2.6 passes one list
         carried_tensors = carried_tensors[0]
     tensors = [_to_device(tensor) for tensor in iterable_tensors]
     counts = {tensor.size(0) for tensor in tensors}

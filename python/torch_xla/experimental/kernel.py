@@ -19,7 +19,7 @@ import torch.utils._pytree as pytree
 
 __all__ = ["kernel", "Block", "Memory", "program_id", "num_programs"]
 
-# Runs of the body that are recorded one after the other: each adds its operations to the program.
+# The largest number of runs of the body that are recorded one after the other: each adds its operations to the program.
 _MOST_STEPS = 1024
 _cells: list[tuple[list[Any], tuple[int, ...]]] = []
 
@@ -401,7 +401,7 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
             except _Decides as decides:
                 in_order.add(decides.axis)
             except _Carried:
-                strict = False  # memory goes from cell to cell: one after the other
+                strict = False  # cells that share memory run one after the other
             except _Mixed as mixed:
                 in_order.update(mixed.axes)
             else:

@@ -15,7 +15,7 @@ from .. import _load
 from ._control_flow import _to_device, recorded_step, scan as _plain_scan
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-# {a function that its caller calls pure: {what it was recorded for: _Recorded}}; an entry goes with its function.
+# From a pure function to its recordings (_Recorded) by what they depend on; an entry lives as long as its function.
 _SCAN_COMPUTATION_CACHE = weakref.WeakKeyDictionary()
 
 
@@ -310,7 +310,7 @@ def _record(fn, run, layout, carried, slices, is_pure, what):
     variables from outside is recorded anew: their values are part of it."""
     try:
         known = _SCAN_COMPUTATION_CACHE.setdefault(fn, {}) if is_pure else {}
-    except TypeError:  # no weak reference to it can be held
+    except TypeError:  # the function cannot be weakly referenced
         known = {}
     if what in known:
         return known[what]

@@ -8,7 +8,7 @@ import torch
 
 from .scan import default_partition, scan
 
-# {a first layer of pure ones: {(partition function, modes of its modules): what scan() gets}}: an equal function lets scan() find its recording.
+# From the first of pure layers to the function that scan() gets, by partition function and modes: with an equal function scan() finds its recording.
 _ONE_LAYER_CACHE = weakref.WeakKeyDictionary()
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 ATTENTION = "paged_xla"  # its name in transformers' AttentionInterface
-QUERIES = 16  # of one request in a block of a prompt
-LEAST_ROWS = 32  # of a step: products of at most 16 rows add in another order (docs/accuracy.md), which depends on the number of rows
+QUERIES = 16  # the number of rows of one request in a block of a prompt
+LEAST_ROWS = 32  # the least number of rows of a step: contractions of at most 16 rows add in an order that depends on their number (docs/accuracy.md)
 
 
 class PagePool:
@@ -142,11 +142,11 @@ class Request:
     stop_ids: frozenset[int] = frozenset()
     on_token: Callable[[int | None], None] = lambda token: None
     generated: list[int] = dataclasses.field(default_factory=list)
-    reason: str | None = None  # "length", "stop", "cancelled", "error"; None: it goes on
+    reason: str | None = None  # "length", "stop", "cancelled" or "error"; None: the request has not ended
     pages: list[int] = dataclasses.field(default_factory=list)
-    digests: list[bytes] = dataclasses.field(default_factory=list)  # of its full pages that are published
+    digests: list[bytes] = dataclasses.field(default_factory=list)  # the hashes of its full pages that are published
     computed: int = 0  # tokens whose keys and values are in pages
-    shared: int = 0  # of these, tokens that were found in pages of others
+    shared: int = 0  # those among the computed tokens that were found in shared pages
     arrived_s: float = dataclasses.field(default_factory=time.monotonic)
     first_s: float | None = None
     last_s: float | None = None
@@ -181,7 +181,7 @@ def _attend(q: torch.Tensor, caches: tuple[torch.Tensor, torch.Tensor], tables: 
             kv_heads: int, scale: float, window: int | None, cap: float | None) -> torch.Tensor:
     """q (blocks, queries, heads, dim) at `positions` (blocks, queries) with the keys and values of `tables` (blocks, pages)."""
     blocks, queries, heads, dim = q.shape
-    pages = caches[0].shape[0] // page_size // kv_heads  # of one head
+    pages = caches[0].shape[0] // page_size // kv_heads  # the number of pages of one head
     tables = (tables.reshape(1, -1) + pages * torch.arange(kv_heads, device=q.device)[:, None]).reshape(-1)
     k, v = (cache.view(-1, page_size * cache.shape[-1]).index_select(0, tables).view(kv_heads, blocks, -1, cache.shape[-1]) for cache in caches)
     q = q.view(blocks, queries, kv_heads, heads // kv_heads, dim).permute(2, 0, 3, 1, 4).reshape(kv_heads, blocks, -1, dim)
@@ -206,7 +206,7 @@ def _paged_attention(module: Any, query: torch.Tensor, key: torch.Tensor, value:
         raise ValueError(f"attention {ATTENTION!r} expects the rows of a step: call the model through torch_xla.experimental.serving.Engine")
     rows, caches = paged_rows, paged_rows.caches[module.layer_idx]
     kv_heads = key.shape[1]
-    # Rows are copied along the first dimension, for which the memory stays where it is.
+    # Rows are copied along the first dimension, so that the update is in place.
     slots = (rows.slots + caches[0].shape[0] // kv_heads * torch.arange(kv_heads, device=key.device)[:, None]).reshape(-1)
     for cache, new in zip(caches, (key, value)):
         cache.index_copy_(0, slots, new[0].reshape(-1, new.shape[-1]).to(cache.dtype))
@@ -319,7 +319,7 @@ class Engine:
         self._is_stopping = False
         self.failure: BaseException | None = None
         self.steps = self.prompt_tokens = self.shared_tokens = self.generated_tokens = self.preemptions = self.most_pages = 0
-        self.sizes: set[tuple[int, int, int]] = set()  # of steps so far: single rows, blocks, pages per sequence
+        self.sizes: set[tuple[int, int, int]] = set()  # the sizes of steps so far: single rows, blocks, pages per sequence
 
     @property
     def cache_bytes(self) -> int:
@@ -529,7 +529,7 @@ class Engine:
             if request.computed == request.length:
                 try:
                     token = sample(logits[row], request)
-                except RuntimeError:  # no probabilities: the model's logits are not finite
+                except RuntimeError:  # the model's logits are not finite
                     with self._changed:
                         self._running.remove(request)
                     self._end(request, "error")
@@ -587,7 +587,7 @@ class Engine:
             logits = self.model(input_ids=given[0][None], position_ids=given[1][None], use_cache=False, logits_to_keep=given[3],
                                 paged_rows=paged).logits[0].float()
             if self.device.type == "xla":
-                logits = logits.clone()  # no view of a result
+                logits = logits.clone()  # a clone, because reading a view of a result would need a program of its own
             self._end_of_program()
         return logits.cpu()
 

@@ -176,7 +176,7 @@ def _decompose_norms(gm, target, build):
         for user in [user for user in node.users if not user.users]:
             gm.graph.erase_node(user)
         if not _is_open(_value(node.args[0])) or any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users):
-            continue  # the mean and the deviation are wanted, too
+            continue  # the mean and the deviation are used, too
         for user in list(node.users):
             _replace(gm, user, lambda graph: build(lambda op, *args: call_function(graph, op, args), graph, node.args))
         gm.graph.erase_node(node)
@@ -316,14 +316,14 @@ def _with_open_size(gm, targets, build):
         x, sizes = node.args[:2]
         places = [place for place, size in enumerate(sizes) if isinstance(size, fx.Node)]
         if len(places) != 1:
-            continue  # none, or more than the operator can say
+            continue  # no dynamic size, or more than the operator can express
         source = _source(sizes[places[0]])
         if source is None:
             continue
         static = [1 if isinstance(size, fx.Node) else size for size in sizes]
         _replace(gm, node, lambda graph: build(graph, x, static, source, places[0]))
         for size in (sizes[places[0]],):
-            while isinstance(size, fx.Node) and not size.users:  # what only this size needed
+            while isinstance(size, fx.Node) and not size.users:  # nodes that only this size used
                 inner = next((arg for arg in size.args if isinstance(arg, fx.Node)), None)
                 gm.graph.erase_node(size)
                 size = inner if inner is not None and inner.target in (_aten.sym_size.int, operator.mul) else None

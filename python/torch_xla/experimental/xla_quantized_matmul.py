@@ -115,7 +115,7 @@ def quantized_matmul_xla(x: torch.Tensor, w: torch.Tensor, scaler: torch.Tensor,
     given = x
     if quantize_activation:
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127
-        given = torch.round(x / scale).to(torch.int8)  # the compiler sees bytes, and adds up integers
+        given = torch.round(x / scale).to(torch.int8)  # the compiler sees int8 operands, and sums integers
     dtype = torch.float32 if quantize_activation else x.dtype
     weight = torch.ops.xla.cast_int4(w, dtype) if int4_weight else w.to(dtype)
     given = given.to(weight.dtype)

@@ -166,6 +166,6 @@ def install() -> None:
 
     @functools.wraps(other)
     def generator(function, *args, **kwargs):
-        return other(_again(function), *args, **kwargs)  # runs it in the backward pass only
+        return other(_again(function), *args, **kwargs)  # the generator runs the function in the backward pass only
 
     torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator = CheckpointFunction, generator

@@ -38,8 +38,8 @@ class AsyncClosureHandler(ClosureHandler):
       max_queue_size: The largest number of closures that wait.
     """
 
-    _IDLE_SECONDS = 3  # the thread ends after that long without a closure
-    _POLL_SECONDS = 0.05  # how late an idle thread sees that the program ends
+    _IDLE_SECONDS = 3  # the thread ends after that time without a closure
+    _POLL_SECONDS = 0.05  # the longest time until an idle thread notices that the program ends
 
     def __init__(self, max_queue_size: int = 100) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class AsyncClosureHandler(ClosureHandler):
             return
         self._raise()
         with self._lock:
-            # Who ends the interpreter does not wait for a thread that is started after the main thread's end.
+            # The end of the interpreter does not wait for a thread that is started after the main thread's end.
             is_queued = threading.main_thread().is_alive() or self._thread is not None
             if is_queued:
                 self.start_event_loop()

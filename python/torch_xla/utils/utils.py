@@ -234,7 +234,7 @@ def for_each_instance_rewrite(value: Any, select_fn: Callable[[Any], bool], fn: 
 
     def walk(value):
         if id(value) not in made:
-            made[id(value)] = (rewrite(value), value)  # the original stays alive, and its id its own
+            made[id(value)] = (rewrite(value), value)  # the original is kept alive, so that no other object gets its id
         return made[id(value)][0]
 
     def rewrite(value):

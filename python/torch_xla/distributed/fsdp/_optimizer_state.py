@@ -8,7 +8,7 @@ import torch.nn as nn
 from ...core import xla_model as xm
 from ._unit import Shard
 
-_BATCH_BYTES = 256 << 20  # of whole values that the device has at a time; a program for each value would take long to compile
+_BATCH_BYTES = 256 << 20  # Unit: bytes of gathered values at a time. A program for each value would take long to compile.
 
 
 def _shards(model: nn.Module) -> dict[nn.Parameter, tuple[Shard, list[str]]]:
@@ -62,7 +62,7 @@ def full_optim_state_dict(model: nn.Module, optimizer: torch.optim.Optimizer, ra
         for parameter in group["params"]:
             shard, parts = names.of(parameter)
             for key, value in optimizer.state.get(parameter, {}).items():
-                for name in parts:  # in the order of the optimizer's; those of shards are replaced below
+                for name in parts:  # names are in the optimizer's order; the values of shards are replaced below
                     state.setdefault(name, {})[key] = value
                 if isinstance(value, torch.Tensor) and shard is not None and value.dim():
                     if value.shape != parameter.shape:

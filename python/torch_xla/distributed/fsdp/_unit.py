@@ -20,7 +20,7 @@ from ...utils import checkpoint
 from ._layout import Layout
 
 
-COPYING = "XlaFullyShardedDataParallel"  # in the memo of a deepcopy that a wrapper sees to
+COPYING = "XlaFullyShardedDataParallel"  # the key in the memo of a deepcopy that a wrapper handles
 
 
 class _Refusing(torch.Tensor):
@@ -66,7 +66,7 @@ class _Refusing(torch.Tensor):
     def __deepcopy__(self, memo):
         if COPYING not in memo:
             self._refuse()
-        return self  # until the copy of its wrapper puts its own there
+        return self  # the copy of the wrapper replaces it by its own object
 
     def _refuse(self):
         raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is gathered only while that module's forward() runs, "
@@ -181,7 +181,7 @@ class Shard:
     def _set(self, tensors):
         for slots, tensor in zip(self.slots, tensors):
             for module, name in slots:
-                setattr(module, name, tensor)  # which torch.nn.LSTM wants to know of
+                setattr(module, name, tensor)  # torch.nn.LSTM overrides setattr to notice the assignment
 
 
 class Order:
@@ -189,7 +189,7 @@ class Order:
 
     def __init__(self):
         self._before: list[torch.Tensor] = []
-        self._forward: list[Unit] = []  # in the order in which the forward pass gathered them; the backward pass comes to them in the opposite one
+        self._forward: list[Unit] = []  # units in the order in which the forward pass gathered them, which the backward pass reverses
 
     def next(self, here: Iterable[torch.Tensor]) -> list[torch.Tensor]:
         """What a gather waits for that is wanted when the tensors `here` are there: those of the gather before."""
@@ -232,7 +232,7 @@ class _Gather(torch.autograd.Function):
         return (None, None, *ctx.unit.reduce(grads))
 
 
-# All shards joined -> the unit that has gathered them, and which of its shards.
+# From the joined shards to the unit that has gathered them, and the number of the shard in it.
 _gathered = torch.utils.weak.WeakTensorKeyDictionary()
 
 
@@ -255,16 +255,16 @@ class Unit:
                  bucket_bytes: int):
         self.shards, self._gather, self._scatter = shards, gather, scatter
         self.compute_dtype, self.reduce_dtype, self._bucket_bytes = compute_dtype, reduce_dtype, bucket_bytes
-        self.divides = (1.0, 1.0)  # gradients, before and after they are summed
-        self.is_reducing = True  # False: gradients are summed here, and reduced with those of a later backward pass
+        self.divides = (1.0, 1.0)  # the divisors of gradients before and after they are summed
+        self.is_reducing = True  # False: gradients are accumulated on this rank, and reduced with those of a later backward pass
         self.reshards = True
         self.waits_in_backward = True
         self.order = Order()
-        self._last: list[torch.Tensor] | None = None  # what the last forward pass gathered, if the backward pass is to use it
-        self._joined: list[torch.Tensor] | None = None  # while the backward pass of this unit runs
-        self.ahead: list[torch.Tensor] | None = None  # what was gathered while the backward pass of another unit runs
-        self.versions: list[int] = []  # of the shards, how often they had been changed when they were gathered last
-        self._missing: set[int] = set()  # shards to which it has not given a gradient yet
+        self._last: list[torch.Tensor] | None = None  # the parameters that the last forward pass gathered, if the backward pass uses them
+        self._joined: list[torch.Tensor] | None = None  # the joined parameters, while the backward pass of this unit runs
+        self.ahead: list[torch.Tensor] | None = None  # the parameters that were gathered while the backward pass of another unit runs
+        self.versions: list[int] = []  # the version counters of the shards when they were gathered last
+        self._missing: set[int] = set()  # shards that have no gradient of this backward pass yet
         self._kept: list[torch.Tensor | None] = [None] * len(shards)  # gradients that are not reduced yet
         _collectives.reducing_in_backward.add(self)
         self.take()

@@ -134,7 +134,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         if _debug_print:
             xm.master_print(f"{_debug_msg}: {len(self.sharded_params)} shards, rank {self.rank} of {self.world_size}", flush=True)
 
-    # What it is made of.
+    # Construction.
     def _split(self, on_dim_0, multiple, bucket_bytes, waits_in_backward):
         """Replaces the parameters of the module that no inner wrapper has by shards."""
         slots: dict[nn.Parameter, list[tuple[str, nn.Module, str]]] = {}
@@ -155,12 +155,13 @@ class XlaFullyShardedDataParallel(nn.Module):
         for parameter, places in slots.items():
             for _, part, name in places:
                 del part._parameters[name]
-            parameter.data = torch.empty(0, device=parameter.device)  # Whoever still has it gets an error, not what it was.
+            parameter.data = torch.empty(0, device=parameter.device)  # A stale reference raises an error instead of giving the old value.
         gather, scatter = self._collectives()
         self._unit = Unit(shards, gather, scatter, self.compute_dtype, torch.float32 if self.fp32_reduce_scatter else self.compute_dtype, bucket_bytes)
         self._unit.waits_in_backward = waits_in_backward
         self._mark_shards()
-        before = 2 ** ((self.world_size & -self.world_size).bit_length() // 2)  # a power of two that divides, near the square root
+        # The power of two near the square root that divides the number of ranks.
+        before = 2 ** ((self.world_size & -self.world_size).bit_length() // 2)
         self._unit.divides = (float(before), self.world_size / before)
 
     def _flat_shards(self, slots, multiple):
@@ -187,7 +188,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             parameter = nn.Parameter(layout.cut(whole.detach(), self.rank).to(self.xla_device), requires_grad=whole.requires_grad)
         name = f"_fsdp_shard.{path}".replace(".", _SEPARATOR)
         self.register_parameter(name, parameter)
-        own = len("_fsdp_wrapped_module.") if names else 0  # names in a vector begin behind it
+        own = len("_fsdp_wrapped_module.") if names else 0  # names of parameters in a vector leave out this prefix
         shared = {f"{each[0][0]}.{each[0][2]}"[own:]: [f"{at}.{other}"[own:] for at, _, other in each[1:]] for each in places if each[1:]}
         return Shard(self, name, path, layout, [[(part, own_name) for _, part, own_name in each] for each in places], sizes or [layout.size],
                      [_plain(each) for each in names or [path]], shared)
@@ -248,7 +249,7 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
         moved = super()._apply(fn, recurse)
-        self._mark_shards()  # of parameters that were exchanged
+        self._mark_shards()  # _apply() may have replaced the parameters
         return moved
 
     def __deepcopy__(self, memo: dict) -> "XlaFullyShardedDataParallel":
@@ -299,7 +300,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             self._forget_backward()
         inputs = _tensors((args, kwargs)) if self.optimization_barrier_in_forward else []
         unit.gather(unit.order.next(inputs) if self.optimization_barrier_in_forward else [], keeps=torch.is_grad_enabled())
-        if in_backward():  # A computation that runs again: its gradients follow at once.
+        if in_backward():  # A recomputation: its backward pass follows at once.
             self._will_end_backward()
             return self._run(args, kwargs)
         saving = unit.saving() if torch.is_grad_enabled() else None
@@ -310,7 +311,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             unit.take()
         if saving is not None:
             for output in _tensors(outputs):
-                if output.requires_grad:  # Its gradient is where the backward pass begins.
+                if output.requires_grad:  # The backward pass of this module begins with the gradient of this tensor.
                     output.register_hook(self._begin_backward)
         return outputs
 

@@ -84,7 +84,7 @@ def partition_spec_of(tensor: torch.Tensor, placements: Sequence[Any], sizes: Se
             dim = placement.dim + tensor.dim() if placement.dim < 0 else placement.dim
             if not 0 <= dim < tensor.dim():
                 raise error(what, f"dims below {tensor.dim()}", placement, ShardingDimError)
-            # A strided one comes after axes that stand behind it: as many as make up its factor.
+            # The axis of a strided placement follows the axes whose sizes have its factor as product.
             behind = 0
             while factor is not None and factor > 1 and sizes is not None and behind < len(axes[dim]) and factor % sizes[axes[dim][behind]] == 0:
                 factor //= sizes[axes[dim][behind]]

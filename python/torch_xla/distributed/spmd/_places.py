@@ -11,7 +11,7 @@ import threading
 
 _LIBRARIES = tuple(os.path.dirname(os.path.realpath(sys.modules[name].__file__)) + os.sep for name in ("torch", "torch_xla"))
 
-_TENSORS = ("t", "tensor", "torch_tensor", "local_tensor")  # how functions call the tensor that they are about
+_TENSORS = ("t", "tensor", "torch_tensor", "local_tensor")  # the names of the parameters that are the annotated tensor
 
 
 class ShardingError(ValueError, AssertionError, RuntimeError):
@@ -35,7 +35,7 @@ def _user_frame():
     return frame
 
 
-_acting = threading.local()  # .place: "f.py:3", whom this thread works for
+_acting = threading.local()  # .place: "f.py:3", the line of the program for which this thread works
 
 
 def user_place():

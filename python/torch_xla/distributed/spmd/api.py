@@ -106,7 +106,7 @@ def _of_module(func):
     return func if len(inspect.signature(func).parameters) != 2 else lambda module, values, device_mesh: func(values, device_mesh)
 
 
-_planned_over = [""]  # what _plan_over() has put into XLA_AUTO_SPMD_MESH
+_planned_over = [""]  # the value of XLA_AUTO_SPMD_MESH that _plan_over() has set
 
 
 def _plan_over(device_mesh: Any) -> None:

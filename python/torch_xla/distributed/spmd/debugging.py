@@ -114,7 +114,7 @@ def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0
     is_list = not sharding.startswith("{devices=") or sharding.endswith("last_tile_dim_replicate}")
     tables = []
     for title, plane in planes:
-        # Colors part the cells where there are some, lines where not.
+        # Colors separate the cells, or lines where there are no colors.
         table = rich.table.Table(show_header=False, show_lines=not use_color, padding=0, highlight=not use_color, pad_edge=False,
                                  box=None if use_color else rich.box.SQUARE, title=title or None)
         for row in plane:

@@ -16,7 +16,7 @@ from ... import runtime as xr
 from ._places import error
 
 
-COPIES = "_copies"  # the axis of devices that do the same as those of a mesh of fewer devices
+COPIES = "_copies"  # the axis along which devices repeat the work of a mesh of fewer devices
 PartitionSpec = Sequence[Any]  # per dimension the index or name of an axis, a tuple of them, or None
 
 
@@ -44,7 +44,7 @@ class OpSharding:
     def __init__(self, tile_assignment: Any = (), group_assignment: Any = (), replication_groups: Any = (),
                  sharding_type: Any = ShardingType.REPLICATED) -> None:
         self.type: ShardingType | None = ShardingType(sharding_type)
-        self.mesh: Any = None  # a Mesh, of those of of()
+        self.mesh: Any = None  # the Mesh, if of() made this object
         if self.type is ShardingType.TILED:
             grid = np.array(tile_assignment)
             self.text = _tiles_text(grid.shape, 1, grid.flatten())
@@ -56,7 +56,7 @@ class OpSharding:
             self.text = "{manual}"
         elif self.type is ShardingType.UNKNOWN:
             self.text = "{unknown}"
-        else:  # one device, or everything everywhere
+        else:  # MAXIMAL on one device, or REPLICATED
             self.text = "{replicated}"
 
     @classmethod
@@ -197,7 +197,7 @@ class Mesh:
         iota = np.arange(self.size())
         if sharding.type not in (ShardingType.TILED, ShardingType.PARTIAL) or not np.array_equal(self.device_ids, iota):
             return sharding
-        order = [axis for axis in order if self.mesh_shape[axis] > 1]  # axes of one device say nothing
+        order = [axis for axis in order if self.mesh_shape[axis] > 1]  # axes of size 1 shard nothing
         sizes = [size for size in self.mesh_shape if size > 1]
         order = np.argsort(np.argsort(order)).tolist()
         short = f"<=[{self.size()}]"

@@ -79,7 +79,7 @@ class XLAShardedTensor(DTensor):
         made = torch.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs or {})
         if isinstance(made, cls) and not any(made is each for each in args):
             with torch._C.DisableTorchFunctionSubclass():
-                if made.device.type != "xla":  # on the CPU a tensor is whole, and a plain one
+                if made.device.type != "xla":  # results on the CPU are unsharded, of the type torch.Tensor
                     return made.as_subclass(torch.Tensor)
             mesh = next((each.__dict__["_on"] for each in args if isinstance(each, cls) and "_on" in each.__dict__), None)
             if mesh is not None:
@@ -211,7 +211,7 @@ class XLAShardedTensor(DTensor):
         if known is None or self.__dict__.get("_spec_of") != key:
             if on is None:
                 devices, names = np.array(devices).reshape(sizes), tuple(names)
-                if names[0] == COPIES:  # what it was marked on has fewer devices
+                if names[0] == COPIES:  # the tensor was marked on a mesh of fewer devices
                     devices, names = devices[0], names[1:]
                 on = DeviceMesh("xla", torch.tensor(devices), mesh_dim_names=names)
             known = DTensorSpec(on, self._placements_on(on, text), tensor_meta=TensorMeta(self.shape, self.stride(), self.dtype))
@@ -342,12 +342,12 @@ class XLAShardedTensor(DTensor):
         """Forgets what _spec has found. It notices other shardings by itself."""
         self._cached_spec = None
 
-    # A compiler must not take the tensor apart as it does DTensors.
+    # A compiler must not decompose the tensor, as it does DTensors.
     @property
     def __tensor_flatten__(self):
         raise AttributeError("an XLAShardedTensor does not wrap tensors")
 
-    # torch.distributed.checkpoint without SPMDSavePlanner: the whole tensor, as of one that is not split.
+    # torch.distributed.checkpoint without SPMDSavePlanner saves the tensor as an unsharded one.
     def __create_write_items__(self, fqn, object):
         from torch.distributed.checkpoint.planner_helpers import _create_write_items
         return _create_write_items(fqn, self.global_tensor)
@@ -363,7 +363,7 @@ class XLAShardedTensor(DTensor):
         return f"XLAShardedTensor({torch.Tensor.__repr__(self.global_tensor)})"
 
     def __reduce_ex__(self, protocol):
-        return self.global_tensor.__reduce_ex__(protocol)  # what is saved is whole
+        return self.global_tensor.__reduce_ex__(protocol)  # all elements are saved
 
     def __deepcopy__(self, memo):
         made = self.global_tensor.detach().clone().requires_grad_(self.requires_grad).as_subclass(type(self))
@@ -395,7 +395,7 @@ def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) ->
             for entry in spec]
     root = device_mesh._get_root_mesh()
     if root is not device_mesh and tensor.device.type == "xla":
-        # A part of a mesh says nothing about the other axes.
+        # A placement on a submesh leaves the other axes of the tensor's sharding unchanged.
         said = {axis for each in axes for axis in each}
         for axis, before in enumerate(XLAShardedTensor(tensor).placements_on(root)):
             if axis not in said and before.is_shard():
@@ -409,7 +409,7 @@ def _marked(t, mesh, partition_spec):
     return made if torch.compiler.is_dynamo_compiling() else XLAShardedTensor(made)
 
 
-_found: dict[Any, Any] = {}  # shardings of values that are still to be computed, by the hash of their graphs
+_found: dict[Any, Any] = {}  # the shardings of pending values, by the hashes of their graphs
 
 
 class _GradientIn(torch.autograd.Function):

@@ -84,7 +84,7 @@ def annotate_custom_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: Partit
     Raises:
       ShardingError: See mark_sharding().
     """
-    if torch.compiler.is_dynamo_compiling():  # where all annotations are of values
+    if torch.compiler.is_dynamo_compiling():  # in a function that Dynamo compiles, every annotation is one of a value
         return mark_sharding(t, mesh, partition_spec)
     sharding = _marking.check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
     if t.device.type != "xla":

@@ -19,7 +19,7 @@ from .recorded_files import Contents, RecordedFiles
 
 METADATA_FILE = ".manager_metadata.json"
 _FORMAT = 1
-_PICKLED_FILE = ".manager_metadata"  # of PyTorch/XLA, and of Millrace once
+_PICKLED_FILE = ".manager_metadata"  # the file of PyTorch/XLA, and of older versions of Millrace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +121,7 @@ def clean(files: RecordedFiles, base: str) -> None:
       base: The path of the folder, with a slash at its end.
     """
     names = set(files.names(base))
-    # Longer names first: what is being removed gets one.
+    # Longer names are removed first: a folder that is being removed gets a longer name.
     for name in sorted(names, reverse=True):
         match = re.fullmatch(r"(\d+)(\.old)?(\.tmp.*)?", name)
         if match and (match[3] or match[2] and match[1] in names):

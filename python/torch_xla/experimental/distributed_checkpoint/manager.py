@@ -77,16 +77,16 @@ class CheckpointManager:
         self.base_path = os.path.join(re.sub(r"^(file|local)://", "", os.fspath(path)), "")
         self.save_interval, self.max_to_keep, self.num_of_threads = save_interval, max_to_keep, num_of_threads
         self.max_pending_async, self.chkpt_on_preemption = max_pending_async, chkpt_on_preemption
-        # Two groups: messages of a save in the background must not get among others.
+        # There are two groups, so that messages of a save in the background do not mix with others.
         self.pg = self._pg_of_steps = None
         if not works_alone:
             ranks = dist.get_process_group_ranks(process_group or dist.group.WORLD)
             self.pg, self._pg_of_steps = (dist.new_group(ranks, backend="gloo", use_local_synchronization=True) for _ in range(2))
         self._all = _DistWrapper(self.pg, not works_alone, 0)
         self._worker = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-        # Saves in the background whose end no call has seen yet, the same in all processes.
+        # These saves in the background have not been waited for yet; they are equal in all processes.
         self._pending = collections.deque()
-        self._last_step = None  # which all have agreed to save before they end
+        self._last_step = None  # the step that all processes have agreed to save before they end
         self._asked_step = None  # the last one that reached_preemption() was asked about
         self._is_clean = False
         self._files = files_of(self.base_path)
@@ -222,7 +222,7 @@ class CheckpointManager:
             try:
                 if self._files.exists(folder):
                     self._files.remove(folder)
-            except Exception as error:  # of any file system; the step is valid all the same
+            except Exception as error:  # any file system may raise; the step is valid all the same
                 self._warn(f"{folder} cannot be removed: {error}")
 
     def _meet(self):

@@ -105,5 +105,5 @@ def _unknown(stream):
     stream.seek(0)
     try:
         return torch.serialization.get_unsafe_globals_in_checkpoint(stream)
-    except Exception:  # of a file that is damaged as well: the caller has another error to show
+    except Exception:  # the file is damaged as well: the caller shows the first error
         return []

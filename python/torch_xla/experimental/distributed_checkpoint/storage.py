@@ -95,7 +95,7 @@ def files_of(path: str) -> RecordedFiles:
     """
     if not re.match(r"[\w.+-]+(://|::)", path):
         return LocalFiles()
-    from .url_storage import UrlFiles  # fsspec, which it needs, may be missing
+    from .url_storage import UrlFiles  # the module needs fsspec, which may be missing
     files = UrlFiles()
     files.init_path(path)
     return files
