@@ -172,7 +172,7 @@ def optimization_barrier_(tensors: Iterable[torch.Tensor]) -> None:
     _XLAC._xla_optimization_barrier_(list(tensors))
 
 
-def behind_optimization_barrier(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+def optimization_barrier(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """Returns new tensors with the values of `tensors`, without their gradients, each of which is computed after all of them."""
     return _XLAC._behind_optimization_barrier(list(tensors))
 

@@ -9,7 +9,7 @@ from torch.utils import _pytree as pytree
 
 from .. import _load
 from ..core import xla_builder as xb
-from .scan import Joint, leaves_behind
+from .scan import Joint, leaf_variables
 from ._control_flow import _to_device
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -106,7 +106,7 @@ def _record(fn, leaves, spec, tensors):
     scope, stand_ins = _XLAC._body_begin(True, [t.detach() for t in tensors])
     try:
         outputs = flat(*stand_ins)
-        if any(leaves_behind(o) for o in outputs):
+        if any(leaf_variables(o) for o in outputs):
             raise RuntimeError("assume_pure: the function uses a variable that is not among its arguments")
         return None, _XLAC._body_end(scope, [o.detach() for o in outputs]), layout[0]
     finally:

@@ -40,7 +40,7 @@ class Block:
         """Returns the sizes of a block in all dimensions of the tensor."""
         return [1 if size is None else size for size in self.shape]
 
-    def seen(self) -> list[int]:
+    def visible_sizes(self) -> list[int]:
         """Returns the sizes of a block as the body sees it."""
         return [size for size in self.shape if size is not None]
 
@@ -424,9 +424,9 @@ def _run(body: Callable[..., None], name: str, grid: tuple[int, ...], parallel: 
         for chosen in itertools.product(*(range(grid[axis]) for axis in others)):
             known = dict(zip(others, chosen, strict=True))
             point = tuple(known.get(axis, 0) for axis in range(len(grid)))
-            refs = [Ref(operand.name, operand.block.seen(), part.dtype, operand.read(part, operand.start(point)), False)
+            refs = [Ref(operand.name, operand.block.visible_sizes(), part.dtype, operand.read(part, operand.start(point)), False)
                     for operand, part in zip(inputs, parts, strict=True)]
-            out = [Ref(operand.name, operand.block.seen(), dtype, blocks.get(operand.start(point)), True)
+            out = [Ref(operand.name, operand.block.visible_sizes(), dtype, blocks.get(operand.start(point)), True)
                    for operand, dtype, blocks in zip(results, dtypes, written, strict=True)]
             _cells.append(([known.get(axis, numbers.get(axis)) for axis in range(len(grid))], grid))
             try:

@@ -48,7 +48,7 @@ def _can_have_gradient(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def leaves_behind(output: torch.Tensor) -> list[torch.Tensor]:
+def leaf_variables(output: torch.Tensor) -> list[torch.Tensor]:
     """Returns the leaf variables that a tensor depends on, itself included.
 
     Args:
@@ -104,7 +104,7 @@ class Joint:
                 raise RuntimeError("an argument of the function was changed by an in-place operation: return the new value instead")
             self.carried, self.results = count, len(outputs) - count
             self.needs = [_wants_gradient(a) for a in arguments]
-            behind = [leaves_behind(o) for o in outputs]
+            behind = [leaf_variables(o) for o in outputs]
             self.variables = []
             for leaf in (leaf for leaves in behind for leaf in leaves):
                 if not _among(leaf, inputs) and not _among(leaf, self.variables):

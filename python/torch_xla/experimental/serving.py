@@ -224,7 +224,7 @@ def _paged_attention(module: Any, query: torch.Tensor, key: torch.Tensor, value:
     return torch.cat(parts)[None], None
 
 
-def size_of(count: int, classes: Sequence[int]) -> int:
+def smallest_class(count: int, classes: Sequence[int]) -> int:
     """Returns the smallest class that is large enough.
 
     Args:
@@ -563,8 +563,8 @@ class Engine:
         singles = [(request, count) for request, count in plan if request.computed >= len(request.prompt) and count == 1]
         blocks = [(request, start, min(QUERIES, request.computed + count - start)) for request, count in plan if (request, count) not in singles
                   for start in range(request.computed, request.computed + count, QUERIES)]
-        single, many = size_of(len(singles), self._single_classes), size_of(len(blocks), self._block_classes)
-        width = size_of(max(len(request.pages) for request, _ in plan), self._page_classes)
+        single, many = smallest_class(len(singles), self._single_classes), smallest_class(len(blocks), self._block_classes)
+        width = smallest_class(max(len(request.pages) for request, _ in plan), self._page_classes)
         self.sizes.add((single, many, width))
         rows = single + many * QUERIES
         ids, positions, slots = ([0] * rows for _ in range(3))

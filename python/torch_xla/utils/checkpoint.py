@@ -30,7 +30,7 @@ def set_device_states(devices: Sequence[str], states: Sequence[torch.Tensor]) ->
         torch.xla.set_rng_state(state)
 
 
-def behind_barrier(tensors: Iterable[Any]) -> list[Any]:
+def optimization_barrier(tensors: Iterable[Any]) -> list[Any]:
     """Returns the tensors as new values, behind an optimization barrier: the compiler does not find that they equal the old ones.
 
     Args:
@@ -38,7 +38,7 @@ def behind_barrier(tensors: Iterable[Any]) -> list[Any]:
     """
     made = list(tensors)
     places = [place for place, tensor in enumerate(made) if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)]
-    for place, tensor in zip(places, xm.behind_optimization_barrier([made[place] for place in places])):
+    for place, tensor in zip(places, xm.optimization_barrier([made[place] for place in places])):
         made[place] = tensor
     return made
 
@@ -83,7 +83,7 @@ class CheckpointFunction(torch.autograd.Function):
             raise RuntimeError("Checkpointing is not compatible with .grad() or when an `inputs` parameter is passed to .backward(). "
                                "Please use .backward() and do not pass its `inputs` argument.")
         saved = ctx.saved_tensors
-        moved = behind_barrier([*saved, *grads])
+        moved = optimization_barrier([*saved, *grads])
         tensors, grads = moved[:len(saved)], tuple(moved[len(saved):])
         inputs = list(ctx.inputs)
         for place, tensor, original in zip(ctx.places, tensors, saved):
@@ -131,7 +131,7 @@ class _BarrierFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, *args):
-        return tuple(behind_barrier(args))
+        return tuple(optimization_barrier(args))
 
     @staticmethod
     def backward(ctx, *grads):

@@ -289,7 +289,7 @@ class Unit:
                                "model.to('xla')")
         self.versions = [0 if shard.parameter.is_inference() else shard.parameter._version for shard in self.shards]
         if waits:
-            own = checkpoint.behind_barrier([*own, *waits])[:len(own)]
+            own = checkpoint.optimization_barrier([*own, *waits])[:len(own)]
         return self._gather([shard.to(self.compute_dtype) for shard in own])
 
     def gather(self, waits: list[torch.Tensor], keeps: bool = False) -> None:

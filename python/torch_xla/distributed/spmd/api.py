@@ -57,8 +57,8 @@ def xla_distribute_tensor(tensor: torch.Tensor, device_mesh: Any, placements: Se
     Raises:
       ShardingError: The placements do not fit the tensor or the mesh.
     """
-    from .xla_sharded_tensor import XLAShardedTensor, place
-    mesh, spec = place(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
+    from .xla_sharded_tensor import XLAShardedTensor, mesh_and_partition_spec
+    mesh, spec = mesh_and_partition_spec(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
     if tensor.device.type == "xla":
         made = mark_sharding(tensor, mesh, spec)
     else:

@@ -289,7 +289,7 @@ class Mesh:
         return jax.sharding.Mesh(devices, self.plain()[0])
 
 
-def shifted(partition_spec: PartitionSpec, by: int) -> tuple:
+def shift_axes(partition_spec: PartitionSpec, by: int) -> tuple:
     """Returns the partition spec for a mesh that has more axes in front.
 
     Args:
@@ -402,7 +402,7 @@ def check_devices(ids: Iterable[int], shape: Any, what: str) -> None:
         raise error(what, "every device once", ids, rule="Device IDs must be unique")
 
 
-def placed(device_mesh: Any, what: str) -> tuple[Mesh, list[tuple[int, ...]]]:
+def mesh_and_axes(device_mesh: Any, what: str) -> tuple[Mesh, list[tuple[int, ...]]]:
     """Returns the Mesh of a DeviceMesh of torch.distributed.
 
     A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them meets what is on

@@ -18,7 +18,7 @@ from ._marking import clear_sharding, mark
 from ._placements import check_kind, convert_to_xla_partition_spec, partition_spec_of
 from ._places import ShardingError, describe, error
 from .debugging import parse
-from .mesh import COPIES, Mesh, ShardingType, _tiles_text, placed, shifted, type_of
+from .mesh import COPIES, Mesh, ShardingType, _tiles_text, mesh_and_axes, shift_axes, type_of
 
 
 def no_dispatch() -> contextlib.AbstractContextManager[None]:
@@ -99,7 +99,7 @@ class XLAShardedTensor(DTensor):
             return made
         value, on = elem.detach().as_subclass(torch.Tensor), mesh
         if mesh is not None:
-            mesh, spec = place(value, mesh, placements, f"XLAShardedTensor of {describe(value)}")
+            mesh, spec = mesh_and_partition_spec(value, mesh, placements, f"XLAShardedTensor of {describe(value)}")
         else:
             mesh, spec = Mesh(np.arange(np.prod(mesh_shape)), mesh_shape), partition_spec
         if value.device.type == "xla":
@@ -245,9 +245,9 @@ class XLAShardedTensor(DTensor):
             moving = [dim for dim in range(len(row[0])) if len({tile[dim] for tile in row}) > 1]
             placements.append(Shard(moving[0]) if moving else self._whole_along(axis))
         for candidate in _orders(tuple(placements), devices.shape):
-            mesh, spec = place(self, device_mesh, candidate, "placements")
+            mesh, spec = mesh_and_partition_spec(self, device_mesh, candidate, "placements")
             over_all, before = mesh.over_all("placements")
-            if str(over_all.get_op_sharding(shifted(spec, before))) == _as_list(text):
+            if str(over_all.get_op_sharding(shift_axes(spec, before))) == _as_list(text):
                 return candidate
         raise ValueError(f"placements: no Shard and Replicate along the axes {tuple(devices.shape)} say {text}")
 
@@ -332,7 +332,7 @@ class XLAShardedTensor(DTensor):
             mesh, on = Mesh(*_as_arguments(_mesh_or_raise(self, ShardingError, "redistribute"))) if on is None else on, None
             spec = convert_to_xla_partition_spec(self, placements, mesh, is_method=True)
         else:
-            mesh, spec = place(self, on, placements, what)
+            mesh, spec = mesh_and_partition_spec(self, on, placements, what)
         value = value.clone()
         if backward_dtype is not None and value.requires_grad:
             value = _GradientIn.apply(value, backward_dtype)
@@ -372,7 +372,7 @@ class XLAShardedTensor(DTensor):
         return made
 
 
-def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> tuple[Mesh, tuple]:
+def mesh_and_partition_spec(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> tuple[Mesh, tuple]:
     """Returns the Mesh and the partition spec of placements on a DeviceMesh.
 
     Args:
@@ -388,7 +388,7 @@ def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) ->
     check_kind(device_mesh, what)
     if placements is not None and len(placements) != device_mesh.ndim:
         raise error(what, f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
-    mesh, axes = placed(device_mesh, what)
+    mesh, axes = mesh_and_axes(device_mesh, what)
     mesh.over_all(what)
     spec = partition_spec_of(tensor, placements or (), device_mesh.shape, what)
     flat = [[axis for index in (entry if isinstance(entry, tuple) else (entry,)) for axis in axes[index]] if entry is not None else []
@@ -426,7 +426,7 @@ class _GradientIn(torch.autograd.Function):
 
 
 def _gradient_on(device_mesh, placements, grad):
-    mesh, spec = place(grad, device_mesh, placements, "grad_placements")
+    mesh, spec = mesh_and_partition_spec(grad, device_mesh, placements, "grad_placements")
     return _marked(grad.clone(), mesh, spec).global_tensor
 
 

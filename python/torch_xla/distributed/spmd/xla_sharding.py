@@ -15,7 +15,7 @@ from ._marking import clear_sharding, unwrap_sharded_tensor  # noqa: F401
 from ._places import ShardingError  # noqa: F401
 from ._places import describe, error
 from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
-                   PartitionSpec, shifted)
+                   PartitionSpec, shift_axes)
 
 _WRAPPERS = ("XLAShard", "XLAShardedTensor")
 
@@ -217,7 +217,7 @@ def _to_full(t, mesh, partition_spec, full_shape):
     t = t.clone()
     _XLAC._mark_manual_sharding(t, OpSharding([], [], [], ShardingType.MANUAL))
     every, before = Mesh.from_str(mesh).over_all("disable_manual_sharding")
-    sharding = every.get_op_sharding(shifted(ast.literal_eval(partition_spec), before))
+    sharding = every.get_op_sharding(shift_axes(ast.literal_eval(partition_spec), before))
     return _XLAC._spmd_shard_to_full_shape(t, sharding, full_shape, t.dtype)
 
 
