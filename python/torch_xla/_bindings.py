@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import re
+from typing import Any
 
 import torch
 
@@ -19,8 +20,8 @@ from .distributed.spmd.mesh import OpSharding, type_of
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 bound = Table()
-_replaced = {}  # the compiled module's own functions of the names that the table takes
-_hashes = {}  # from hashes that also contain donations or shardings to the hashes of the programs alone
+_replaced: dict[str, Any] = {}  # the compiled module's own functions of the names that the table takes
+_hashes: dict[bytes, bytes] = {}  # from hashes that also contain donations or shardings to the hashes of the programs alone
 
 
 class EmitMode(enum.Enum):

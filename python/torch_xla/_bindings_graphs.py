@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """More names of torch_xla._XLAC that programs and PyTorch/XLA's tests use: the runtime, graphs that are run by their hash, tokens."""
 import os
+from typing import Any
 
 import torch
 from . import _devices, _load
@@ -15,8 +16,8 @@ _TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": 
           "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64",
           "complex128": "c128"}
 _names = {"graph": "", "prefixes": {}}
-_replaced = {}  # the compiled module's own functions of the names that the table takes
-_tokens = {}
+_replaced: dict[str, Any] = {}  # the compiled module's own functions of the names that the table takes
+_tokens: dict[str, Any] = {}
 
 
 class Token:

@@ -155,7 +155,7 @@ def install(xlac):
 
 
 _copies = torch.library.Library("aten", "IMPL")
-_copied = []
+_copied: list[str] = []
 
 
 def _copied_from(view):

@@ -51,4 +51,4 @@ def _is_in_kernel(frame: types.FrameType | None) -> bool:
 
 
 def _folder_of_torch() -> str:
-    return sys.modules["torch"].__file__.removesuffix("__init__.py")
+    return str(sys.modules["torch"].__file__).removesuffix("__init__.py")

@@ -6,6 +6,7 @@ are open are given several sizes, one recording each: what differs between them 
 import dataclasses
 import json
 import warnings
+from typing import Any
 
 import torch
 from torch import fx
@@ -43,7 +44,7 @@ class Traced:
 
 
 _library = torch.library.Library("aten", "IMPL")
-_checks = []  # error codes that the exported operator would check: not zero where a factorization failed
+_checks: list[Any] = []  # error codes that the exported operator would check: not zero where a factorization failed
 
 
 def _check_errors(info, api_name, *, is_matrix):

@@ -16,6 +16,12 @@ _CONFIGURED = ("repetition_penalty", "min_length", "min_new_tokens", "no_repeat_
 _WITHOUT_EFFECT = (None, 0, 1, 1.0, 0.0)
 
 
+def _note_time(times: list[float], token: int | None) -> None:
+    """Records the time of a token; None is the end of the sequence."""
+    if token is not None:
+        times.append(time.perf_counter())
+
+
 def _refuse_what_is_missing(config: Any, batching: Any, others: dict[str, Any]) -> None:
     wanted = [f"{name}={value!r}" for name in _CONFIGURED if (value := getattr(config, name, None)) not in _WITHOUT_EFFECT]
     wanted += [f"{name}={value!r}" for name, value in others.items()]
@@ -46,7 +52,7 @@ def _generate_batch(model: Any, inputs: list[list[int]], generation_config: Any,
             spent: list[float] = []
             times.append(spent)
             requests.append(Request([int(token) for token in prompt], limit, **sampling, seed=seed, stop_ids=ends,
-                                    on_token=lambda token, spent=spent: None if token is None else spent.append(time.perf_counter())))
+                                    on_token=functools.partial(_note_time, spent)))
     page = 16
     running = min(len(requests), getattr(batching, "max_requests_per_batch", None) or 64)
     wanted = 1 + sum(sorted(-(-(len(request.prompt) + limit) // page) for request in requests)[-running:])

@@ -6,7 +6,7 @@ that runs backwards. Packed sequences are padded: where one has ended, the state
 (one step, tensors of torch.compile, transforms of torch.func, forward-mode gradients) runs PyTorch's own definition, a copy of
 the cell per step."""
 import dataclasses
-from typing import Callable
+from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
@@ -64,7 +64,7 @@ class _Plan:
     length: int
     reverse: bool
     product: int  # the sequence whose gradient is that of the state's contraction
-    joint: Joint = None
+    joint: Joint | None = None
 
 
 class _Loop(torch.autograd.Function):
@@ -115,7 +115,7 @@ def _differentiable_gradient(plan, tensors, gradients, needed):
     return [next(made) if wanted else None for wanted in needed]
 
 
-_joints = {}  # recorded bodies by what they depend on; the next training step finds them here
+_joints: dict[Any, Joint] = {}  # recorded bodies by what they depend on; the next training step finds them here
 _MOST_JOINTS = 256
 
 

@@ -101,7 +101,7 @@ def _use(package: Any) -> None:
         init(self, module, *args, **kwargs)
     for name in (_PACKAGE, f"{_PACKAGE}._fully_shard", f"{_PACKAGE}._fully_shard._fully_shard"):
         if getattr(sys.modules.get(name), "fully_shard", None) is fully_shard:
-            sys.modules[name].fully_shard = checked_fully_shard
+            vars(sys.modules[name])["fully_shard"] = checked_fully_shard
     package.FullyShardedDataParallel.__init__ = checked_init
     for name in _OF_WRAPPED:
         setattr(package.FullyShardedDataParallel, name, staticmethod(_refusing_split(name, getattr(package.FullyShardedDataParallel, name))))

@@ -23,7 +23,7 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
 _meetings = [0]  # the number of calls of meet()
 _begin = time.monotonic()
-_job_store = []  # the result of _find_store(), after its first call
+_job_store: list[Any] = []  # the result of _find_store(), after its first call
 
 
 def process_index() -> int:
@@ -67,7 +67,7 @@ def of_process(file: str) -> str:
 
 
 for _query in (process_index, process_count, rank, size, local_rank, local_size):
-    _query._dynamo_marked_constant = True  # what torch.compiler.assume_constant_result() sets, which would import Dynamo
+    vars(_query)["_dynamo_marked_constant"] = True  # what torch.compiler.assume_constant_result() sets, which would import Dynamo
 
 
 def _seconds_to_connect() -> float:
@@ -81,8 +81,8 @@ def _port_of(job: str) -> int:
 
 def _first_of(nodes: str) -> str:
     """The first of SLURM's list of hosts: "node[03-05,9],other" -> "node03"."""
-    name, bracket, rest = re.match(r"([^,\[]*)(\[?)(.*)", nodes).groups()
-    return name + re.match(r"\d+", rest)[0] if bracket else name
+    found = re.match(r"([^,\[]*)(?:\[(\d+))?", nodes)
+    return (found[1] + (found[2] or "")) if found else nodes
 
 
 def _place_of_launcher() -> tuple[str | None, str | None]:

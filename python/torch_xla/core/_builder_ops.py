@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The operations of torch_xla.core.xla_builder in StableHLO, by the names that mkop() takes."""
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from ._builder import NAMES, TORCH_TYPES, Builder, Node, array, padding_of, pairs, tensor_type, window_sizes
 
-OPS = {}
+OPS: dict[str, Callable[..., Any]] = {}  # op(builder, operands, attributes) by name
 _FLOATS = ("f32", "f64", "bf16", "f16")
 
 

@@ -21,7 +21,7 @@ def wanted():
     return os.environ.get("XLA_ALWAYS_ALLREDUCE", "").lower() in ("1", "true", "yes", "on", "y")
 
 
-wanted._dynamo_marked_constant = True
+vars(wanted)["_dynamo_marked_constant"] = True
 
 
 def _rows(groups):

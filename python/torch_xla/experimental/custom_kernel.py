@@ -60,7 +60,7 @@ def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: b
         scores = scores + ab.float()
     scores = scores * sm_scale
     visible = None
-    if q_segment_ids is not None:
+    if q_segment_ids is not None and kv_segment_ids is not None:
         visible = q_segment_ids[:, None, :, None] == kv_segment_ids[:, None, None, :]
     if causal:
         before = torch.arange(k.size(2), device=q.device)[None, :] <= torch.arange(q.size(2), device=q.device)[:, None]
@@ -228,7 +228,8 @@ class GMM(torch.autograd.Function):
         Args:
           grad_output: The gradient of the result, (m, n).
         """
-        return *gmm_backward(grad_output, *ctx.saved_tensors, ctx.tiling), None, None
+        lhs, rhs, group_sizes = ctx.saved_tensors
+        return *gmm_backward(grad_output, lhs, rhs, group_sizes, ctx.tiling), None, None
 
 
 def repeat_with_fixed_output_size(input: torch.Tensor, repeats: torch.Tensor, total_repeat_length: int) -> torch.Tensor:

@@ -44,7 +44,7 @@ def gradient_accumulation(train_step: Callable[..., Any], iterable_tensors: Iter
       AssertionError: `train_step` changes an argument in place.
     """
     if len(carried_tensors) == 1 and isinstance(carried_tensors[0], (tuple, list)):  # PyTorch/XLA 2.6 passes one list
-        carried_tensors = carried_tensors[0]
+        carried_tensors = tuple(carried_tensors[0])
     tensors = [_to_device(tensor) for tensor in iterable_tensors]
     counts = {tensor.size(0) for tensor in tensors}
     if len(counts) != 1 or 0 in counts:

@@ -377,7 +377,7 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
     """
     grid = tuple(int(size) for size in grid)
     is_single = isinstance(out_specs, Block)
-    outs, shapes = ([out_specs], [out_shape]) if is_single else (list(out_specs), list(out_shape))
+    outs, shapes = ([out_specs], [out_shape]) if isinstance(out_specs, Block) else (list(out_specs), list(out_shape))
     name = getattr(body, "__name__", "kernel")
 
     def run(*tensors: torch.Tensor) -> Any:

@@ -95,7 +95,7 @@ def default() -> DevicePlugin:
       KeyError: It has none; Millrace's own device has none.
     """
     from .. import runtime
-    return _registered[runtime.device_type()]
+    return _registered[str(runtime.device_type())]
 
 
 def register_installed_plugins() -> None:

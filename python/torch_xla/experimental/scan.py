@@ -16,7 +16,7 @@ from ._control_flow import _to_device, recorded_step, scan as _plain_scan
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 # From a pure function to its recordings (_Recorded) by what they depend on; an entry lives as long as its function.
-_SCAN_COMPUTATION_CACHE = weakref.WeakKeyDictionary()
+_SCAN_COMPUTATION_CACHE: Any = weakref.WeakKeyDictionary()
 
 
 def default_partition(*args: Any, **kwargs: Any) -> Any:
@@ -105,7 +105,7 @@ class Joint:
             self.carried, self.results = count, len(outputs) - count
             self.needs = [_wants_gradient(a) for a in arguments]
             behind = [leaf_variables(o) for o in outputs]
-            self.variables = []
+            self.variables: list[torch.Tensor] = []
             for leaf in (leaf for leaves in behind for leaf in leaves):
                 if not _among(leaf, inputs) and not _among(leaf, self.variables):
                     self.variables.append(leaf)
@@ -359,7 +359,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, partitio
         raise ValueError(f"expects all of xs to have {length} elements, but got {[x.shape[0] for x in sequences]}")
     if length == 0:
         raise ValueError("expects xs not to be empty")
-    layout = []
+    layout: list[Any] = []
 
     def run(*flat):
         carry = pytree.tree_unflatten(list(flat[:len(carried)]), carry_spec)

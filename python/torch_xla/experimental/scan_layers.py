@@ -9,7 +9,7 @@ import torch
 from .scan import default_partition, scan
 
 # From the first of pure layers to the function that scan() gets, by partition function and modes: with an equal function scan() finds its recording.
-_ONE_LAYER_CACHE = weakref.WeakKeyDictionary()
+_ONE_LAYER_CACHE: Any = weakref.WeakKeyDictionary()
 
 
 def _function_of(layer, partition_fn, is_pure):

@@ -492,8 +492,10 @@ class Engine:
         blocks = self._block_classes[-1]
         while blocks and self.preemptions == before:  # otherwise there is no memory for more
             begun = {id(request) for request, _ in plan}
-            request = next((r for r in self._running if id(r) not in begun), None)
-            if request is None:
+            running = next((r for r in self._running if id(r) not in begun), None)
+            if running is not None:
+                request = running
+            else:
                 with self._changed:
                     if not self._waiting or len(self._running) >= self.max_running:
                         break

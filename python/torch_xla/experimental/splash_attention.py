@@ -56,9 +56,16 @@ class SplashAttentionConfig:
         return cls(**{name: _tuples(value) for name, value in json.loads(data).items()})
 
     def maybe_convert_and_get_jax_mesh(self) -> Any:
-        """Returns the mesh as a jax.sharding.Mesh, on the devices of JAX that have the same numbers."""
+        """Returns the mesh as a jax.sharding.Mesh, on the devices of JAX that have the same numbers.
+
+        Raises:
+          ValueError: The configuration has no mesh.
+        """
         from ..distributed.spmd import Mesh
-        return Mesh.from_str(self.mesh).get_jax_mesh()
+        mesh = Mesh.from_str(str(self.mesh))
+        if mesh is None:
+            raise ValueError(f"expects str() of a Mesh as mesh, but got {self.mesh!r}")
+        return mesh.get_jax_mesh()
 
 
 def _visible(queries, keys, device, causal, config, segments):

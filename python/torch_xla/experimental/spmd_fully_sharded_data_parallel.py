@@ -60,7 +60,7 @@ class SpmdFullyShardedDataParallel(nn.Module):
         self._data_axes = "fsdp" if extra_data_axis is None else (extra_data_axis, "fsdp")
         self._shard_output = shard_output or (lambda output, mesh: _split_batch(output, mesh, self._data_axes))
         if auto_wrap_policy is not None:
-            options = dict(mesh=mesh, shard_output=shard_output, extra_data_axis=extra_data_axis)
+            options: dict[str, Any] = dict(mesh=mesh, shard_output=shard_output, extra_data_axis=extra_data_axis)
             recursive_wrap(module, auto_wrap_policy, auto_wrapper_callable or type(self), only_wrap_children=True, **options)
         module.to("xla")
         for name, parameter in module.named_parameters():

@@ -9,6 +9,11 @@ import torch
 class Step:
     """step(found_inf=...) for an optimizer that says what a parameter's state is and how a group is updated."""
 
+    param_groups: list[dict[str, Any]]  # these two are PyTorch's Optimizer's
+    state: Any
+    _init_state: Callable[..., None]  # these two are the subclass's
+    _update: Callable[..., None]
+
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None, found_inf: torch.Tensor | None = None) -> Any:
         """Updates the parameters, unless the gradients are infinite; the device decides, and nothing is read.

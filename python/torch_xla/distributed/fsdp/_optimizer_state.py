@@ -81,7 +81,8 @@ def full_optim_state_dict(model: nn.Module, optimizer: torch.optim.Optimizer, ra
 
 def _batches(split: list[tuple[Shard, list[str], str, torch.Tensor]]) -> Iterator[list[tuple[Shard, list[str], str, torch.Tensor]]]:
     """What is gathered in one program: values that need _BATCH_BYTES together, or a single one."""
-    batch, size = [], 0
+    batch: list[tuple[Shard, list[str], str, torch.Tensor]] = []
+    size = 0
     for each in split:
         shard, value = each[0], each[3]
         needs = value.numel() * value.element_size() * shard.layout.world

@@ -144,14 +144,14 @@ class Shard:
         self._refusing: list[torch.Tensor] = []
 
     @property
-    def owner(self) -> nn.Module | None:
+    def owner(self) -> Any:
         """The wrapper that has it, if that is still there."""
         return self._owner()
 
     @property
     def parameter(self) -> nn.Parameter:
         """The shard of this rank."""
-        return self._owner()._parameters[self.name]
+        return self.owner._parameters[self.name]
 
     def copy(self, owner: nn.Module, memo: dict) -> "Shard":
         """The same of a copy of the owner, with whose parts in the memo of that deepcopy."""
@@ -363,6 +363,7 @@ class Unit:
         if self.versions[index] != version:
             raise RuntimeError(f"{self.shards[index].names[0]} has been changed since the forward pass whose gradients are asked for (by optimizer.step(), or "
                                "a copy into it): its gradients would be those of other values. Call backward() before, or the forward pass once more")
+        assert self._joined is not None, "before_backward() has joined the shards"
         return self._joined[index]
 
     def end_backward(self) -> None:
@@ -384,7 +385,7 @@ class Unit:
         before, after = self.divides
         there = [index for index, grad in enumerate(grads) if grad is not None]
         made: list[torch.Tensor | None] = [None] * len(grads)
-        operands = [grads[index] / before if before != 1 else grads[index] for index in there]
+        operands = [grad / before if before != 1 else grad for grad in grads if grad is not None]
         for index, reduced in zip(there, _coalesced.reduce_scatter(operands, self.shards[0].layout.world, self._scatter, self._bucket_bytes)):
             reduced = reduced.to(self.shards[index].parameter.dtype)
             made[index] = reduced / after if after != 1 else reduced

@@ -109,8 +109,8 @@ class XlaFullyShardedDataParallel(nn.Module):
         self.sync_on_finalization = sync_on_finalization or mark_step_on_finalization
         self.optimization_barrier_in_forward = optimization_barrier_in_forward and not _debug_dummy_optimization_barrier_op
         self.sharding_groups = sharding_groups
-        self.rank = _world.rank() if sharding_groups is None else sharding_rank
-        self.world_size = _world.size() if sharding_groups is None else sharding_world_size
+        self.rank = _world.rank() if sharding_rank is None else sharding_rank
+        self.world_size = _world.size() if sharding_world_size is None else sharding_world_size
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"sharding_rank {self.rank} is not in a group of {self.world_size}")
         self._pins, self._dummies = pin_layout_in_collective_ops, (_debug_dummy_all_gather_op, _debug_dummy_reduce_scatter_op, _debug_dummy_all_reduce_op)
@@ -257,7 +257,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         memo[id(self)], memo[COPYING] = made, True
         for name, value in vars(self).items():
             if name not in ("_unit", "_root"):
-                vars(made)[name] = copy.deepcopy(value, memo)
+                made.__dict__[name] = copy.deepcopy(value, memo)
         made._is_root, made._in_backward = None, False
         made._unit = self._unit.copy(made, memo)
         made._mark_shards()

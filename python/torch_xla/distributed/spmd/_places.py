@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-_LIBRARIES = tuple(os.path.dirname(os.path.realpath(sys.modules[name].__file__)) + os.sep for name in ("torch", "torch_xla"))
+_LIBRARIES = tuple(os.path.dirname(os.path.realpath(str(sys.modules[name].__file__))) + os.sep for name in ("torch", "torch_xla"))
 
 _TENSORS = ("t", "tensor", "torch_tensor", "local_tensor")  # the names of the parameters that are the annotated tensor
 

@@ -90,6 +90,7 @@ def describe(files: RecordedFiles, checkpoint: Checkpoint) -> None:
     Raises:
       OSError: The file cannot be written.
     """
+    assert checkpoint.contents is not None, "a checkpoint that was just written has recorded contents"
     contents = {name: {"bytes": each.bytes, "crc32": f"{each.crc32:08x}"} for name, each in sorted(checkpoint.contents.items())}
     text = json.dumps({"format": _FORMAT, "step": checkpoint.step, "time": checkpoint.time.isoformat(), "files": contents}, indent=1)
     with files.create_stream(f"{checkpoint.folder}/{METADATA_FILE}", "wb") as stream:

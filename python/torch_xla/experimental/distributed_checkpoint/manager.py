@@ -85,9 +85,9 @@ class CheckpointManager:
         self._all = _DistWrapper(self.pg, not works_alone, 0)
         self._worker = concurrent.futures.ThreadPoolExecutor(max_workers=1)
         # These saves in the background have not been waited for yet; they are equal in all processes.
-        self._pending = collections.deque()
-        self._last_step = None  # the step that all processes have agreed to save before they end
-        self._asked_step = None  # the last one that reached_preemption() was asked about
+        self._pending: collections.deque[concurrent.futures.Future[None]] = collections.deque()
+        self._last_step: int | None = None  # the step that all processes have agreed to save before they end
+        self._asked_step: int | None = None  # the last one that reached_preemption() was asked about
         self._is_clean = False
         self._files = files_of(self.base_path)
         self._number = self._all.broadcast("begin", lambda: secrets.token_hex(4))

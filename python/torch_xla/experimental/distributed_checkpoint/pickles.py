@@ -71,7 +71,7 @@ def _harmless() -> list[Any]:
         import numpy
     except ImportError:
         return known
-    multiarray = numpy._core.multiarray
+    multiarray = getattr(numpy, "_core").multiarray
     known += [_codecs.encode, numpy.dtype, numpy.ndarray, *{type(numpy.dtype(code)) for code in numpy.typecodes["All"]}]
     for name in ("_reconstruct", "scalar"):
         known += [(getattr(multiarray, name), f"{module}.multiarray.{name}") for module in ("numpy.core", "numpy._core")]

@@ -67,10 +67,12 @@ class SPMDSavePlanner(SavePlanner):
 
     def __init__(self):
         self.is_coordinator = False
-        self.mappings = None
-        self.sharded_state_dict = self.unsharded_state_dict = None
+        self.sharded_state_dict: Any = None  # these three belong to set_up_planner()
+        self.unsharded_state_dict: Any = None
+        self.mappings: Any = None
         self._lock = threading.Lock()
-        self._local_shards, self._unread = {}, {}
+        self._local_shards: dict[str, Any] = {}
+        self._unread: dict[str, int] = {}
 
     def set_up_planner(self, state_dict: dict[str, Any], is_coordinator: bool = False, *, storage_meta: Any = None) -> None:
         """Takes the state dict of this process, before a plan is made.
@@ -186,10 +188,15 @@ class SPMDLoadPlanner(LoadPlanner):
     def __init__(self, weights_only: bool = True):
         self.weights_only = weights_only
         self.is_coordinator = False
-        self.metadata = self.original_state_dict = self.mappings = None
-        self.sharded_state_dict = self.unsharded_state_dict = None
+        self.metadata: Any = None  # these five belong to set_up_planner()
+        self.original_state_dict: Any = None
+        self.sharded_state_dict: Any = None
+        self.unsharded_state_dict: Any = None
+        self.mappings: Any = None
         self._lock = threading.Lock()
-        self._local_shards, self._pending_elements, self._devices = {}, {}, {}
+        self._local_shards: dict[str, Any] = {}
+        self._pending_elements: dict[str, int] = {}
+        self._devices: dict[str, list[int]] = {}
 
     def set_up_planner(self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
         """Takes the state dict of this process, before a plan is made.

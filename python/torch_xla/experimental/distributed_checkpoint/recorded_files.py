@@ -5,7 +5,12 @@ import io
 import os
 import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from torch.distributed.checkpoint.filesystem import FileSystem as _FileSystem
+else:
+    _FileSystem = object  # subclasses add a file system of PyTorch
 
 _PIECE = 1 << 22  # bytes that are read at a time
 
@@ -56,7 +61,7 @@ class _MeasuredStream(io.IOBase):
             super().close()
 
 
-class RecordedFiles:
+class RecordedFiles(_FileSystem):
     """A base class for file systems of torch.distributed.checkpoint that records what is written. Threads may write different files.
 
     `written` has the Contents of every file by its name, without the folder, and `error` the first error, which names its file."""
@@ -86,7 +91,7 @@ class RecordedFiles:
         try:
             with super().create_stream(path, mode) as raw:
                 stream = _MeasuredStream(raw, self.is_local)
-                yield stream
+                yield cast(IO[bytes], stream)
                 stream.close()
         except BaseException as error:
             cause = stream and stream.error or error
