@@ -78,7 +78,7 @@ class _Handle:
 
 
 def _view(tensor):
-    """The memory of a tensor as an array."""
+    """Returns the memory of a tensor as an array."""
     dtype = core._dtype_of(tensor.dtype)
     shape = tensor.dims[:tensor.rank]
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

@@ -11,7 +11,7 @@ _STAGES = ("instantiate", "prepare", "initialize", "execute")
 
 
 def _pointer(capsule):
-    """The function behind a PyCapsule."""
+    """Returns the function behind a PyCapsule."""
     if capsule is None:
         return None
     api = ctypes.pythonapi

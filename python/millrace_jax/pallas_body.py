@@ -144,7 +144,7 @@ def _compared(primitive: Any, x: Any, y: Any) -> bool | None:
 
 
 def _folded(equation: Any, values: Sequence[Any]) -> Any:
-    """The result of an equation on numbers that are known, as a number of numpy or a Ranged; None if it is not."""
+    """Returns the result of an equation on numbers that are known, as a number of numpy or a Ranged; None if it is not."""
     out = equation.outvars[0].aval if equation.outvars else None
     if not isinstance(out, core.ShapedArray) or out.shape or out.dtype.kind not in "iub":
         return None
@@ -285,7 +285,7 @@ class Body:
         return list(results) if primitive.multiple_results else [results]
 
     def _discharged(self, equation: Any, values: list[Any]) -> list[Any]:
-        """An equation on references by JAX's rule, which turns it into one on values."""
+        """Evaluates an equation on references by JAX's rule, which turns it into one on values."""
         primitive = equation.primitive
         now = [value.read() if isinstance(value, Ref) else plain(value) for value in values]
         types_in, types_out = [atom.aval for atom in equation.invars], [variable.aval for variable in equation.outvars]
@@ -314,7 +314,7 @@ def _is_whole(transforms: Sequence[Any]) -> bool:
 
 
 def _window(transforms: Sequence[Any]) -> tuple[list[Any], list[int], list[int]] | None:
-    """(starts, sizes, dimensions that vanish) of a reference's window; None where it is none, or there is more than one transform."""
+    """Returns (starts, sizes, dimensions that vanish) of a reference's window; None where it is none, or there is more than one transform."""
     if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
         return None
     starts, sizes, scalars = [], [], []
@@ -382,7 +382,7 @@ def _put(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None:
-    """The only transform, an indexer whose scalars are arrays; None if there are others."""
+    """Returns the only transform, an indexer whose scalars are arrays; None if there are others."""
     if not transforms:
         return indexing.NDIndexer.make_trivial_indexer(shape)
     if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
@@ -392,7 +392,7 @@ def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None
 
 
 def _is_inside(indexer: indexing.NDIndexer) -> bool:
-    """Whether all reads are in bounds, as far as is known here."""
+    """Returns whether all reads are in bounds, as far as is known here."""
     return all(isinstance(index, indexing.Slice) and isinstance(index.start, int) and
                index.start + index.size * index.stride <= size for index, size in zip(indexer.indices, indexer.shape, strict=True))
 
@@ -421,7 +421,7 @@ def _masked(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
-    """(source, its transforms), (destination, its transforms), (semaphore, ...), (remote semaphore, ...), remote device."""
+    """Returns (source, its transforms), (destination, its transforms), (semaphore, ...), (remote semaphore, ...), remote device."""
     now = [plain(value) for value in values]
     parts = mosaic._dma_unflatten(equation.params["tree"], now)
     if len(parts) == 9:  # JAX before 0.9 keeps references and their transforms apart
@@ -500,7 +500,7 @@ class _Region:
                 self.refs.append(value)
 
     def carried(self) -> list[Any]:
-        """The values of the references before the region."""
+        """Returns the values of the references before the region."""
         return [ref.read() for ref in self.refs]
 
     def inside(self, carried: Sequence[Any]) -> tuple[dict[int, Ref], list[Ref]]:
@@ -519,7 +519,7 @@ def _exchange(values: Sequence[Any], by: dict[int, Ref]) -> list[Any]:
 
 
 def _arrays(values: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
-    """Values as arrays of the variables' types."""
+    """Returns values as arrays of the variables' types."""
     return [jnp.asarray(plain(value), dtype=variable.aval.dtype) for value, variable in zip(values, variables, strict=True)]
 
 

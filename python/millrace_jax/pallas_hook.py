@@ -33,7 +33,7 @@ class _Finder:
     """Finds those two modules."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The module's place, with a loader that changes it."""
+        """Returns the module's spec, with a loader that changes the module."""
         if name not in _CHANGES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)

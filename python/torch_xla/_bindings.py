@@ -379,7 +379,7 @@ def _install_rare_names():
 
 
 def _rare_name(wanted):
-    """The compiled module's __getattr__(): installs the names that few programs use when one of them is asked for."""
+    """Installs the names that few programs use when one of them is read, as the compiled module's __getattr__()."""
     if not wanted.startswith("__"):
         _install_rare_names()
         if wanted in vars(_XLAC):

@@ -60,17 +60,17 @@ class LoweringContext:
         return json.dumps(made)
 
     def parameter_id_tensor_mapping(self):
-        """{number of a parameter: its value, on the CPU}"""
+        """Returns {number of a parameter: its value, on the CPU}"""
         self._built()
         return {index: leaf.cpu() for index, leaf in enumerate(self._leaves)}
 
     def device_parameter_id_tensor_mapping(self):
-        """{number of a parameter: its tensor, on the device}"""
+        """Returns {number of a parameter: its tensor, on the device}"""
         self._built()
         return dict(enumerate(self._leaves))
 
     def tensor_parameter_id(self, tensor):
-        """The number of the parameter that a tensor is, or -1."""
+        """Returns the number of the parameter that a tensor is, or -1."""
         self._built()
         wanted = _XLAC._unique_id_for_ir_and_data(tensor)
         return next((i for i, leaf in enumerate(self._leaves) if _XLAC._unique_id_for_ir_and_data(leaf) == wanted), -1)

@@ -43,7 +43,7 @@ def _type_of(op):
 
 
 def _sorted(ops):
-    """The operations, those that define a value before those that use it; otherwise in their order."""
+    """Returns the operations, those that define a value before those that use it; otherwise in their order."""
     made_by = {result: op for op in ops for result in op.results}
     done, made = set(), []
     for first in ops:
@@ -83,7 +83,7 @@ def _without_dead(ops):
 
 
 def rewrite(text):
-    """The program with what its marks stand for."""
+    """Returns the program with what its marks stand for."""
     if "@mark_" not in text:
         return text
     start = text.index("\n", text.index("func.func @main")) + 1
@@ -96,7 +96,7 @@ def rewrite(text):
 
 
 def _outlined(ops, types):
-    """The operations with a stablehlo.composite for every marked part, and the functions that these parts become."""
+    """Returns the operations with a stablehlo.composite for every marked part, and the functions that these parts become."""
     functions = []
     for op in ops:
         for result in op.results:

@@ -36,7 +36,7 @@ def _into(targets, results):
 
 
 def _filled(function):
-    """A factory's form with out=: PyTorch's fills the memory of the CPU."""
+    """Returns a factory's form with out=; PyTorch's fills the memory of the CPU."""
     return lambda *args, out: _into([out], [function(*args, dtype=out.dtype, device=out.device)])[0]
 
 
@@ -75,7 +75,7 @@ _known = None
 
 
 def _table():
-    """{name: (operator, function)} of everything that may be decomposed."""
+    """Returns {name: (operator, function)} of everything that may be decomposed."""
     from torch._decomp import decomposition_table
     known = {}
     for op, function in decomposition_table.items():
@@ -159,7 +159,7 @@ _copied: list[str] = []
 
 
 def _copied_from(view):
-    """The function that gives copies of a view, or of each view in a list of them."""
+    """Returns the function that gives copies of a view, or of each view in a list of them."""
     def run(*args, **kwargs):
         made = view(*args, **kwargs)
         return made.clone() if isinstance(made, torch.Tensor) else [part.clone() for part in made]

@@ -35,12 +35,12 @@ def _end(begin_ending: Callable[[], None]) -> None:
 
 
 def _are_in_kernels() -> bool:
-    """Whether a thread other than this one is in a function that PyTorch's dispatcher has called."""
+    """Returns whether a thread other than this one is in a function that PyTorch's dispatcher has called."""
     return any(thread != threading.get_ident() and _is_in_kernel(frame) for thread, frame in sys._current_frames().items())
 
 
 def _is_in_kernel(frame: types.FrameType | None) -> bool:
-    """Whether a function that PyTorch's dispatcher has called is among the callers."""
+    """Returns whether a function that PyTorch's dispatcher has called is among the callers."""
     here = _folder_of_torch()
     while frame is not None:
         path = frame.f_code.co_filename

@@ -60,7 +60,7 @@ _library.impl("_linalg_check_errors", _check_errors, "XLA")
 
 
 def _poisoned(result):
-    """A result with NaN for the matrices of which a factorization failed."""
+    """Returns a result with NaN for the matrices of which a factorization failed."""
     if not isinstance(result, torch.Tensor) or not (result.is_floating_point() or result.is_complex()):
         return result
     for info in _checks:
@@ -133,14 +133,14 @@ def _custom_call(op, args, kwargs):
 
 
 def _size(value, symbols):
-    """A size of the exported program for these values of its symbols."""
+    """Returns a size of the exported program for these values of its symbols."""
     if isinstance(value, torch.SymInt):
         return int(value.node.expr.xreplace(symbols))
     return int(value)
 
 
 def _symbol_of(expr):
-    """(symbol, factor, offset) of a size that is factor * symbol + offset, else (None, 0, 0)."""
+    """Returns (symbol, factor, offset) of a size that is factor * symbol + offset, else (None, 0, 0)."""
     if len(expr.free_symbols) == 1:
         symbol = next(iter(expr.free_symbols))
         polynomial = expr.as_poly(symbol)
@@ -171,7 +171,7 @@ def _open_symbols(program, placeholders):
 
 
 def _record(program, placeholders, symbols, options):
-    """One recording: (text, constants, results, which tensor each parameter of the text is)."""
+    """Returns one recording: (text, constants, results, which tensor each parameter of the text is)."""
     arguments = []
     for _, value in placeholders:
         if isinstance(value, torch.Tensor):

@@ -33,7 +33,7 @@ def _all_to_all(x, output_sizes, input_sizes, group):
 
 
 def _of_world(name):
-    """The operator among all replicas."""
+    """Returns the operator among all replicas."""
     from .core import _collective_programs as programs
     return {"broadcast": lambda x, src, group: programs.collective_broadcast(x, src),
             "all_reduce": lambda x, op, group: _reduced(op, lambda kind: programs.all_reduce(kind, x)),

@@ -49,7 +49,7 @@ _calls = _Calls()
 
 
 def _call_of(model: Any) -> _Call | None:
-    """The generate() that `model` is in, unless forward() runs."""
+    """Returns the generate() that `model` is in, unless forward() runs."""
     call = _calls.of.get(id(model))
     return None if call is None or call.is_inside else call
 
@@ -111,7 +111,7 @@ def _layer_class() -> Any:
             return self.capacity, 0
 
         def get_seq_length(self) -> int | torch.Tensor:
-            """A tensor for forward(): the numbers 0 and 1 would be constants of a program, a tensor never is."""
+            """Returns a tensor for forward(): the numbers 0 and 1 would be constants of a program, a tensor never is."""
             return torch.tensor(self.length) if _calls.forwards else self.length
 
         def get_max_length(self) -> int:
@@ -134,7 +134,7 @@ def _self_attention(cache: Any) -> Any:
 
 
 def _sized_layers(cache: Any) -> list[Any]:
-    """The layers of a cache that is all of sized ones, otherwise none."""
+    """Returns the layers of a cache that is all of sized ones, otherwise none."""
     layers = getattr(_self_attention(cache), "layers", None) or []
     sized = [layer for layer in layers if isinstance(layer, _layer_class())]
     others = [layer for layer in layers if not isinstance(layer, _layer_class())]
@@ -142,7 +142,7 @@ def _sized_layers(cache: Any) -> list[Any]:
 
 
 def _as_sized(layer: Any, capacity: int) -> Any:
-    """A sized layer with what `layer` holds; `layer` itself where it is one already or holds nothing; None for layers of other kinds."""
+    """Returns a sized layer with what `layer` holds; `layer` itself where it is one already or holds nothing; None for layers of other kinds."""
     from transformers import cache_utils
     if isinstance(layer, _layer_class()):
         layer.grow(capacity)
@@ -163,7 +163,7 @@ def _as_sized(layer: Any, capacity: int) -> Any:
 
 
 def _as_dynamic(layer: Any) -> Any:
-    """The layer of a DynamicCache with what a sized one holds."""
+    """Returns the layer of a DynamicCache with what a sized one holds."""
     from transformers import cache_utils
     if not isinstance(layer, _layer_class()):
         return layer
@@ -342,7 +342,8 @@ def _device(model: Any) -> torch.device:
 
 
 def _is_ours(model: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether a generate() with these arguments can run so: the model can run with caches of a fixed size, and the loop is transformers' own."""
+    """Returns whether a generate() with these arguments can run so: the model can run with caches of a fixed size, and the loop is transformers'
+    own."""
     return (getattr(model, "_can_compile_fullgraph", False) and kwargs.get("custom_generate") is None and not kwargs.get("synced_gpus")
             and not hasattr(model, "hf_device_map"))
 
@@ -383,7 +384,7 @@ _GROWN = 4  # so many single tokens at the end of one layer on the device: a loo
 
 
 def _user_line() -> tuple[str, int]:
-    """The innermost line of the user's code, outside of libraries."""
+    """Returns the innermost line of the user's code, outside of libraries."""
     frame = sys._getframe(1)
     folders = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (__file__, str(torch.__file__), str(sys.modules["transformers"].__file__)))
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(folders):

@@ -41,7 +41,7 @@ def check_original(folder: str) -> None:
 
 
 def load() -> ModuleType:
-    """The module torch_xla._XLAC."""
+    """Returns the module torch_xla._XLAC."""
     here = os.path.dirname(os.path.realpath(__file__))
     root = os.path.dirname(os.path.dirname(here))
     build = os.environ.get("MILLRACE_BUILD") or os.path.join(root, "build")
@@ -54,7 +54,7 @@ def load() -> ModuleType:
 
 
 def loaded() -> ModuleType | None:
-    """The module torch_xla._XLAC, if an import of torch_xla that failed later has loaded it in this process; else None."""
+    """Returns the module torch_xla._XLAC, if an import of torch_xla that failed later has loaded it in this process; else None."""
     return sys.modules.get(_COMPILED)
 
 

@@ -92,7 +92,7 @@ def _always_with_xla(original: Callable[[bool], list[str]]) -> Callable[[bool], 
 
 
 def _unless_differentiable(original):
-    """The choice between lists and single tensors, told whether the step is differentiable. SGD leaves that out, and the gradient of a sum of
+    """Returns the choice between lists and single tensors, told whether the step is differentiable. SGD leaves that out, and the gradient of a sum of
     lists keeps the parameters, which the step then writes to."""
     @functools.wraps(original)
     def choice(params, differentiable, use_fused=False):

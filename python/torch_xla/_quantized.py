@@ -19,7 +19,7 @@ known_values = None
 
 
 def _numbers(value):
-    """A scale or a zero point as a list; None if it is not known yet."""
+    """Returns a scale or a zero point as a list; None if it is not known yet."""
     if not isinstance(value, torch.Tensor):
         return [value]
     if value.device.type == "xla":
@@ -91,7 +91,7 @@ def _element(type_):
 
 
 def rewrite(ops):
-    """The operations (_mark_text.Op) with marks replaced."""
+    """Returns the operations (_mark_text.Op) with marks replaced."""
     made, quantized = [], {}  # from an integer value to the quantized value with the same bits and its type
     real = {}  # from an integer value and its types to the dequantized value, which is computed once
     for number, op in enumerate(ops):

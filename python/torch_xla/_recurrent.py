@@ -102,7 +102,7 @@ class _Loop(torch.autograd.Function):
 
 
 def _differentiable_gradient(plan, tensors, gradients, needed):
-    """The gradient, with gradients of its own: through the steps one after the other."""
+    """Returns the gradient, with gradients of its own: through the steps one after the other."""
     with torch.enable_grad():
         weight, *rest = tensors
         projection = rest.pop() if plan.joint.variables else None
@@ -120,7 +120,7 @@ _MOST_JOINTS = 256
 
 
 def _joint(kind, step, weight, projection, state, sequences):
-    """The body of the loop, with its gradient: without a projection, a function of the cell and of sizes and types alone."""
+    """Returns the body of the loop, with its gradient: without a projection, a function of the cell and of sizes and types alone."""
     watched = torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack() > 0  # a dispatch mode must see the recorded operations
     key = None
     if projection is None and not watched:
@@ -143,7 +143,7 @@ def _joint(kind, step, weight, projection, state, sequences):
 
 
 def _layer(kind, x, state, params, has_biases, reverse, mask):
-    """(outputs, last state) of x [length, batch, features] with state [batch, hidden] each."""
+    """Returns (outputs, last state) of x [length, batch, features] with state [batch, hidden] each."""
     w_input, weight, *rest = params
     biases, projection = (rest[:2], rest[2:]) if has_biases else (None, rest)
     projection = projection[0] if projection else None
@@ -191,7 +191,7 @@ def _layer(kind, x, state, params, has_biases, reverse, mask):
 
 
 def _network(kind, x, states, params, has_biases, layers, dropout, train, bidirectional, mask=None):
-    """(outputs [length, batch, directions * hidden], one stack of last states per state)"""
+    """Returns (outputs [length, batch, directions * hidden], one stack of last states per state)"""
     directions = 2 if bidirectional else 1
     count = len(params) // (layers * directions)
     last = []

@@ -17,7 +17,7 @@ _COMBINE = {"sum": torch.add, "mul": torch.mul, "and": torch.bitwise_and, "or": 
 
 
 def current() -> "tuple[Replicas, int] | None":
-    """The replicas that this thread is one of, and which one."""
+    """Returns the replicas that this thread is one of, and which one."""
     return getattr(_local, "place", None)
 
 
@@ -81,7 +81,7 @@ class Replicas:
         return results
 
     def meet(self, index: int, what: str, value: Any = None) -> Meeting:
-        """A meeting of all replicas, for which each has to come with the same `what`; a step barrier (what="") does without those that
+        """Waits for all replicas, each of which has to call it with the same `what`, and returns what they contribute; a step barrier (what="") does without those that
         have ended. RuntimeError names who does something else, or has ended."""
         with self._changed:
             self._brought[index] = (what, value)
@@ -125,8 +125,8 @@ class Replicas:
 
 def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.Tensor], reduction: str, dims: Sequence[int],
                groups: list[list[int]] | None) -> list[torch.Tensor]:
-    """The results of a collective of StableHLO for this replica, as _collective_programs records it for processes. `groups`: of collective_permute
-    pairs."""
+    """Returns the results of a collective of StableHLO for this replica, as _collective_programs records it for processes. `groups`: of
+    collective_permute pairs."""
     replicas, index = place
     # Clones, for the replica that continues first may write to its tensors.
     meeting = replicas.meet(index, name, [tensor.detach().clone() for tensor in tensors])
@@ -161,7 +161,7 @@ def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.T
 
 
 def _reduced(every: list[list[torch.Tensor]], reduction: str) -> list[torch.Tensor]:
-    """The reduction of each list, in order. Behind a barrier: all replicas get the same bits, whatever each computes with them."""
+    """Returns the reduction of each list, in order. Behind a barrier: all replicas get the same bits, whatever each computes with them."""
     made = []
     for members in every:
         dtype, device = members[0].dtype, members[0].device

@@ -106,7 +106,7 @@ class Sampler:
 
 
 def sampler_for(processors: Any, config: Any) -> Sampler | None:
-    """The sampler that does what `processors` do; None, and a warning, where the device cannot."""
+    """Returns the sampler that does what `processors` do; None, and a warning, where the device cannot."""
     other = next((type(each).__name__ for each in processors if type(each).__name__ not in _PROCESSORS
                   or getattr(each, "filter_value", float("-inf")) != float("-inf")), None)
     names = [type(each).__name__ for each in processors]

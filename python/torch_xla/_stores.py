@@ -30,7 +30,7 @@ def _words(error: BaseException) -> str:
 
 
 def _host() -> list[str]:
-    """The same for processes that see each other's numbers: until the host boots again, in one container."""
+    """Returns an identifier that is equal for processes that see each other's numbers: until the host boots again, in one container."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return [file.read().strip(), os.readlink("/proc/self/ns/pid")]
@@ -66,7 +66,7 @@ class Keeper:
             self._place, self._signed = json.loads(self._signed.get(_KEEPER_KEY)), None
 
     def is_stopped(self) -> bool:
-        """Whether it is a process of this host that a signal or a debugger has stopped."""
+        """Returns whether it is a process of this host that a signal or a debugger has stopped."""
         if not self._place or not self._place["host"] or self._place["host"] != _host():
             return False
         try:
@@ -206,8 +206,8 @@ def check_size(store, keeper: Keeper, rank: int, size: int, left: tuple[str, str
 
 
 def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, seconds: float) -> tuple[Any, Keeper]:
-    """(torch.distributed.TCPStore, its keeper) at a port, for process `rank` of `size`. The first one keeps it, or the agent of torchrun. RuntimeError, with
-    what to do, if it cannot be had within so many seconds."""
+    """Returns (torch.distributed.TCPStore, its keeper) at a port, for process `rank` of `size`. The first one keeps it, or the agent of torchrun.
+    RuntimeError, with what to do, if it cannot be had within so many seconds."""
     import datetime
     import torch.distributed as dist
     name, is_here = "torchrun" if is_agents else f"process 0 of {size}", not is_agents and rank == 0

@@ -43,7 +43,7 @@ def check_shards_of_ranks(plans: Iterable[Any]) -> None:
 
 
 def _is_split(module: Any) -> bool:
-    """Whether a part of the module is an XlaFullyShardedDataParallel."""
+    """Returns whether a part of the module is an XlaFullyShardedDataParallel."""
     ours = sys.modules.get("torch_xla.distributed.fsdp")
     return ours is not None and isinstance(module, nn.Module) and any(isinstance(part, ours.XlaFullyShardedDataParallel) for part in module.modules())
 

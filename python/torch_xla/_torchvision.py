@@ -45,7 +45,7 @@ def _along(first, last, pooled, ratio, aligned):
 
 
 def _neighbours(regions, index, pooled, size):
-    """The two positions beside the samples number `index` of all bins, and their weights: [n, pooled] each. A sample that no bin has,
+    """Returns the two positions beside the samples number `index` of all bins, and their weights: [n, pooled] each. A sample that no bin has,
     or further than 1 outside, has no weight; one beyond the first or last position counts as that one."""
     first, length, samples = (t[:, None] for t in regions)
     at = first + torch.arange(pooled, device=first.device, dtype=first.dtype) * length + (index + 0.5) * length / samples
@@ -89,7 +89,7 @@ def roi_align(images, rois, spatial_scale, pooled_height, pooled_width, sampling
 
 
 def roi_align_backward(grad, rois, spatial_scale, pooled_height, pooled_width, batch_size, channels, height, width, sampling_ratio, aligned):
-    """The gradient of the images; regions have none."""
+    """Returns the gradient of the images; regions have none."""
     if len(rois) == 0:
         return grad.new_zeros(batch_size, channels, height, width)
     values = _single_or_double(grad.permute(0, 2, 3, 1))

@@ -27,7 +27,7 @@ _job_store: list[Any] = []  # the result of _find_store(), after its first call
 
 
 def process_index() -> int:
-    """Index of this process among all."""
+    """Returns the index of this process among all."""
     return _XLAC._world()[0]
 
 
@@ -37,8 +37,8 @@ def process_count() -> int:
 
 
 def rank() -> int:
-    """Index of this replica among all: each process is one, except under SPMD, where all of them are one together, and in data_parallel, where
-    each of its threads is one."""
+    """Returns the index of this replica among all: each process is one, except under SPMD, where all of them are one together, and in data_parallel,
+    where each of its threads is one."""
     if place := _replicas.current():
         return place[1]
     return 0 if _XLAC._spmd_partitions() else process_index()
@@ -52,7 +52,7 @@ def size() -> int:
 
 
 def local_rank() -> int:
-    """Index of this process among those of this host."""
+    """Returns the index of this process among those of this host."""
     return _XLAC._world()[2]
 
 
@@ -80,13 +80,13 @@ def _port_of(job: str) -> int:
 
 
 def _first_of(nodes: str) -> str:
-    """The first of SLURM's list of hosts: "node[03-05,9],other" -> "node03"."""
+    """Returns the first of SLURM's list of hosts: "node[03-05,9],other" -> "node03"."""
     found = re.match(r"([^,\[]*)(?:\[(\d+))?", nodes)
     return (found[1] + (found[2] or "")) if found else nodes
 
 
 def _place_of_launcher() -> tuple[str | None, str | None]:
-    """(host, port) of the first process, as mpirun or srun tells; (None, None) where none does."""
+    """Returns (host, port) of the first process, as mpirun or srun tells; (None, None) where none does."""
     uri, slurm = os.environ.get("OMPI_MCA_orte_hnp_uri"), os.environ.get("SLURM_STEP_NODELIST")
     if uri and "OMPI_COMM_WORLD_SIZE" in os.environ:
         is_here = os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") == os.environ["OMPI_COMM_WORLD_SIZE"]
@@ -102,7 +102,7 @@ def _keeper_of_torch() -> _stores.Keeper:
 
 
 def _find_store() -> tuple[Any, _stores.Keeper]:
-    """(torch.distributed.Store, who keeps it)."""
+    """Returns (torch.distributed.Store, who keeps it)."""
     import torch.distributed as dist
     place = os.environ.get("MILLRACE_STORE")
     if place:
@@ -135,7 +135,7 @@ def _job_store_and_keeper() -> tuple[Any, _stores.Keeper]:
 
 
 def job_store() -> Any:
-    """The store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
+    """Returns the store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
     return _job_store_and_keeper()[0]
 
 

@@ -172,7 +172,7 @@ class StableHLOGraphModule:
         return name
 
     def _fixed_argument(self, location, signature):
-        """A weight or a constant, on the device, once."""
+        """Returns a weight or a constant, on the device, once."""
         key = (location.type_, location.position, location.name)
         if key not in self._fixed:
             array = (self._bundle.state_dict[location.name] if location.type_ == VariableType.PARAMETER
@@ -313,7 +313,7 @@ def exported_program_to_stablehlo(exported_model: torch.export.ExportedProgram,
 
 
 def _run_decompositions(exported_model):
-    """The exported program in terms of core operators, as exported_program_to_stablehlo() reads it."""
+    """Returns the exported program in terms of core operators, as exported_program_to_stablehlo() reads it."""
     return exported_model.run_decompositions({})
 
 

@@ -49,7 +49,8 @@ class _Interpreter(fx.Interpreter):
         return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
 
     def call_function(self, target, args, kwargs):
-        """A tensor of the CPU that the graph overwrites with one of the device (of a collective, say) stays on the device until the graph returns it."""
+        """Calls an operator. A tensor of the CPU that the graph overwrites with one of the device, such as a collective's, stays on the device until the
+        graph returns it."""
         if target is torch.ops.aten.copy.default and args[0].device.type == "cpu" and args[1].device.type == "xla":
             args = (torch.empty_like(args[0], device=args[1].device), *args[1:])
         return super().call_function(target, args, kwargs)
@@ -69,12 +70,12 @@ def _held_tensors(graph):
 
 
 def _is_static(tensor):
-    """Whether the tensor belongs to a module, so that Dynamo expects it in every call."""
+    """Returns whether the tensor belongs to a module, so that Dynamo expects it in every call."""
     return isinstance(tensor, torch.nn.Parameter) or getattr(tensor, "_dynamo_static_input_type", None) is not None
 
 
 def _is_trained(graph):
-    """Whether the graph is the forward or backward part of one that AOTAutograd has cut in two: its parameters change from step to step."""
+    """Returns whether the graph is the forward or backward part of one that AOTAutograd has cut in two: its parameters change from step to step."""
     return any(node.op == "placeholder" and str(node.target).startswith(("primals_", "tangents_")) for node in graph.graph.nodes)
 
 
@@ -92,7 +93,7 @@ def _wanted_on_cpu(graph, count):
 
 
 def _take_donations(graph):
-    """{index of an argument: whether its memory is given up}, of torch.ops.xla.dynamo_set_buffer_donor_, which leaves the graph."""
+    """Returns {index of an argument: whether its memory is given up}, of torch.ops.xla.dynamo_set_buffer_donor_, which leaves the graph."""
     arguments = [node for node in graph.graph.nodes if node.op == "placeholder"]
     made = {}
     for node in list(graph.graph.nodes):
@@ -137,7 +138,7 @@ class _Graph:
             return _Interpreter(self.graph, held).run(*stand_ins[:count])
 
     def trace(self, *args):
-        """The program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
+        """Returns the program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
         if self.sizes is not None:
             self.make_dynamic(args)
         is_dynamic = isinstance(self.parts, DynamicProgram)
@@ -180,7 +181,7 @@ class _Graph:
         return [i >= given or (isinstance(arg, torch.Tensor) and _is_static(arg)) for i, arg in enumerate(args)]
 
     def comes_often(self, args):
-        """Whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
+        """Returns whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
         if self.own_programs == _MOST_OWN_PROGRAMS:
             return False
         sizes = self.parts.sizes_of(args)

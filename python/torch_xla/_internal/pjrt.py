@@ -31,7 +31,8 @@ def _put_value(ordinal: int, fn: Callable, args: tuple, kwargs: dict, values: An
 
 
 def run_multiprocess(fn: Callable, *args: Any, start_method: str = "spawn", **kwargs: Any) -> dict[int, Any]:
-    """{ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says. An exception of the first process that fails is raised here."""
+    """Returns {ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says. An exception of the first process that fails is raised
+    here."""
     count = int(os.environ.get("CPU_NUM_DEVICES") or "1")
     if count == 1:
         return {0: fn(*args, **kwargs)}

@@ -37,12 +37,12 @@ def num_tpu_workers():
 
 
 def get_worker_ips():
-    """The hosts that take part."""
+    """Returns the hosts that take part."""
     return ["localhost"]
 
 
 def discover_master_worker_ip(use_localhost=True):
-    """The host of the first device."""
+    """Returns the host of the first device."""
     return "localhost"
 
 

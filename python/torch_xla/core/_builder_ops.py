@@ -36,7 +36,7 @@ def _full(name):
 
 
 def unary(builder, name, x):
-    """An operation that keeps type and sizes."""
+    """Adds an operation that keeps type and sizes, and returns its result."""
     return builder.one(_full(_UNARY[name]), [x], x.dtype, x.sizes)
 
 
@@ -128,7 +128,7 @@ def _number(value):
 
 
 def _literal(tensor):
-    """The text of a dense attribute. Floats are written as their bits: nothing is rounded."""
+    """Returns the text of a dense attribute. Floats are written as their bits: nothing is rounded."""
     tensor = tensor.detach().cpu().contiguous()
     bits = {torch.float32: torch.int32, torch.float64: torch.int64, torch.bfloat16: torch.int16, torch.float16: torch.int16}
 
@@ -153,7 +153,7 @@ def _literal(tensor):
 
 
 def constant(builder, tensor):
-    """A tensor as part of the program."""
+    """Returns a tensor as part of the program."""
     dtype = NAMES[tensor.dtype]
     type_ = tensor_type(dtype, tensor.shape)
     return builder.one("stablehlo.constant", [], dtype, tensor.shape, f"value = dense<{_literal(tensor)}> : {type_}")
@@ -399,7 +399,7 @@ OPS["GetTupleElement"] = lambda builder, ops, kw: ops[0].parts[kw["index"]]
 
 
 def _rebuilt(builder, like, values):
-    """The nodes `values` (an iterator) in the structure of `like`."""
+    """Returns the nodes `values` (an iterator) in the structure of `like`."""
     return next(values) if like.parts is None else Node(builder, None, parts=[_rebuilt(builder, part, values) for part in like.parts])
 
 

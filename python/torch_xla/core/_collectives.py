@@ -139,7 +139,7 @@ def all_gather(value: Any, dim: int = 0, groups: Groups = None, output: Any = No
 
 
 def _bucketized(collective, tensors, output, bucket_cap_mb):
-    """The results of `collective`(tensors, outputs) for a list, so many MB at a time."""
+    """Returns the results of `collective`(tensors, outputs) for a list, so many MB at a time."""
     made = [None] * len(tensors)
 
     def run(bucket, outputs, indices):

@@ -11,7 +11,7 @@ import torch
 
 
 def _of_system(error: BaseException | None) -> OSError | None:
-    """The error of the operating system behind that of torch.save()."""
+    """Returns the error of the operating system behind that of torch.save()."""
     while error is not None and not isinstance(error, OSError):
         error = error.__cause__ or error.__context__
     return error

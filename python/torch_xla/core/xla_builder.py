@@ -900,7 +900,7 @@ def _jax_to_xla_computation_cache_elements():
 
 
 def _lowered(jax, jax_func, leaves, spec, statics):
-    """(StableHLO text, structure of the results) of a function of JAX."""
+    """Returns (StableHLO text, structure of the results) of a function of JAX."""
     shapes = [jax.ShapeDtypeStruct(tuple(leaf.shape), jax.numpy.dtype(str(leaf.dtype).removeprefix("torch."))) for leaf in leaves]
     layout = []
 
@@ -917,7 +917,7 @@ def _lowered(jax, jax_func, leaves, spec, statics):
 
 
 def _pallas_rule():
-    """A context in which kernels of Pallas are lowered: where the program uses Pallas, and the package millrace-jax is there."""
+    """Returns a context in which kernels of Pallas are lowered: where the program uses Pallas, and the package millrace-jax is there."""
     import contextlib
     import sys
     if "jax._src.pallas.pallas_call" in sys.modules:

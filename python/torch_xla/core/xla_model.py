@@ -235,7 +235,7 @@ def broadcast_master_param(model: torch.nn.Module) -> None:
 
 
 def _fetch_gradients(optimizer):
-    """The gradients of the optimizer's parameters that are still those of this replica. accelerate calls this name."""
+    """Returns the gradients of the optimizer's parameters that are still those of this replica. accelerate calls this name."""
     reduced = {id(p) for each in _collectives.reducing_in_backward for p in each.reduced_parameters()}
     return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None and id(p) not in reduced]
 
@@ -485,7 +485,7 @@ class MissingSharding(KeyError, ValueError):
 
 
 def _send_by_name(batch, device, specs):
-    """A batch that is a dict, with a sharding per key."""
+    """Returns a batch that is a dict, with a sharding per key."""
     if not isinstance(batch, dict):
         raise ValueError(f"input_sharding is a dict: expects batches that are dicts too, but got a {type(batch).__name__}")
     missing = [key for key in batch if key not in specs]
@@ -495,7 +495,7 @@ def _send_by_name(batch, device, specs):
 
 
 def _send_by_place(batch, device, specs):
-    """A batch that is a list or tuple, with a sharding per entry."""
+    """Returns a batch that is a list or tuple, with a sharding per entry."""
     if not isinstance(batch, (list, tuple)) or len(batch) != len(specs):
         actual = f"one of {len(batch)}" if isinstance(batch, (list, tuple)) else f"a {type(batch).__name__}"
         raise ValueError(f"input_sharding is a list: expects batches that are lists or tuples of {len(specs)} entries, but got {actual}")
@@ -504,7 +504,7 @@ def _send_by_place(batch, device, specs):
 
 
 def _replicated(cpu):
-    """A copy of a CPU tensor that every device holds, and that is known to be so."""
+    """Returns a copy of a CPU tensor that every device holds, and that is known to be so."""
     made = cpu.to(xla_device())
     _XLAC._spmd_mark(made, "{replicated}", None)
     return made

@@ -26,7 +26,7 @@ class Op:
         self._computations: dict[Any, Any] = {}
 
     def __call__(self, *args, **kwargs):
-        """The tensor, or the tuple of tensors, for these tensors. `kwargs`: numbers; other values mean another program."""
+        """Returns the tensor, or the tuple of tensors, for these tensors. `kwargs`: numbers; other values mean another program."""
         shapes = xb.tensor_shape(args)
         key = tuple((shape.dtype, shape.sizes) for shape in shapes), tuple(sorted((name, repr(v)) for name, v in kwargs.items()))
         with self._lock:

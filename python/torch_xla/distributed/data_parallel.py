@@ -92,7 +92,7 @@ class DataParallel:
             parallel.close()
 
     def _work(self, loop_fn, index, parallel):
-        """The loop of one replica, whose device is the one on which its thread makes tensors."""
+        """Returns the loop of one replica, whose device is the one on which its thread makes tensors."""
         outer = xm._XLAC._current_device()
         xm._XLAC._set_current_device(_devices.index_of(self._devices[index]))
         try:

@@ -253,7 +253,7 @@ class _Unread:
         self._input_sharding = input_sharding
 
     def next_item(self, device):
-        """The next batch, None at the end."""
+        """Returns the next batch, None at the end."""
         for batch in self._batches:
             return xm.send_cpu_data_to_device([batch], self._device, self._input_sharding)[0]
         return None

@@ -617,7 +617,7 @@ def _be_in_world_of(store, rank, size):
 
 
 def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None, timeout=None):
-    """A group: from what torch.distributed knows about it, or from the parts that its old interface has."""
+    """Returns a group: from what torch.distributed knows about it, or from the parts that its old interface has."""
     if about is not None:
         prefix_store, rank, size, timeout = about.store, about.group_rank, about.group_size, about.timeout
         if size > 1 and not dist.is_initialized():

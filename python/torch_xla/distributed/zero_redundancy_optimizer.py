@@ -132,7 +132,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         return self._padded(tensor).chunk(self._world)[self._rank] if tensor.dim() else tensor
 
     def _scatter(self, gradients):
-        """The parts of the sums of gradients, divided by the number of replicas; of scalars the whole."""
+        """Returns the parts of the sums of gradients, divided by the number of replicas; of scalars the whole."""
         scale, made = 1.0 / self._world, [None] * len(gradients)
         scalars = [index for index, gradient in enumerate(gradients) if not gradient.dim()]
         if scalars:

@@ -122,7 +122,7 @@ trace_pallas_arg_to_payload: dict[Any, str] = {}
 
 def run_payload(tensors: Sequence[torch.Tensor], payload: str, shapes: Sequence[Sequence[int]],
                 dtypes: Sequence[torch.dtype]) -> list[torch.Tensor]:
-    """The results of a payload of trace_pallas(), whose sizes and types are checked."""
+    """Returns the results of a payload of trace_pallas(), whose sizes and types are checked."""
     from torch_xla.core import xla_builder as xb
     if not tensors:
         raise RuntimeError("expects at least one tensor")

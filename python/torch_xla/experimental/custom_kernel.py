@@ -15,7 +15,7 @@ _MASK = -0.7 * torch.finfo(torch.float32).max  # finite: a row without any key i
 
 
 def _sharded(tensor, partition_spec, mesh):
-    """The tensor with that sharding, also of its gradient; as it is without a spec."""
+    """Returns the tensor with that sharding, also of its gradient; as it is without a spec."""
     if partition_spec is None or tensor.device.type != "xla":
         return tensor
     from ..distributed.spmd import get_global_mesh, mark_sharding_with_gradients
@@ -123,7 +123,7 @@ class FlashAttention:
 
 
 def _group_of_row(rows, group_sizes):
-    """The group of each row; the number of groups for rows after the last one."""
+    """Returns the group of each row; the number of groups for rows after the last one."""
     ends = group_sizes.to(torch.int64).cumsum(0)
     return (torch.arange(rows, device=group_sizes.device)[:, None] >= ends[None, :]).sum(1)
 

@@ -180,7 +180,7 @@ class _Products(torch.overrides.TorchFunctionMode):
 
 
 def _line() -> str:
-    """The line of the body that uses a reference."""
+    """Returns the line of the body that uses a reference."""
     frame = sys._getframe(2)
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -230,7 +230,7 @@ class Ref:
 
 
 def _replaced(tensor: torch.Tensor, index: Sequence[Any], value: torch.Tensor, line: str) -> torch.Tensor:
-    """The tensor with a part, given by ints and slices, replaced."""
+    """Returns the tensor with a part, given by ints and slices, replaced."""
     if not index:
         if value.shape != tensor.shape:
             raise ValueError(f"{line}: expects the shape {tuple(tensor.shape)} for the part, but got {tuple(value.shape)}")
@@ -274,13 +274,13 @@ class _Operand:
         self.selected: dict[int, list[int]] = {}
 
     def separates(self, axis: int, size: int) -> bool:
-        """Whether cells along the axis have blocks of their own."""
+        """Returns whether cells along the axis have blocks of their own."""
         places = [place for place in range(len(self.shape)) if all(index[place] == point[axis] for point, index in self.table.items())]
         return len(places) == 1 and self.counts[places[0]] == size and not any(
             self._depends(place, axis) for place in range(len(self.shape)) if place != places[0])
 
     def _depends(self, place: int, axis: int) -> bool:
-        """Whether the block's number in a dimension of the tensor differs along an axis."""
+        """Returns whether the block's number in a dimension of the tensor differs along an axis."""
         return any(self.table[point[:axis] + (0,) + point[axis + 1:]][place] != index[place] for point, index in self.table.items())
 
     def cut(self, parallel: Sequence[int], grid: tuple[int, ...]) -> None:
@@ -301,14 +301,14 @@ class _Operand:
                 self.selected[place] = chosen
 
     def labels(self) -> list[Any]:
-        """The dimensions of split(): ("cells", axis) before those of the block."""
+        """Returns the dimensions of split(): ("cells", axis) before those of the block."""
         found: list[Any] = []
         for place in range(len(self.shape)):
             found += [("cells", self.parallel[place]), place] if place in self.parallel else [place]
         return found
 
     def split(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor with a dimension for the cells of each parallel axis."""
+        """Returns the tensor with a dimension for the cells of each parallel axis."""
         for place in sorted(self.parallel, reverse=True):
             tensor = tensor.unflatten(place, (self.counts[place], self.block.sizes()[place]))
             if place in self.selected:
@@ -316,11 +316,11 @@ class _Operand:
         return tensor
 
     def start(self, point: tuple[int, ...]) -> tuple[int, ...]:
-        """The number of the block in what one cell of the parallel axes sees."""
+        """Returns the number of the block in what one cell of the parallel axes sees."""
         return tuple(0 if place in self.parallel else number for place, number in enumerate(self.table[point]))
 
     def read(self, part: torch.Tensor, start: Sequence[int]) -> torch.Tensor:
-        """The block as the body sees it."""
+        """Returns the block as the body sees it."""
         sizes = self.block.sizes()
         for place in reversed(range(len(self.shape))):
             if sizes[place] != part.shape[place]:
@@ -330,7 +330,7 @@ class _Operand:
         return part
 
     def joined(self, blocks: dict[tuple[int, ...], torch.Tensor]) -> torch.Tensor:
-        """The part of the tensor that consists of these blocks."""
+        """Returns the part of the tensor that consists of these blocks."""
         counts = [1 if place in self.parallel else count for place, count in enumerate(self.counts)]
         missing = [start for start in itertools.product(*map(range, counts)) if start not in blocks]
         if missing:
@@ -412,7 +412,7 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
 
 def _run(body: Callable[..., None], name: str, grid: tuple[int, ...], parallel: list[int], inputs: list[_Operand], results: list[_Operand],
          dtypes: list[torch.dtype], scratch: Sequence[Memory], tensors: Sequence[torch.Tensor], strict: bool) -> list[torch.Tensor]:
-    """The outputs, with these axes parallel."""
+    """Returns the outputs, with these axes parallel."""
     others = [axis for axis in range(len(grid)) if axis not in parallel]
     steps = math.prod(grid[axis] for axis in others)
     if steps > _MOST_STEPS:

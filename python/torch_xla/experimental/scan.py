@@ -227,7 +227,7 @@ class _Parts:
         self._forward, self._backward = graphs["forward"], graphs["backward"]
 
     def forward(self, given):
-        """(results, saved values)."""
+        """Returns (results, saved values)."""
         made = self._forward(*given)
         return list(made[:len(self.differentiable)]), tuple(made[len(self.differentiable):])
 
@@ -306,7 +306,7 @@ def _recorded_for(tensors, *trees):
 
 
 def _record(fn, run, layout, carried, slices, is_pure, what):
-    """The body of a loop, recorded now or, of a pure function, once for all loops over tensors of these types. What depends on
+    """Returns the body of a loop, recorded now or, of a pure function, once for all loops over tensors of these types. What depends on
     variables from outside is recorded anew: their values are part of it."""
     try:
         known = _SCAN_COMPUTATION_CACHE.setdefault(fn, {}) if is_pure else {}

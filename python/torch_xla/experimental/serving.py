@@ -459,7 +459,7 @@ class Engine:
         self.shared_tokens += request.shared
 
     def _reserve(self, request: Request, end: int) -> bool:
-        """Whether the request has pages for its tokens before `end` now; requests that came later lose theirs for it."""
+        """Returns whether the request has pages for its tokens before `end` now; requests that came later lose theirs for it."""
         while len(request.pages) * self.pool.page_size < end:
             if not self.pool.free:
                 last = self._running[-1]
@@ -480,7 +480,7 @@ class Engine:
             self._waiting.appendleft(request)
 
     def _plan(self) -> list[tuple[Request, int]]:
-        """(request, number of its next tokens) for this step."""
+        """Returns (request, number of its next tokens) for this step."""
         plan, before = [], self.preemptions
         for request in list(self._running):  # the oldest first
             if request in self._running and request.length - request.computed == 1 and request.computed >= len(request.prompt):

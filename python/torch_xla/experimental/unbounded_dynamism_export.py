@@ -35,7 +35,7 @@ def _is_open(tensor):
 
 
 def _value(node):
-    """The tensor that stands for a node's result."""
+    """Returns the tensor that stands for a node's result."""
     return node.meta["val"]
 
 
@@ -63,7 +63,7 @@ def call_function(graph: fx.Graph, target: Callable[..., Any], args: Sequence[An
 
 
 def _sizes(graph, node):
-    """The sizes of a node's tensor as arguments of calls: numbers, and nodes for the open ones."""
+    """Returns the sizes of a node's tensor as arguments of calls: numbers, and nodes for the open ones."""
     return [call_function(graph, _aten.sym_size.int, (node, dim)) if isinstance(size, torch.SymInt) else int(size)
             for dim, size in enumerate(_value(node).shape)]
 
@@ -300,7 +300,7 @@ def dynamic_unsqueeze_to_view(gm: fx.GraphModule) -> None:
 
 
 def _source(size):
-    """(tensor, dim, factor): where the value of a size's node is read, times a number; None if it comes about otherwise."""
+    """Returns (tensor, dim, factor): where the value of a size's node is read, times a number; None if it comes about otherwise."""
     if size.target is _aten.sym_size.int:
         return (*size.args, 1)
     if size.target is operator.mul:

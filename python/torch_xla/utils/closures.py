@@ -57,7 +57,7 @@ class AsyncClosureHandler(ClosureHandler):
             self._thread = thread
 
     def _next(self) -> Callable[[], Any] | None:
-        """The next closure; None if the thread may end."""
+        """Returns the next closure; None if the thread may end."""
         idle = 0.0
         while True:
             try:

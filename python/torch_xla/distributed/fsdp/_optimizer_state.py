@@ -12,7 +12,7 @@ _BATCH_BYTES = 256 << 20  # Unit: bytes of gathered values at a time. A program 
 
 
 def _shards(model: nn.Module) -> dict[nn.Parameter, tuple[Shard, list[str]]]:
-    """(shard, the names of its parts in the model as it was before it was wrapped) of the parameters that are split."""
+    """Returns (shard, the names of its parts in the model as it was before it was wrapped) of the parameters that are split."""
     found = {}
     for path, part in model.named_modules():
         unit = getattr(part, "_unit", None)
@@ -131,7 +131,7 @@ def shard_full_optim_state_dict(full: dict[str, Any], model: nn.Module, optimize
 
 
 def _shard_values(shard: Shard | None, names: list[str], states: list[dict[str, Any]], parameter: nn.Parameter) -> dict[str, Any]:
-    """The state of this rank's shard, of that of its parts."""
+    """Returns the state of this rank's shard, of that of its parts."""
     for name, state in zip(names, states):
         if state.keys() != states[0].keys():
             raise ValueError(f"{name} has {sorted(state)} in the state that was saved, but {names[0]} has {sorted(states[0])}: flatten_parameters makes them one vector")

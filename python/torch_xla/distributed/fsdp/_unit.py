@@ -78,7 +78,7 @@ class _Refusing(torch.Tensor):
 
 
 def split_parameters(module: nn.Module) -> list[tuple[str, nn.Module]]:
-    """(name, wrapper that has its shard) of the parameters of a module and its parts that are split."""
+    """Returns (name, wrapper that has its shard) of the parameters of a module and its parts that are split."""
     return [(value._name, value.owner) for part in module.modules() for value in vars(part).values() if isinstance(value, _Refusing)]
 
 
@@ -154,7 +154,7 @@ class Shard:
         return self.owner._parameters[self.name]
 
     def copy(self, owner: nn.Module, memo: dict) -> "Shard":
-        """The same of a copy of the owner, with whose parts in the memo of that deepcopy."""
+        """Returns the same of a copy of the owner, with whose parts in the memo of that deepcopy."""
         slots = [[(copy.deepcopy(module, memo), name) for module, name in each] for each in self.slots]
         return Shard(owner, self.name, self.path, self.layout, slots, self.sizes, self.names, self.shared_names)
 
@@ -270,7 +270,7 @@ class Unit:
         self.take()
 
     def copy(self, owner: nn.Module, memo: dict) -> "Unit":
-        """The same of a copy of the wrapper; `memo` of that deepcopy. Gradients that wait for a later reduction stay here."""
+        """Returns the same of a copy of the wrapper; `memo` of that deepcopy. Gradients that wait for a later reduction stay here."""
         made = Unit([shard.copy(owner, memo) for shard in self.shards], self._gather, self._scatter, self.compute_dtype, self.reduce_dtype,
                     self._bucket_bytes)
         made.divides, made.waits_in_backward = self.divides, self.waits_in_backward
@@ -278,7 +278,7 @@ class Unit:
 
     # Parameters.
     def reduced_parameters(self) -> list[nn.Parameter]:
-        """The shards."""
+        """Returns the shards."""
         return [shard.parameter for shard in self.shards]
 
     def join(self, parameters: Iterable[torch.Tensor], waits: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -318,7 +318,7 @@ class Unit:
             shard.take(self.compute_dtype)
 
     def saving(self) -> Any:
-        """A context in which autograd keeps no gathered parameter of this or an outer unit. Nothing where activations are computed again by
+        """Returns a context in which autograd keeps no gathered parameter of this or an outer unit. Nothing where activations are computed again by
         torch.utils.checkpoint, which keeps nothing at all."""
         outer = torch._C._autograd._top_saved_tensors_default_hooks(True)
         if outer is not None and "_checkpoint_hook" in outer[0].__qualname__:
@@ -358,7 +358,7 @@ class Unit:
             other.ahead = other.join([shard.parameter for shard in other.shards], waits)
 
     def for_backward(self, index: int, version: int) -> torch.Tensor:
-        """A shard of all ranks joined, in a backward pass. RuntimeError if it has changed since the forward pass, when it had `version`."""
+        """Returns a shard of all ranks joined, in a backward pass. RuntimeError if it has changed since the forward pass, when it had `version`."""
         self.before_backward([])
         if self.versions[index] != version:
             raise RuntimeError(f"{self.shards[index].names[0]} has been changed since the forward pass whose gradients are asked for (by optimizer.step(), or "
@@ -373,7 +373,7 @@ class Unit:
 
     # Gradients.
     def reduce(self, grads: Iterable[torch.Tensor | None]) -> list[torch.Tensor | None]:
-        """The gradients of the shards for those of all shards joined; None where nothing is to be added to a shard's now."""
+        """Returns the gradients of the shards for those of all shards joined; None where nothing is to be added to a shard's now."""
         self._missing.difference_update(index for index, grad in enumerate(grads) if grad is not None)
         if self._joined is not None and not self._missing and self.reshards:
             self.end_backward()
@@ -407,5 +407,5 @@ class Unit:
 
 
 def in_backward() -> bool:
-    """Whether autograd's backward pass runs in this thread."""
+    """Returns whether autograd's backward pass runs in this thread."""
     return torch._C._current_graph_task_id() != -1

@@ -21,7 +21,7 @@ def _plain(name):
 
 
 def _joined(shards, size, name):
-    """The parameter that was cut into shards: along dim 0 if they have its other dims, else as a vector."""
+    """Returns the parameter that was cut into shards: along dim 0 if they have its other dims, else as a vector."""
     size = torch.Size(size)
     whole = torch.cat(shards, dim=0)
     on_dim_0 = whole.dim() > 1 or whole.dim() == len(size)

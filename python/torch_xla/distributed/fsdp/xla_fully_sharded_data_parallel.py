@@ -34,7 +34,7 @@ def _float_dtype(name, dtype, default):
 
 
 def _tensors(values):
-    """The tensors in nested lists, tuples, dicts, and dataclasses."""
+    """Returns the tensors in nested lists, tuples, dicts, and dataclasses."""
     found = []
     for value in tree_leaves(values):
         if isinstance(value, torch.Tensor):
@@ -347,7 +347,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             wrapper._unit.end_backward()
 
     def _dummy_forward(self, args, kwargs):
-        """The mean of all inputs and parameters: what the parameters alone cost."""
+        """Returns the mean of all inputs and parameters: what the parameters alone cost."""
         values = [value for value in _tensors((args, kwargs)) if value.is_floating_point()]
         values += [getattr(*slots[0]) for shard in self._unit.shards for slots in shard.slots]
         total = sum((value.float().mean() for value in values), torch.zeros((), device=self.xla_device))
@@ -488,7 +488,7 @@ class XlaFullyShardedDataParallel(nn.Module):
 
 
 def _plain(name):
-    """The name in the model that was wrapped."""
+    """Returns the name in the model that was wrapped."""
     return name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
 
 

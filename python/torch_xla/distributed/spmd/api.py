@@ -102,7 +102,7 @@ def xla_distribute_module(module: torch.nn.Module, device_mesh: Any = None, part
 
 
 def _of_module(func):
-    """An input_fn or output_fn; older ones do not take the module."""
+    """Returns an input_fn or output_fn; older ones do not take the module."""
     return func if len(inspect.signature(func).parameters) != 2 else lambda module, values, device_mesh: func(values, device_mesh)
 
 

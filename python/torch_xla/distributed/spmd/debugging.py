@@ -66,7 +66,7 @@ def parse(sharding: str) -> Any:
 
 
 def _planes(grid):
-    """[(title, two-dimensional array)]: the last two dims side by side, one picture per index of the others."""
+    """Returns [(title, two-dimensional array)]: the last two dims side by side, one picture per index of the others."""
     if grid.ndim == 1:
         return [("", grid.reshape(1, -1))]
     if grid.ndim == 2:

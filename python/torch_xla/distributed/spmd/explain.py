@@ -57,7 +57,7 @@ def _roots(tensors):
 
 
 def _numbered(roots, names):
-    """{number of the argument: name}."""
+    """Returns {number of the argument: name}."""
     if isinstance(names, torch.nn.Module):
         names = {**dict(names.named_parameters()), **dict(names.named_buffers())}
     numbers = _XLAC._spmd_argument_numbers(roots, [unwrap_sharded_tensor(tensor) for tensor in names.values()])

@@ -359,7 +359,7 @@ class HybridMesh(Mesh):
         super().__init__(np.block(blocks.tolist()).flatten(), shape, axis_names)
 
     def _inside(self, devices):
-        """The devices of a slice as a grid of ici_mesh_shape; along the wires, where devices have coordinates."""
+        """Returns the devices of a slice as a grid of ici_mesh_shape; along the wires, where devices have coordinates."""
         if "coords" not in self.device_attributes[devices[0]]:
             return np.array(devices).reshape(self.ici_mesh_shape)
         places = [tuple(self.device_attributes[device]["coords"]) for device in devices]

@@ -111,8 +111,8 @@ class XLAShardedTensor(DTensor):
 
     @classmethod
     def _placed(cls, made, device_mesh, placements):
-        """The tensor, which remembers the DeviceMesh that the user has put it on, and which of the placements were Partial. (In a function that is
-        being compiled it is a plain one.)"""
+        """Returns the tensor, which remembers the DeviceMesh that the user has put it on, and which of the placements were Partial. (In a function
+        that is being compiled it is a plain one.)"""
         if device_mesh is not None and isinstance(made, cls):
             made._on = device_mesh
             made._partial = {axis: each for axis, each in enumerate(placements or ()) if each.is_partial()}
@@ -219,7 +219,7 @@ class XLAShardedTensor(DTensor):
         return known
 
     def _known_sharding(self):
-        """The sharding; of a value that is still to be computed, the one that the compiler finds for it."""
+        """Returns the sharding; of a value that is still to be computed, the one that the compiler finds for it."""
         text = self.sharding_spec
         if text or self.device.type != "xla" or not _XLAC._check_tensor_need_materialization([self])[0]:
             return text
@@ -404,7 +404,7 @@ def mesh_and_partition_spec(tensor: torch.Tensor, device_mesh: Any, placements: 
 
 
 def _marked(t, mesh, partition_spec):
-    """The tensor with a sharding, as an XLAShardedTensor; in a function that Dynamo compiles, as a plain one."""
+    """Returns the tensor with a sharding, as an XLAShardedTensor; in a function that Dynamo compiles, as a plain one."""
     made = mark(t, mesh, partition_spec)
     return made if torch.compiler.is_dynamo_compiling() else XLAShardedTensor(made)
 
@@ -441,7 +441,7 @@ def _orders(placements, sizes):
 
 
 def _as_list(text):
-    """A sharding with the devices as a list, as Mesh.get_op_sharding() writes it."""
+    """Returns a sharding with the devices as a list, as Mesh.get_op_sharding() writes it."""
     if not text.startswith("{devices="):
         return "{replicated}"
     grid = parse(text)
@@ -449,7 +449,7 @@ def _as_list(text):
 
 
 def _as_arguments(mesh):
-    """(names, sizes, devices) of a mesh in the order of Mesh()."""
+    """Returns (names, sizes, devices) of a mesh in the order of Mesh()."""
     names, sizes, devices = mesh
     return devices, sizes, names
 

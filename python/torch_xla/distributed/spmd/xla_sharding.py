@@ -291,7 +291,7 @@ def disable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, full
 
 
 def _mark_manual_sharding(t):
-    """The tensor, as one whose value is each device's own. Not for data that is there already."""
+    """Returns the tensor, as one whose value is each device's own. Not for data that is there already."""
     _XLAC._mark_manual_sharding(unwrap_sharded_tensor(t), OpSharding([], [], [], ShardingType.MANUAL))
     return wrap_as_sharded_tensor(t)
 
@@ -300,7 +300,7 @@ def _mark_manual_sharding(t):
 
 
 def _product(a, b, contracted, equation):
-    """The sum over pairs of dims of two tensors, without a reshape, in autocast's type where it is on; `equation`: the same for where
+    """Returns the sum over pairs of dims of two tensors, without a reshape, in autocast's type where it is on; `equation`: the same for where
     that cannot be recorded."""
     plain = (torch.Tensor, torch.nn.Parameter)
     if a.device.type != "xla" or type(a) not in plain or type(b) not in plain or torch.compiler.is_compiling():
@@ -432,7 +432,7 @@ class _GradientsThrough(torch.autograd.Function):
 
 
 def _with_gradients_through(function, values):
-    """The tuple, of which tensors that need gradients get them through `function`. Anything else than a tuple is what it was."""
+    """Returns the tuple, of which tensors that need gradients get them through `function`. Anything else than a tuple is what it was."""
     if not isinstance(values, tuple) or not torch.is_grad_enabled() or torch.compiler.is_dynamo_compiling():
         return values
     places = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor) and value.requires_grad]

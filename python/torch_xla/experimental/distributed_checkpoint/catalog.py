@@ -61,7 +61,7 @@ class Checkpoint:
 
 
 def _load(files, step, folder):
-    """A Checkpoint, or a text that says why it is none."""
+    """Returns a Checkpoint, or a text that says why it is none."""
     described, pickled = f"{folder}/{METADATA_FILE}", f"{folder}/{_PICKLED_FILE}"
     is_described = files.exists(described)
     if not is_described and not files.exists(pickled):

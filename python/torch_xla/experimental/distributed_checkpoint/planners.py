@@ -25,7 +25,7 @@ from .pickles import load_value
 
 
 def _separated(state_dict):
-    """(flat dict of what is split, flat dict of the rest, paths)."""
+    """Returns (flat dict of what is split, flat dict of the rest, paths)."""
     flat, paths = flatten_state_dict(state_dict)
     flat = {name: wrap_if_sharded(value) for name, value in flat.items()}
     split = {name: value for name, value in flat.items() if _is_sharded_tensor(value) or isinstance(value, _CpuShards)}
@@ -37,7 +37,7 @@ def _box(indices):
 
 
 def _parts(tensor):
-    """(replica, indices) of what each device of the process holds."""
+    """Returns (replica, indices) of what each device of the process holds."""
     if isinstance(tensor, _CpuShards):
         return [(shard.replica_id, shard.indices) for shard in tensor.shards]
     return _XLAC._get_local_shard_replica_and_indices([tensor.global_tensor])[0]
@@ -48,8 +48,8 @@ def _starts(indices):
 
 
 def _distinct_parts(tensor, of_process=False):
-    """(position among the process's devices, box) of every part that holds something, each once: of several copies that of the first device of all,
-    or with `of_process` that of the first one of this process."""
+    """Returns (position among the process's devices, box) of every part that holds something, each once: of several copies that of the first device
+    of all, or with `of_process` that of the first one of this process."""
     chosen, seen = [], set()
     for position, (replica, indices) in enumerate(_parts(tensor)):
         is_first = _starts(indices) not in seen if of_process else replica == 0
