@@ -81,8 +81,9 @@ class Replicas:
         return results
 
     def meet(self, index: int, what: str, value: Any = None) -> Meeting:
-        """Waits for all replicas, each of which has to call it with the same `what`, and returns what they contribute; a step barrier (what="") does without those that
-        have ended. RuntimeError names who does something else, or has ended."""
+        """Waits for all replicas, each of which has to call it with the same `what`, and returns what they contribute.
+
+        A step barrier (what="") does without replicas that have ended. RuntimeError names a replica that calls something else, or has ended."""
         with self._changed:
             self._brought[index] = (what, value)
             self._pass_on(index)

@@ -49,8 +49,8 @@ class _Interpreter(fx.Interpreter):
         return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
 
     def call_function(self, target, args, kwargs):
-        """Calls an operator. A tensor of the CPU that the graph overwrites with one of the device, such as a collective's, stays on the device until the
-        graph returns it."""
+        """Calls an operator. A tensor of the CPU that the graph overwrites with one of the device, such as a collective's, stays on the device
+        until the graph returns it."""
         if target is torch.ops.aten.copy.default and args[0].device.type == "cpu" and args[1].device.type == "xla":
             args = (torch.empty_like(args[0], device=args[1].device), *args[1:])
         return super().call_function(target, args, kwargs)
