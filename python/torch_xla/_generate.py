@@ -386,7 +386,8 @@ _GROWN = 4  # so many single tokens at the end of one layer on the device: a loo
 def _user_line() -> tuple[str, int]:
     """Returns the innermost line of the user's code, outside of libraries."""
     frame = sys._getframe(1)
-    folders = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (__file__, str(torch.__file__), str(sys.modules["transformers"].__file__)))
+    files = (__file__, torch.__file__, sys.modules["transformers"].__file__)
+    folders = tuple(os.path.dirname(os.path.abspath(str(path))) + os.sep for path in files)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(folders):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno

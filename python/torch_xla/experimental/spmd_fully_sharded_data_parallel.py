@@ -77,8 +77,8 @@ class SpmdFullyShardedDataParallel(nn.Module):
         chosen = max([dim for dim in dims if parameter.size(dim) % count == 0] or dims, key=parameter.size)
         size = parameter.size(chosen)
         if size % count and parameter.numel() * parameter.element_size() >= 1 << 20:
-            warnings.warn(f"FSDPv2: no dimension of the parameter {name}, {tuple(parameter.shape)}, is a multiple of the {count} devices of the mesh axis fsdp: "
-                          f"it is sharded, but its gradient and the optimizer's state for it are replicated. A size of {size + -size % count} in "
+            warnings.warn(f"FSDPv2: no dimension of the parameter {name}, {tuple(parameter.shape)}, is a multiple of the {count} devices of the mesh "
+                          f"axis fsdp: it is sharded, but its gradient and the optimizer's state for it are replicated. A size of {size + -size % count} in "
                           f"place of {size} would shard them, too", stacklevel=3)
         xs.mark_sharding(parameter, self._mesh, tuple("fsdp" if dim == chosen else None for dim in range(parameter.dim())))
 
