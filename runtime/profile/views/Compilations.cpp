@@ -13,12 +13,30 @@ std::string againText(double ns, const std::string &difference) {
   return durationText(ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
 }
 
+/// When the program on which the devices spend most time begins to run for the first time. Programs that are compiled before prepare it: they make its
+/// parameters, for instance, of several shapes.
+double beginOfWork(const Lanes &lanes) {
+  std::map<std::string, std::pair<double, double>> firstAndTime;
+  for (const Events &events : lanes.executions)
+    for (const Event &event : events) {
+      auto &[first, time] = firstAndTime.try_emplace(event.text("hlo_module"), event.begin, 0.0).first->second;
+      first = std::min(first, event.begin);
+      time += event.ns();
+    }
+  double begin = 0, most = 0;
+  for (const auto &[program, value] : firstAndTime)
+    if (value.second > most)
+      std::tie(begin, most) = value;
+  return begin;
+}
+
 } // namespace
 
 void addCompilations(const Lanes &lanes, Views &views) {
   struct Group {
     std::map<std::string, size_t> places, differences, causes;
     std::vector<double> times;
+    double last = 0; ///< when the last one ended
     std::string cutAt;
   };
   std::map<std::string, Group> graphs, programs;
@@ -62,6 +80,7 @@ void addCompilations(const Lanes &lanes, Views &views) {
         ++group.places[placeOfDifference(made.difference)];
         ++group.differences[made.difference];
         group.times.push_back(made.ns);
+        group.last = std::max(group.last, event.end);
       }
       views.compilations.push_back(std::move(made));
     }
@@ -92,10 +111,11 @@ void addCompilations(const Lanes &lanes, Views &views) {
                         "a tensor of the device.";
     add(views, std::move(made));
   }
+  const double work = beginOfWork(lanes);
   for (const auto &[program, group] : programs) {
     auto runs = lanes.runsOf.find(program);
     const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
-    if (group.times.size() < kHabit || double(group.times.size()) < 0.3 * executed)
+    if (group.times.size() < kHabit || double(group.times.size()) < 0.3 * executed || group.last < work)
       continue;
     const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
     Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", cost(group.times)};

@@ -22,8 +22,24 @@ public:
     add(space.planes[0], name, begin, end, texts);
     return *this;
   }
-  Recorded &run(double begin, double end) {
-    add(space.planes[1], "step(1)", begin, end, {{"hlo_module", "step"}});
+  Recorded &run(double begin, double end, const std::string &program = "step") {
+    add(space.planes[1], program + "(1)", begin, end, {{"hlo_module", program}});
+    return *this;
+  }
+  /// Bytes of the device that are in use from this time on.
+  Recorded &inUse(double at, int64_t bytes, int64_t change) {
+    Plane &plane = space.planes[1];
+    if (plane.lines.size() == 1)
+      plane.lines.emplace_back().name = "_counters_";
+    add(plane, "bytes in use", at, at, {});
+    Plane::Line &line = plane.lines[1];
+    line.events.push_back(plane.lines[0].events.back());
+    plane.lines[0].events.pop_back();
+    line.events.back().firstStat = uint32_t(line.stats.size());
+    line.events.back().numStats = 3;
+    line.stats.push_back(plane.integer("bytes in use", bytes));
+    line.stats.push_back(plane.integer("change", change));
+    line.stats.push_back(plane.number("address", uint64_t(bytes)));
     return *this;
   }
   /// The finding of that kind; one without a title if there is none.
@@ -127,6 +143,46 @@ TEST(Recompilations, ProgramsOfJaxAreComparedByName) {
   EXPECT_EQ(found.source, "train.py:7");
   EXPECT_NE(found.evidence.find("constant 3.0 became 4.0"), std::string::npos) << found.evidence;
   EXPECT_NE(found.advice.find("static argument"), std::string::npos);
+}
+
+TEST(Recompilations, ProgramsThatPrepareTheWorkAreNone) {
+  Recorded recorded;
+  for (int n = 0; n < 4; ++n)
+    recorded.host("Compile", 10 * n, 10 * n + 5, {{"program", "init"}}).run(10 * n + 6, 10 * n + 7, "init");
+  for (int n = 0; n < 4; ++n)
+    recorded.run(50 + 10 * n, 59 + 10 * n);
+  EXPECT_EQ(recorded.finding("recompile").title, "");
+  for (int n = 0; n < 4; ++n)
+    recorded.host("Compile", 100 + 10 * n, 105 + 10 * n, {{"program", "init"}}).run(106 + 10 * n, 107 + 10 * n, "init");
+  EXPECT_EQ(recorded.finding("recompile").title, "Program init is compiled or loaded 8 times, and runs 8 times.");
+}
+
+TEST(Caches, AnotherProgramIsNoMissThatCouldBeAvoided) {
+  for (const auto &[differs, isFound] : {std::pair("program", false), {"pjrt layouts; program", false}, {"target; program shape", true}}) {
+    Recorded recorded;
+    for (int n = 0; n < 4; ++n)
+      recorded.host("cache miss", 10 * n, 10 * n + 1, {{"why", std::string("the most similar entry differs in: ") + differs}})
+          .host("Compile", 10 * n + 1, 10 * n + 5, {{"program", "step"}});
+    EXPECT_EQ(!recorded.finding("cache").title.empty(), isFound) << differs;
+  }
+}
+
+TEST(Leaks, ParametersThatAreMadeAreNone) {
+  const int64_t size = 1 << 20;
+  int64_t bytes = 0;
+  Recorded recorded;
+  for (int n = 0; n < 15; ++n) {
+    recorded.inUse(10 * n, bytes += size, size);
+    recorded.run(10 * n + 1, 10 * n + 2, "init");
+  }
+  for (int n = 0; n < 10; ++n)
+    recorded.run(200 + 50 * n, 240 + 50 * n);
+  EXPECT_EQ(recorded.finding("leak").title, "");
+  for (int n = 10; n < 30; ++n) {
+    recorded.inUse(200 + 50 * n, bytes += size, size);
+    recorded.run(201 + 50 * n, 240 + 50 * n);
+  }
+  EXPECT_NE(recorded.finding("leak").title.find("with each execution of step"), std::string::npos);
 }
 
 } // namespace
