@@ -53,12 +53,15 @@ void addCompilations(const Lanes &lanes, Views &views) {
       made.program = event.text("program");
       made.source = event.text("source");
       made.difference = event.text("difference");
+      made.cache = event.name() == "cache hit" ? "hit" : "";
       for (int at = event.parent; at >= 0; at = events[size_t(at)].parent)
         if (const Event &request = events[size_t(at)]; request.name() == "new program") { // of JAX
           made.difference = request.text("difference");
           made.source = placeOfDifference(made.difference);
+          for (size_t k = size_t(at) + 1; k < i; ++k)
+            if (events[k].name() == "cache miss")
+              made.cache = events[k].text("why").empty() ? "miss" : events[k].text("why");
         }
-      made.cache = event.name() == "cache hit" ? "hit" : "";
       for (size_t k = i + 1; isGraph && k < events.size() && events[k].begin < event.end; ++k) {
         if (made.program.empty())
           made.program = events[k].text("program");

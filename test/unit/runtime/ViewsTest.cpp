@@ -42,9 +42,10 @@ public:
     line.stats.push_back(plane.number("address", uint64_t(bytes)));
     return *this;
   }
+  Views views() const { return viewsOf(space, summarize(space)); }
   /// The finding of that kind; one without a title if there is none.
   Finding finding(const std::string &kind) const {
-    for (Finding &each : viewsOf(space, summarize(space)).findings)
+    for (Finding &each : views().findings)
       if (each.kind == kind)
         return each;
     return {};
@@ -137,8 +138,11 @@ TEST(Recompilations, ProgramsOfJaxAreComparedByName) {
     recorded
         .host("new program", 10 * step, 10 * step + 6,
               {{"program", "jit_step"}, {"difference", step ? "constant 3.0 became 4.0 (train.py:7)" : ""}})
+        .host("cache miss", 10 * step + 0.5, 10 * step + 0.8, {{"why", "no entry"}})
         .host("Compile", 10 * step + 1, 10 * step + 5, {{"program", "jit_step"}})
         .run(10 * step + 7, 10 * step + 8);
+  for (const Compilation &each : recorded.views().compilations)
+    EXPECT_EQ(each.cache, "no entry");
   const Finding found = recorded.finding("recompile");
   EXPECT_EQ(found.source, "train.py:7");
   EXPECT_NE(found.evidence.find("constant 3.0 became 4.0"), std::string::npos) << found.evidence;
