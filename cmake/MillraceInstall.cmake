@@ -7,9 +7,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/include/millrace/millrace.h DESTINATION ${CMAK
 # Lazy tensors from C++ alone: the headers of tracing/ and those that they include, which need nothing but C++.
 foreach(header runtime/base/Alignment.h runtime/base/DType.h runtime/base/Event.h runtime/base/Status.h runtime/base/TaskThread.h runtime/buffer/ArenaPool.h runtime/buffer/FreeLists.h
         runtime/buffer/Memory.h runtime/client/Client.h
-        runtime/loader/Loader.h runtime/profile/Recorder.h runtime/program/Program.h runtime/transport/Store.h tracing/Analysis.h tracing/ControlFlow.h tracing/Emit.h
-        tracing/Export.h tracing/Graph.h tracing/Metrics.h tracing/Origin.h tracing/ProgramCache.h tracing/Progress.h tracing/Session.h
-        tracing/Sharding.h tracing/TracedModule.h tracing/World.h)
+        runtime/loader/Loader.h runtime/profile/Recorder.h runtime/program/Program.h runtime/transport/Store.h tracing/reports/Analysis.h tracing/graph/ControlFlow.h tracing/emit/Emit.h
+        tracing/graph/Export.h tracing/graph/Graph.h tracing/reports/Metrics.h tracing/graph/Origin.h tracing/programs/ProgramCache.h tracing/spmd/Progress.h tracing/Session.h
+        tracing/spmd/Sharding.h tracing/emit/TracedModule.h tracing/spmd/World.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/cpp/${folder} COMPONENT development)
 endforeach()

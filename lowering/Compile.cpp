@@ -2,7 +2,7 @@
 //===- Compile.cpp - StableHLO module to runtime program ------------------===//
 #include "lowering/Compile.h"
 
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 #include "lowering/CacheKey.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"

@@ -6,7 +6,7 @@
 
 #include "lowering/program/KernelCost.h"
 #include "lowering/program/OutlineReducers.h"
-#include "lowering/program/Parts.h"
+#include "lowering/program/ContiguousBytes.h"
 #include "lowering/program/PointwisePairs.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/Passes.h"
@@ -99,8 +99,8 @@ ProgramKernels::ProgramKernels(ModuleOp module, StringRef entry, const KernelOpt
     : options(options), program(program), report(report) {
   for (KernelRequest &request : shareEqualKernels(module, entry)) {
     KernelSummary &summary = summaries[request.function.getName()];
-    summary.part = partOf(request.function);
-    summary.joined = partsOf(request.function);
+    summary.part = contiguousSliceOffset(request.function);
+    summary.joined = contiguousOperandOffsets(request.function);
     (summary.part || !summary.joined.empty() ? later : first).push_back(std::move(request));
   }
 }

@@ -2,17 +2,17 @@
 //===- Session.cpp - Step barriers: compile, cache and execute graphs ------===//
 #include "tracing/Session.h"
 
-#include "tracing/Compile.h"
-#include "tracing/Dump.h"
-#include "tracing/Emit.h"
-#include "tracing/Exchanges.h"
-#include "tracing/Executions.h"
-#include "tracing/IrText.h"
-#include "tracing/Liveness.h"
-#include "tracing/Metrics.h"
-#include "tracing/Places.h"
-#include "tracing/RemoteParts.h"
-#include "tracing/StoredTypes.h"
+#include "tracing/emit/Emit.h"
+#include "tracing/emit/StoredTypes.h"
+#include "tracing/graph/IrText.h"
+#include "tracing/graph/Liveness.h"
+#include "tracing/programs/Compile.h"
+#include "tracing/programs/Executions.h"
+#include "tracing/reports/Dump.h"
+#include "tracing/reports/Metrics.h"
+#include "tracing/reports/Places.h"
+#include "tracing/spmd/Exchanges.h"
+#include "tracing/spmd/RemoteShards.h"
 
 #include "lowering/program/MemoryPlan.h"
 #include "runtime/base/Environment.h"
@@ -91,7 +91,7 @@ runtime::Status Session::start() {
       return context && (*context)->isAwaited();
     };
     progress = std::make_unique<Progress>(isAwaited, [this] { pushExchanges(); });
-    remoteParts = RemoteParts::create(processes, options.numDevices, options.timeoutSeconds);
+    remoteShards = RemoteShards::create(processes, options.numDevices, options.timeoutSeconds);
     processes->onWait([this] { progress->notify(); });
   }
   return {};
@@ -115,7 +115,7 @@ runtime::Status Session::setTimeout(const std::vector<uint32_t> &ranks, const st
 }
 
 bool Session::isAwaited() {
-  return isStarted && get().remoteParts && get().owner == ::getpid() && isConnected() && get().numPartitions > 1 && get().remoteParts->isAwaited();
+  return isStarted && get().remoteShards && get().owner == ::getpid() && isConnected() && get().numPartitions > 1 && get().remoteShards->isAwaited();
 }
 
 runtime::Status Session::loss() {
@@ -145,7 +145,7 @@ runtime::Status Session::leave(const std::string &failure) {
     if (runtime::Status waited = get().wait(); status.ok())
       status = waited;
   }
-  get().remoteParts->stop();
+  get().remoteShards->stop();
   processes->stop(failure);
   return isTold ? runtime::Status() : status;
 }
@@ -193,12 +193,12 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
   Node &node = *value.node;
   if (node.op)
     return runtime::failedPrecondition("the value has not been computed");
-  if (const Parts *parts = partsOf(value)) {
-    if (parts->sharding->isReplicated())
-      return parts->buffers[0];
+  if (const Shards *shards = shardsOf(value)) {
+    if (shards->sharding->isReplicated())
+      return shards->buffers[0];
     Metrics::get().count("ReplicateShardedData");
     std::string whole(size_t(value.shape().count()) * runtime::byteSize(value.shape().dtype), '\0');
-    MILLRACE_TRY(readParts(value, whole.data()));
+    MILLRACE_TRY(readShards(value, whole.data()));
     runtime::StatusOr<Value> uploaded = upload(whole.data(), value.shape());
     if (!uploaded)
       return uploaded.status();
@@ -434,7 +434,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
       else
         options.nonDonatable.push_back(uint32_t(arguments.size()));
     }
-    if (!partsOf(leaf)) {
+    if (!shardsOf(leaf)) {
       arguments.push_back(leaf.node->buffers[leaf.index]);
       continue;
     }
@@ -639,11 +639,11 @@ runtime::Status Session::download(const Value &value, void *target) {
   runtime::profile::Scope scope(runtime::profile::Kind::Tracing, "ReadByHost");
   if (scope.isRecorded())
     scope.setDetail("source=" + runtime::profile::asDetail(userPlace(currentStack())));
-  if (const Parts *parts = partsOf(value)) {
-    if (!parts->sharding->isReplicated())
+  if (const Shards *shards = shardsOf(value)) {
+    if (!shards->sharding->isReplicated())
       Metrics::get().count("ReplicateShardedData");
     Timed time("TransferFromDeviceTime");
-    return readParts(value, target);
+    return readShards(value, target);
   }
   runtime::StatusOr<runtime::BufferPtr> source = buffer(value);
   if (!source)

@@ -3,10 +3,10 @@
 // There is one session per process. A program is looked up by a 128-bit hash of its graph's structure, first in this process and then in the
 // persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when they are enqueued.
 #pragma once
-#include "tracing/ProgramCache.h"
-#include "tracing/Progress.h"
-#include "tracing/TracedModule.h"
-#include "tracing/World.h"
+#include "tracing/emit/TracedModule.h"
+#include "tracing/programs/ProgramCache.h"
+#include "tracing/spmd/Progress.h"
+#include "tracing/spmd/World.h"
 
 #include <atomic>
 #include <mutex>
@@ -31,7 +31,7 @@ private:
   std::recursive_mutex inner;
 };
 
-class RemoteParts;
+class RemoteShards;
 
 /// Which values sync() is called with: all values that have holders, or some of them.
 enum class Roots { All, Some };
@@ -105,10 +105,10 @@ public:
   /// Copies to each device its shard of a tensor in host memory that every process has. `memory` owns `data` if the data may be kept, or is null.
   runtime::StatusOr<Value> upload(const void *data, Shape shape, const ShardingPtr &sharding, std::shared_ptr<runtime::Storage> memory = nullptr);
   /// Copies a batch of which each process has a part, cut along dim 0 in the order of processes and their devices. The tensor is the concatenation of
-  /// the parts, and has the given sharding. Errors: InvalidArgument if the number of devices does not divide the part.
+  /// the shards, and has the given sharding. Errors: InvalidArgument if the number of devices does not divide the part.
   runtime::StatusOr<Value> uploadShare(const void *data, Shape shape, const ShardingPtr &sharding);
   /// Returns the shards of a leaf on the devices of this process; a leaf that is not sharded is replicated, in one memory.
-  runtime::StatusOr<Parts> spread(const Value &leaf);
+  runtime::StatusOr<Shards> spread(const Value &leaf);
   /// Returns true if the leaf has memory, sharded or not.
   static bool hasMemory(const Value &leaf);
   /// Returns the StableHLO text of the last program that ran on several devices; "" if there was none.
@@ -206,7 +206,7 @@ private:
   /// replicas.
   int64_t replicas() const;
   /// Waits for a sharded leaf and copies it to `target`, row-major. With several processes it is a collective of all that lack a shard.
-  runtime::Status readParts(const Value &leaf, void *target);
+  runtime::Status readShards(const Value &leaf, void *target);
   /// Starts the recorded collectives with other processes.
   runtime::Status settleExchanges();
   /// Does the same on a thread other than the user's. Does nothing where executions are not allowed.
@@ -220,7 +220,7 @@ private:
   runtime::Status await(const runtime::Event &event) const;
   int owner = 0; ///< the process that started the session; its forks belong to no world
   std::unique_ptr<Progress> progress; ///< null in a world of one process
-  std::shared_ptr<RemoteParts> remoteParts; ///< null in a world of one process
+  std::shared_ptr<RemoteShards> remoteShards; ///< null in a world of one process
   World place; ///< set when the session starts
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;

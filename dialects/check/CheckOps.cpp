@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CheckOps.cpp - Assertions in test programs --------------------------===//
 #include "dialects/check/CheckOps.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 
 #include "mlir/IR/OpImplementation.h"
 

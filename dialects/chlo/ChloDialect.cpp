@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ChloDialect.cpp - Registration of the CHLO dialect -----------------===//
 #include "dialects/chlo/Ops.h"
-#include "dialects/stablehlo/TypeRules.h"
-#include "dialects/stablehlo/AttrSyntax.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
+#include "dialects/stablehlo/syntax/AttrSyntax.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/DialectImplementation.h"

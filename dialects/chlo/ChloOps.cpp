@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ChloOps.cpp - Inference, verifiers and folds of CHLO ops -----------===//
 #include "dialects/chlo/Ops.h"
-#include "dialects/stablehlo/AttrSyntax.h"
+#include "dialects/stablehlo/syntax/AttrSyntax.h"
 #include "mlir/Dialect/Shape/IR/Shape.h"
 #include "mlir/IR/TypeUtilities.h"
 

@@ -8,8 +8,8 @@ using mlir::MLIRContext;
 namespace millrace::sdy {
 namespace {
 
-/// A part of dimension `dim` of a device grid: [pre, pre * size) of it.
-struct Part {
+/// A sub-axis: a part of dimension `dim` of a device grid: [pre, pre * size) of it.
+struct SubAxis {
   size_t dim;
   int64_t pre, size;
 };
@@ -21,12 +21,12 @@ AxisRefAttr reference(MLIRContext *context, const std::string &name, int64_t axi
 
 /// Covers tiles with the dimensions of the transposed iota, major to minor. Returns nothing if a tile does not end at the border of a part: 2x3
 /// devices cannot form tiles of 3x2.
-std::optional<std::vector<std::vector<Part>>> splitIota(ArrayRef<int64_t> tiles, const DeviceOrder &order) {
-  std::vector<std::vector<Part>> result;
+std::optional<std::vector<std::vector<SubAxis>>> splitIota(ArrayRef<int64_t> tiles, const DeviceOrder &order) {
+  std::vector<std::vector<SubAxis>> result;
   size_t next = 0;
   int64_t used = 1; // the part of the current dimension that is used
   for (int64_t tile : tiles) {
-    std::vector<Part> &parts = result.emplace_back();
+    std::vector<SubAxis> &parts = result.emplace_back();
     while (tile > 1) {
       while (next < order.transpose.size() && used == order.reshape[order.transpose[next]]) {
         ++next;
@@ -133,7 +133,7 @@ TensorShardingAttr toSdy(const HloSharding &sharding, int64_t rank, MLIRContext 
   SmallVector<AxisRefAttr> unreduced;
   for (auto [i, list] : enumerate(*parts)) {
     SmallVector<AxisRefAttr> references;
-    for (Part part : list)
+    for (SubAxis part : list)
       references.push_back(reference(context, name(part.dim), sizes[part.dim], part.pre, part.size));
     if (int64_t(i) < rank)
       dims.push_back(closed(references));
@@ -154,8 +154,8 @@ TensorShardingAttr toSdy(const HloSharding &sharding, int64_t rank, MLIRContext 
 namespace {
 
 /// Cuts every axis of the mesh where a reference begins or ends, and returns the pieces in the order of the mesh.
-std::vector<Part> cutAxes(TensorShardingAttr sharding, MeshAttr mesh) {
-  std::vector<Part> pieces;
+std::vector<SubAxis> cutAxes(TensorShardingAttr sharding, MeshAttr mesh) {
+  std::vector<SubAxis> pieces;
   for (auto [i, axis] : enumerate(mesh.getAxes())) {
     SmallVector<int64_t> cuts{1, axis.getSize()};
     sharding.walkAxes([&](AxisRefAttr ref) {
@@ -199,10 +199,10 @@ HloSharding fromSdy(TensorShardingAttr sharding, MeshAttr mesh, ArrayRef<StringR
     result.device = mesh.getDeviceIds()[0];
     return result;
   }
-  std::vector<Part> pieces = cutAxes(sharding, mesh);
+  std::vector<SubAxis> pieces = cutAxes(sharding, mesh);
   std::vector<bool> taken(pieces.size());
   DeviceOrder order;
-  for (const Part &piece : pieces)
+  for (const SubAxis &piece : pieces)
     order.reshape.push_back(piece.size);
   auto take = [&](AxisRefAttr ref) {
     int64_t size = 1, position = mesh.getAxisPosition(ref.getName()), end = ref.getPreSize() * ref.getSize(mesh);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Attrs.cpp - StableHLO enums and attributes -------------------------===//
-#include "dialects/stablehlo/AttrSyntax.h"
 #include "dialects/stablehlo/Dialect.h"
+#include "dialects/stablehlo/syntax/AttrSyntax.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ContractionOps.cpp - Registration of the Contraction ops -------------------===//
 #include "dialects/stablehlo/ContractionOps.h"
-#include "dialects/stablehlo/OpSyntax.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/syntax/OpSyntax.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 
 using namespace mlir;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ControlFlowOps.cpp - Definitions generated from ControlFlowOps.td, registration -===//
 #include "dialects/stablehlo/ControlFlowOps.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 
-#include "dialects/stablehlo/RegionSyntax.h"
+#include "dialects/stablehlo/syntax/RegionSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovementOps.cpp - Registration of the DataMovement ops -------------------===//
 #include "dialects/stablehlo/DataMovementOps.h"
-#include "dialects/stablehlo/OpSyntax.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/syntax/OpSyntax.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 
 using namespace mlir;
 

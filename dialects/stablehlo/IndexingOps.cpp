@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- IndexingOps.cpp - Registration of the Indexing ops -------------------===//
 #include "dialects/stablehlo/IndexingOps.h"
-#include "dialects/stablehlo/OpSyntax.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/syntax/OpSyntax.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 
 using namespace mlir;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ReductionOps.cpp - Definitions generated from ReductionOps.td, registration -===//
 #include "dialects/stablehlo/ReductionOps.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 
-#include "dialects/stablehlo/RegionSyntax.h"
+#include "dialects/stablehlo/syntax/RegionSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 

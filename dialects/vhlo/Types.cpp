@@ -2,7 +2,7 @@
 //===- Types.cpp - Types of the portable format: text and checks ----------===//
 #include "dialects/vhlo/Builtin.h"
 
-#include "dialects/stablehlo/AttrSyntax.h"
+#include "dialects/stablehlo/syntax/AttrSyntax.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lazy tensors without PyTorch: record operations, look at the program, run it at a step barrier, read the result.
-#include <tracing/Emit.h>
+#include <tracing/emit/Emit.h>
 #include <tracing/Session.h>
 
 #include <cstdio>

@@ -5,7 +5,7 @@
 #include "lowering/hlo/Writer.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "dialects/stablehlo/ReplicaGroups.h"
+#include "dialects/stablehlo/verify/ReplicaGroups.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 

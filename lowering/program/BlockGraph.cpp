@@ -7,7 +7,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/LoopStates.h"
 #include "lowering/program/MemoryPlan.h"
-#include "lowering/program/Parts.h"
+#include "lowering/program/ContiguousBytes.h"
 #include "lowering/program/PointwisePairs.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
@@ -58,8 +58,8 @@ const KernelTraits::Kernel *KernelTraits::of(Operation *op) {
       Kernel &kernel = *it->second;
       kernel.inPlace = fusion::inPlacePairs(function);
       kernel.pointwise = pointwisePairs(function);
-      kernel.isPart = partOf(function).has_value();
-      kernel.isJoin = !partsOf(function).empty();
+      kernel.isPart = contiguousSliceOffset(function).has_value();
+      kernel.isJoin = !contiguousOperandOffsets(function).empty();
     }
   }
   return it->second.get();

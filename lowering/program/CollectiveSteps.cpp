@@ -2,7 +2,7 @@
 //===- CollectiveSteps.cpp - Translate collectives and transfers to steps ===//
 #include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
-#include "dialects/stablehlo/ReplicaGroups.h"
+#include "dialects/stablehlo/verify/ReplicaGroups.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/OutlineReducers.h"
 #include "lowering/program/ProgramTypes.h"

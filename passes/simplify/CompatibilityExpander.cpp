@@ -5,8 +5,8 @@
 // Leaves alone what the target version has, and newer features without an older form: writing the artifact refuses those.
 #include "passes/simplify/Passes.h"
 
-#include "dialects/stablehlo/MeshGroups.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/verify/MeshGroups.h"
 #include "dialects/vhlo/Version.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

@@ -9,7 +9,7 @@
 #include "dialects/stablehlo/TensorTypes.h"
 #include "passes/sharding/rules/OpRules.h"
 #include "passes/spmd/CutDimensions.h"
-#include "passes/spmd/DimensionParts.h"
+#include "passes/spmd/SplitDimensions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -27,9 +27,9 @@ void mergeReshapes(ModuleOp module) {
   SmallVector<ReshapeOp> ops;
   module.walk([&](ReshapeOp op) { ops.push_back(op); });
   for (ReshapeOp op : ops) { // in program order, so that the operand's reshape has been merged already
-    if (auto inner = op->getOperand(0).getDefiningOp<ReshapeOp>(); inner && isSilent(inner))
+    if (auto inner = op->getOperand(0).getDefiningOp<ReshapeOp>(); inner && namesNoSharding(inner))
       op->setOperand(0, inner->getOperand(0));
-    if (op->getOperand(0).getType() == op->getResult(0).getType() && isSilent(op))
+    if (op->getOperand(0).getType() == op->getResult(0).getType() && namesNoSharding(op))
       op->replaceAllUsesWith(op->getOperands());
   }
 }
@@ -42,7 +42,7 @@ void eraseUnread(ModuleOp module) {
       ops.push_back(op);
   });
   for (Operation *op : llvm::reverse(ops))
-    if (op->use_empty() && isSilent(op))
+    if (op->use_empty() && namesNoSharding(op))
       op->erase();
 }
 
@@ -74,7 +74,7 @@ SmallVector<int64_t> endsOf(ArrayRef<int64_t> shape) {
 
 /// Returns the dimensions of `to`, a shape with the same number of elements, in parts that begin at the dimensions of `from` for which `isCut` holds;
 /// nullopt if no dimension is divided. `begin` is the product of the sizes of the dimensions before `dim`.
-std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+std::optional<SplitSizes> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
                                           llvm::function_ref<bool(int64_t dim, int64_t begin)> isCut) {
   if (llvm::is_contained(from, 0))
     return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64
   for (size_t dim = 0; dim < from.size(); ++dim)
     if (int64_t begin = fromEnds[dim] / from[dim]; from[dim] > 1 && isCut(int64_t(dim), begin))
       begins.push_back(begin);
-  DimensionParts parts;
+  SplitSizes parts;
   bool found = false;
   int64_t begin = 1;
   for (int64_t size : to) {
@@ -122,7 +122,7 @@ public:
 
 private:
   void visit(Operation *op) {
-    if (!isSilent(op))
+    if (!namesNoSharding(op))
       return;
     if (auto reshape = dyn_cast<ReshapeOp>(op))
       return visitReshape(reshape);
@@ -134,7 +134,7 @@ private:
   }
 
   /// Returns the parts of a value's dimensions if the value is the result of a reshape that hides some of them.
-  const DimensionParts *hiddenBy(Value value) {
+  const SplitSizes *hiddenBy(Value value) {
     auto found = hidden.find(value);
     return found == hidden.end() ? nullptr : &found->second;
   }
@@ -151,7 +151,7 @@ private:
     if (!parts)
       return;
     // Another reshape before this one makes the remaining changes.
-    RankedTensorType from = typeOf(op.getOperand()), type = from.clone(shapeOfParts(*parts));
+    RankedTensorType from = typeOf(op.getOperand()), type = from.clone(splitShape(*parts));
     if (type != from) {
       OpBuilder builder(op);
       auto apart = ReshapeOp::create(builder, op.getLoc(), type, op.getOperand());
@@ -180,7 +180,7 @@ private:
   }
 
   /// Replaces the results of `op` by those of `made`, reshaped to the original types; records the reshapes.
-  void replaceByMerged(Operation *op, Operation *made, ArrayRef<std::optional<DimensionParts>> parts) {
+  void replaceByMerged(Operation *op, Operation *made, ArrayRef<std::optional<SplitSizes>> parts) {
     OpBuilder builder(op);
     SmallVector<Value> values;
     for (auto [old, value, each] : llvm::zip_equal(op->getResults(), made->getResults(), parts)) {
@@ -198,9 +198,9 @@ private:
   void sinkBarrier(Operation *op) {
     OpBuilder builder(op);
     Operation *made = builder.clone(*op);
-    SmallVector<std::optional<DimensionParts>> parts;
+    SmallVector<std::optional<SplitSizes>> parts;
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      const DimensionParts *each = hiddenBy(operand);
+      const SplitSizes *each = hiddenBy(operand);
       parts.push_back(each ? std::optional(*each) : std::nullopt);
       if (!each)
         continue;
@@ -218,11 +218,11 @@ private:
     // Operands with hidden dimensions determine the parts; the other operands follow.
     SmallVector<SmallVector<int64_t>> wanted(rule->factors.size());
     for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), rule->operands)) {
-      const DimensionParts *parts = hiddenBy(operand);
+      const SplitSizes *parts = hiddenBy(operand);
       if (!parts)
         continue;
       for (auto [sizes, factors] : llvm::zip_equal(*parts, dims)) {
-        if (factors.size() != 1 || !canBeInParts(op, *rule, factors.front()))
+        if (factors.size() != 1 || !canSplitDimensions(op, *rule, factors.front()))
           continue;
         SmallVector<int64_t> &each = wanted[factors.front()];
         if (sizes.size() > 1)
@@ -234,11 +234,11 @@ private:
         sizes.clear();
     if (llvm::all_of(wanted, [](const auto &sizes) { return sizes.empty(); }))
       return;
-    Operation *made = cloneInParts(op, *rule, wanted);
+    Operation *made = cloneWithSplitDimensions(op, *rule, wanted);
     cuts.tie(made);
-    SmallVector<std::optional<DimensionParts>> parts;
+    SmallVector<std::optional<SplitSizes>> parts;
     for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule->results)) {
-      DimensionParts each;
+      SplitSizes each;
       bool isHidden = false;
       for (auto [size, factors] : llvm::zip_equal(sharding::shapeOf(result), dims)) {
         bool isSplit = factors.size() == 1 && !wanted[factors.front()].empty();
@@ -251,7 +251,7 @@ private:
   }
 
   CutDimensions cuts;
-  llvm::DenseMap<Value, DimensionParts> hidden; ///< results of reshapes, with the parts that are dimensions of the operand
+  llvm::DenseMap<Value, SplitSizes> hidden; ///< results of reshapes, with the parts that are dimensions of the operand
   llvm::SetVector<Operation *> dead;                  ///< replaced operations, kept because `cuts` identifies them by address
 };
 

@@ -8,7 +8,7 @@
 #include "dialects/millrace/Attributes.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
-#include "dialects/stablehlo/ReplicaGroups.h"
+#include "dialects/stablehlo/verify/ReplicaGroups.h"
 #include "passes/spmd/Placement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

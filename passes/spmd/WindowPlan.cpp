@@ -139,45 +139,45 @@ Costed bestPieces(const Request &request) {
 //===-- Transfers ---------------------------------------------------------===//
 
 /// The elements of one device's tile that another device needs.
-struct Part {
+struct Segment {
   int64_t source, target, tile, begin, end;
 
   int64_t size() const { return end - begin; }
 };
 
-/// Assigns parts to messages. No device sends or receives twice in one message, and there are as many messages as a device has to send or receive: if
-/// no message is left for a part, two messages are swapped along a path of parts that lead from one device to the next.
+/// Assigns segments to messages. No device sends or receives twice in one message, and there are as many messages as a device has to send or receive: if
+/// no message is left for a segment, two messages are swapped along a path of segments that lead from one device to the next.
 class Messages {
 public:
-  explicit Messages(ArrayRef<Part> parts, size_t devices) : parts(parts), numbers(parts.size(), -1) {
+  explicit Messages(ArrayRef<Segment> segments, size_t devices) : segments(segments), numbers(segments.size(), -1) {
     std::vector<size_t> sends(devices), gets(devices);
-    for (const Part &part : parts)
-      count = std::max({count, ++sends[part.source], ++gets[part.target]});
+    for (const Segment &segment : segments)
+      count = std::max({count, ++sends[segment.source], ++gets[segment.target]});
     for (auto &side : taken)
       side.assign(devices, std::vector<int>(count, -1));
-    for (int part = 0; part < int(parts.size()); ++part)
-      add(part);
+    for (int segment = 0; segment < int(segments.size()); ++segment)
+      add(segment);
   }
 
   size_t count = 0;
-  int numberOf(size_t part) const { return numbers[part]; }
+  int numberOf(size_t segment) const { return numbers[segment]; }
 
 private:
-  int64_t end(int part, int side) const { return side == 0 ? parts[part].source : parts[part].target; }
-  void set(int part, int number) {
-    numbers[part] = number;
+  int64_t end(int segment, int side) const { return side == 0 ? segments[segment].source : segments[segment].target; }
+  void set(int segment, int number) {
+    numbers[segment] = number;
     for (int side : {0, 1})
-      taken[side][end(part, side)][number] = part;
+      taken[side][end(segment, side)][number] = segment;
   }
-  int free(int part, int side) const { return int(find(taken[side][end(part, side)], -1) - taken[side][end(part, side)].begin()); }
+  int free(int segment, int side) const { return int(find(taken[side][end(segment, side)], -1) - taken[side][end(segment, side)].begin()); }
 
-  void add(int part) {
+  void add(int segment) {
     for (int number = 0; number < int(count); ++number)
-      if (taken[0][end(part, 0)][number] < 0 && taken[1][end(part, 1)][number] < 0)
-        return set(part, number);
-    int mine = free(part, 0), other = free(part, 1), number = mine, side = 1;
+      if (taken[0][end(segment, 0)][number] < 0 && taken[1][end(segment, 1)][number] < 0)
+        return set(segment, number);
+    int mine = free(segment, 0), other = free(segment, 1), number = mine, side = 1;
     std::vector<int> path;
-    for (int next = taken[1][end(part, 1)][mine]; next >= 0; next = taken[side][end(path.back(), side)][number]) {
+    for (int next = taken[1][end(segment, 1)][mine]; next >= 0; next = taken[side][end(path.back(), side)][number]) {
       path.push_back(next);
       side = 1 - side;
       number = number == mine ? other : mine;
@@ -187,46 +187,46 @@ private:
         taken[i][end(each, i)][numbers[each]] = -1;
     for (int each : path)
       set(each, numbers[each] == mine ? other : mine);
-    set(part, mine);
+    set(segment, mine);
   }
 
-  ArrayRef<Part> parts;
+  ArrayRef<Segment> segments;
   std::vector<int> numbers;
-  std::vector<std::vector<int>> taken[2]; ///< parts by side, device and message
+  std::vector<std::vector<int>> taken[2]; ///< segments by side, device and message
 };
 
 /// Transfers in more messages are not chosen, because pieces need less work where they arrive, and a gather is a single message. Unit: messages.
 /// Source: judgement, not measured alone.
 constexpr size_t kMaxTransfers = 8;
 
-/// Sends every device the elements that it needs of each other tile. A message is as wide as its longest part; a shorter part is sent together with
+/// Sends every device the elements that it needs of each other tile. A message is as wide as its longest segment; a shorter segment is sent together with
 /// neighbouring elements. Nothing if that takes more than kMaxTransfers messages.
 std::optional<Costed> planTransfers(const Request &request) {
-  std::vector<Part> parts;
+  std::vector<Segment> segments;
   for (const auto &group : request.groups)
     for (int64_t device : group) {
       int64_t start = request.starts[device], begin = std::max(start, int64_t(0)), end = std::min(start + request.width, request.size);
       for (int64_t tile = begin / request.tile; tile * request.tile < end; ++tile)
         if (auto [from, to] = request.wantedOf(tile, start); from < to && tile != request.tiles.at(device))
-          parts.push_back({group[tile], device, tile, from, to});
+          segments.push_back({group[tile], device, tile, from, to});
     }
-  // The number of messages is that of the device that sends or receives the most parts. It is known before the assignment, which takes long for many
-  // parts.
+  // The number of messages is that of the device that sends or receives the most segments. It is known before the assignment, which takes long for many
+  // segments.
   size_t devices = request.starts.size(), most = 0;
   std::vector<size_t> sends(devices), gets(devices);
-  for (const Part &part : parts)
-    most = std::max({most, ++sends[part.source], ++gets[part.target]});
+  for (const Segment &segment : segments)
+    most = std::max({most, ++sends[segment.source], ++gets[segment.target]});
   if (most > kMaxTransfers)
     return std::nullopt;
-  // The longest parts come first, so that parts of equal size share a message.
-  stable_sort(parts, [](const Part &a, const Part &b) { return a.size() > b.size(); });
-  Messages messages(parts, devices);
+  // The longest segments come first, so that segments of equal size share a message.
+  stable_sort(segments, [](const Segment &a, const Segment &b) { return a.size() > b.size(); });
+  Messages messages(segments, devices);
   Costed costed;
   costed.plan.way = WindowPlan::Way::Transfers;
   costed.plan.transfers.resize(messages.count);
-  for (auto [i, part] : enumerate(parts)) {
+  for (auto [i, segment] : enumerate(segments)) {
     Transfer &transfer = costed.plan.transfers[messages.numberOf(i)];
-    transfer.width = std::max(transfer.width, part.size());
+    transfer.width = std::max(transfer.width, segment.size());
   }
   for (Transfer &transfer : costed.plan.transfers) {
     transfer.froms.assign(devices, 0);
@@ -234,13 +234,13 @@ std::optional<Costed> planTransfers(const Request &request) {
     costed.plan.received += transfer.width;
   }
   std::vector<int64_t> arrives(devices);
-  for (auto [i, part] : enumerate(parts)) {
+  for (auto [i, segment] : enumerate(segments)) {
     Transfer &transfer = costed.plan.transfers[messages.numberOf(i)];
-    int64_t from = std::min(part.begin - part.tile * request.tile, request.tile - transfer.width);
-    transfer.pairs.push_back({part.source, part.target});
-    transfer.froms[part.source] = from;
-    transfer.places[part.target] = part.tile * request.tile + from - request.starts[part.target];
-    arrives[part.target] += transfer.width;
+    int64_t from = std::min(segment.begin - segment.tile * request.tile, request.tile - transfer.width);
+    transfer.pairs.push_back({segment.source, segment.target});
+    transfer.froms[segment.source] = from;
+    transfer.places[segment.target] = segment.tile * request.tile + from - request.starts[segment.target];
+    arrives[segment.target] += transfer.width;
   }
   costed.most = *max_element(arrives);
   return costed;

@@ -280,13 +280,13 @@ def _get_xla_op_sharding(tensor):
 
 @bound
 def _get_local_shards(tensors):
-    return [[(part, f"CPU:{device}") for part, *_, device in _XLAC._spmd_parts(tensor)] for tensor in tensors]
+    return [[(part, f"CPU:{device}") for part, *_, device in _XLAC._spmd_shards(tensor)] for tensor in tensors]
 
 
 @bound
 def _get_local_shard_replica_and_indices(tensors):
     return [[(replica, [slice(start, start + size, 1) for start, size in zip(begin, sizes)])
-             for _, begin, sizes, replica, _ in _XLAC._spmd_parts(tensor)] for tensor in tensors]
+             for _, begin, sizes, replica, _ in _XLAC._spmd_shards(tensor)] for tensor in tensors]
 
 
 @bound
@@ -294,13 +294,13 @@ def _global_tensor_from_cpu_shards(shards, sharding, global_shape=None):
     tiles = sharding.tiles(shards[0].dim())
     if global_shape is None:
         global_shape = [size * count for size, count in zip(shards[0].shape, tiles)]
-    return _XLAC._spmd_from_parts(list(shards), str(sharding), list(global_shape), sharding.mesh and sharding.mesh.plain())
+    return _XLAC._spmd_from_shards(list(shards), str(sharding), list(global_shape), sharding.mesh and sharding.mesh.plain())
 
 
 @bound
 def _load_local_shards(tensor, shards, devices=None):
     shape, mesh = tensor.shape, _XLAC._spmd_mesh(tensor)[1]
-    _XLAC._spmd_replace(tensor, _XLAC._spmd_from_parts(list(shards), _XLAC._spmd_text(tensor), list(shape), mesh))
+    _XLAC._spmd_replace(tensor, _XLAC._spmd_from_shards(list(shards), _XLAC._spmd_text(tensor), list(shape), mesh))
 
 
 @bound

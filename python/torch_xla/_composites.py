@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Marks in the text of a program, which is for those who read it, become what they stand for: parts of it composites
 (mark_pattern_utils), quantizations operations on quantized types (_quantized.py), notes locations (xla_mlir_debuginfo).
-One operation per line, as our printer writes it. Programs that run have no marks: tracing/Compile.cpp."""
+One operation per line, as our printer writes it. Programs that run have no marks: tracing/programs/Compile.cpp."""
 import json
 import re
 

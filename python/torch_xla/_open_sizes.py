@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a program for all sizes is found from: values of its open sizes, and the quotients and remainders of sizes in the graph.
 
-A graph with open sizes is recorded for several values of them (tracing/DynamicShapes.h). Sizes behind strides, or of a dimension that is cut into
+A graph with open sizes is recorded for several values of them (tracing/sizes/DynamicShapes.h). Sizes behind strides, or of a dimension that is cut into
 parts, are no polynomials of these values, but of them and their quotients, which the graph names in the shapes of its nodes."""
 import itertools
 import random

@@ -23,7 +23,7 @@ def _barrier(wait: bool = False, counts: bool = True, reset_scope: bool = True) 
       counts: Whether this is a step of the user's program, which the counter MarkStep counts.
       reset_scope: Whether to leave all name scopes; it is an error inside of an xp.Trace.
 
-    The name begins with an underscore because tracing/Analysis.cpp leaves such frames out of the stacks that it reports.
+    The name begins with an underscore because tracing/reports/Analysis.cpp leaves such frames out of the stacks that it reports.
     """
     if place := _replicas.current():  # All replicas arrive here, and one of them passes the barrier for all.
         replicas, index = place

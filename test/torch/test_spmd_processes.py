@@ -114,7 +114,7 @@ def test_an_exception_is_told_to_the_others():
 def test_what_nobody_holds_any_more_is_named():
     (error,), nothing = run("too_late_here", 2)
     assert not nothing
-    assert re.search(r"a tensor f32\[8\] cannot be read: process 1 \(pid \d+ on host \S+\) went on without reading it, and has given up its parts", error)
+    assert re.search(r"a tensor f32\[8\] cannot be read: process 1 \(pid \d+ on host \S+\) went on without reading it, and has given up its shards", error)
 
 
 def test_different_programs_are_named():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Barriers.cpp - Optimization barriers --------------------------------===//
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 namespace millrace::tracing {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Contractions.cpp - Matrix products and convolutions -----------------===//
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <algorithm>
 #include <numeric>

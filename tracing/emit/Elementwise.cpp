@@ -2,7 +2,7 @@
 //===- Elementwise.cpp - Operators on elements at equal positions ----------===//
 // bf16 and f16 are computed in f32 and rounded once, as in PyTorch's CPU kernels. Operands are converted to the type of the result first, and so are
 // numbers: x + 257 adds 256 to a bf16 tensor. Products and quotients use numbers unrounded.
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 #include "tracing/emit/Gamma.h"
 #include "tracing/emit/Matrices.h"
 

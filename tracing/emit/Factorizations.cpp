@@ -215,9 +215,9 @@ Vals eig(Emitter &e, const Val &a, bool wantsVectors) {
   bool isComplex = runtime::isComplex(a.dtype());
   DType complex = a.dtype() == DType::F64 || a.dtype() == DType::C128 ? DType::C128 : DType::C64;
   Shape values{a.dtype(), batched(a.dims(), 1)}, vectors{complex, a.dims()}, info{DType::I32, batched(a.dims(), 2)};
-  std::vector<Part> results = {{values, 1}, {vectors, 2}, {vectors, 2}, {info, 0}};
+  std::vector<LapackShape> results = {{values, 1}, {vectors, 2}, {vectors, 2}, {info, 0}};
   if (!isComplex)
-    results.insert(results.begin(), Part{values, 1});
+    results.insert(results.begin(), LapackShape{values, 1});
   Vals made = lapack(e, "geev", "geev", {{a, 2}}, results,
                      "{" + flagText("compute_left", 'N') + ", " + flagText("compute_right", wantsVectors ? 'V' : 'N') + "}");
   if (isComplex)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Families.h - Helpers that several families of operators share -------===//
 #pragma once
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fourier.cpp - Fourier transforms ------------------------------------===//
 // One stablehlo.fft per dim. The inverse stablehlo.fft divides by the length; PyTorch's divides by what the normalization argument says.
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <cmath>
 #include <numeric>

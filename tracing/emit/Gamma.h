@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Gamma.h - Digamma and regularized incomplete gamma functions -------===//
 #pragma once
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 namespace millrace::tracing {
 

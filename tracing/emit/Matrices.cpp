@@ -121,7 +121,7 @@ static std::string layoutText(int64_t total, int64_t rank) {
 }
 
 static Vals call(Emitter &e, const std::string &target, const std::vector<std::pair<Val, int64_t>> &operands,
-                 const std::vector<Part> &results, const std::string &config) {
+                 const std::vector<LapackShape> &results, const std::string &config) {
   Vals values, made;
   std::vector<Shape> shapes;
   std::string operandLayouts = "[", resultLayouts = "[";
@@ -132,7 +132,7 @@ static Vals call(Emitter &e, const std::string &target, const std::vector<std::p
     values.push_back(value);
   }
   bool isEmpty = values[0].shape.count() == 0;
-  for (const Part &part : results) {
+  for (const LapackShape &part : results) {
     resultLayouts += (shapes.empty() ? "" : ", ") + layoutText(int64_t(part.shape.dims.size()), part.rank);
     shapes.push_back(part.shape);
     if (isEmpty)
@@ -150,7 +150,7 @@ static Vals call(Emitter &e, const std::string &target, const std::vector<std::p
 }
 
 Vals lapack(Emitter &e, const std::string &real, const std::string &complex, const std::vector<std::pair<Val, int64_t>> &operands,
-            const std::vector<Part> &results, const std::string &config) {
+            const std::vector<LapackShape> &results, const std::string &config) {
   if (!operands[0].first)
     return Vals(results.size());
   DType type = operands[0].first.dtype();

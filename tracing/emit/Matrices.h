@@ -2,7 +2,7 @@
 //===- Matrices.h - Helpers for operators on batches of matrices -----------===//
 // The last two dims are a matrix, all others are batch dims. Factorizations are calls of LAPACK (runtime/lapack).
 #pragma once
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 namespace millrace::tracing::matrices {
 
@@ -30,14 +30,14 @@ Val diagonal(Emitter &e, const Val &x);
 Val scaleColumns(Emitter &e, const Val &x, const Val &row);
 
 /// An operand or a result of a LAPACK routine: its last `rank` dims are a matrix (column-major), a vector or a scalar.
-struct Part {
+struct LapackShape {
   Shape shape;
   int64_t rank = 2;
 };
 /// Calls lapack_<s|d|c|z><name>_ffi, whose name differs for complex types; `config` is the text of its attributes. Matrices without elements are not
 /// factorized: the results are zeros.
 Vals lapack(Emitter &e, const std::string &real, const std::string &complex, const std::vector<std::pair<Val, int64_t>> &operands,
-            const std::vector<Part> &results, const std::string &config);
+            const std::vector<LapackShape> &results, const std::string &config);
 /// Returns the text of an attribute of one character, for example "{uplo = 76 : ui8}".
 std::string flagText(const std::string &name, char value);
 

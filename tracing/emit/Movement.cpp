@@ -3,7 +3,7 @@
 // A view is a slice of a reshaped buffer: with strides s0 >= s1 >= ... that divide each other, the flat index of an element is a number with the
 // digits (i0, i1, ...), so that the buffer is reshaped to a dim per digit and sliced. Steps along dims that they do not divide are slices with steps.
 // Any other view (overlapping windows) is a gather.
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <algorithm>
 #include <numeric>

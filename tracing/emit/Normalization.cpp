@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Normalization.cpp - Softmax, layer and batch normalization, losses --===//
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Random.cpp - Random numbers from a 64-bit key -----------------------===//
 // Every random operation has a key of its own, a parameter of the program, so that new keys need no compilation. Equal keys give equal numbers.
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <cmath>
 

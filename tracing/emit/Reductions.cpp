@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Reductions.cpp - Sums, extrema, positions of extrema ----------------===//
-#include "tracing/Emit.h"
+#include "tracing/emit/Emit.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Shardings.cpp - Annotations of tensors for several devices ----------===//
-#include "tracing/Dump.h"
-#include "tracing/Emit.h"
+#include "tracing/reports/Dump.h"
+#include "tracing/emit/Emit.h"
 #include "runtime/base/Environment.h"
 
 namespace millrace::tracing {

@@ -3,8 +3,8 @@
 // Process groups follow the specification: cross_replica, cross_partition, cross_replica_and_partition, flattened_ids.
 // Reductions fold the group's values in group order.
 #include "dialects/stablehlo/Ops.h"
-#include "dialects/stablehlo/ReplicaGroups.h"
 #include "dialects/stablehlo/eval/Grid.h"
+#include "dialects/stablehlo/verify/ReplicaGroups.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

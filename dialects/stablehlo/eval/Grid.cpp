@@ -2,7 +2,7 @@
 //===- Grid.cpp - Simulated devices -----------------------------------------===//
 #include "dialects/stablehlo/eval/Grid.h"
 
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 #include "runtime/base/FloatModes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Graphs of torch.compile with open sizes (dynamic=True, mark_dynamic): one program for all sizes.
 
-The graph is recorded for several sizes, and the recordings become one program (tracing/DynamicShapes.h). Where that is not
+The graph is recorded for several sizes, and the recordings become one program (tracing/sizes/DynamicShapes.h). Where that is not
 possible, every size has a program of its own; the counter DynamoStaticShapes says how many."""
 import itertools
 
@@ -104,7 +104,7 @@ class DynamicProgram:
         self.order, self.program = order, _XLAC._program(self.text)
 
     def program_for_rows(self, args):
-        """The program for up to as many rows as these and more (tracing/RowPrograms.cpp), with the order of its parameters; None if there is
+        """The program for up to as many rows as these and more (tracing/sizes/RowPrograms.cpp), with the order of its parameters; None if there is
         none: rows are mixed, sizes are no multiples of one number, or there are too many; or other sizes than the rows' differ."""
         if self.row_place is None:
             return None

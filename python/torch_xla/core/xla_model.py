@@ -134,7 +134,7 @@ def reset_peak_memory(device: torch.device | str | int | None = None) -> None:
 
 
 def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
-    """Executes the step barrier; see torch_xla.sync(). (tracing/Analysis.cpp finds this function by its name and file.)"""
+    """Executes the step barrier; see torch_xla.sync(). (tracing/reports/Analysis.cpp finds this function by its name and file.)"""
     _step._barrier(wait, reset_scope=reset_scope)
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Api.cpp - Functions of _XLAC that look at devices, graphs, memory ---===//
 #include "python/torch_xla/csrc/Functions.h"
-#include "tracing/Liveness.h"
-#include "tracing/StoredTypes.h"
+#include "tracing/graph/Liveness.h"
+#include "tracing/emit/StoredTypes.h"
 #include "runtime/base/Environment.h"
 
 #include <ATen/ops/from_blob.h>

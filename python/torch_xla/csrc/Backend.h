@@ -2,7 +2,7 @@
 //===- Backend.h - torch.distributed's backend "xla" ------------------------===//
 #pragma once
 #include "python/torch_xla/csrc/Shim.h"
-#include "tracing/Collectives.h"
+#include "tracing/graph/Collectives.h"
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

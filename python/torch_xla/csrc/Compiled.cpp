@@ -6,8 +6,8 @@
 #include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/CompiledGraph.h"
-#include "tracing/Export.h"
+#include "tracing/graph/Export.h"
+#include "tracing/programs/CompiledGraph.h"
 
 #include <atomic>
 #include <optional>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Decompose.cpp - PyTorch's decompositions, each recorded once --------===//
 // A decomposition is Python code: it runs once per signature (types, shapes, attributes, numbers), on tensors without
-// values. What it records becomes an operator (tracing/Composite.h), and every call with that signature is one node. A
+// values. What it records becomes an operator (tracing/graph/Composite.h), and every call with that signature is one node. A
 // decomposition that asks for a value runs anew in every call.
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Gil.h"
 
-#include "tracing/Composite.h"
+#include "tracing/graph/Composite.h"
 
 #include <Python.h>
 

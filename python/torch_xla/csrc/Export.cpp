@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Export.cpp - Graphs as text, artifacts and programs, from Python ----===//
 #include "python/torch_xla/csrc/Functions.h"
-#include "tracing/Compile.h"
-#include "tracing/ConstantProgram.h"
-#include "tracing/CustomCall.h"
-#include "tracing/DynamicShapes.h"
-#include "tracing/EmbeddedProgram.h"
-#include "tracing/Export.h"
+#include "tracing/graph/CustomCall.h"
+#include "tracing/graph/EmbeddedProgram.h"
+#include "tracing/graph/Export.h"
+#include "tracing/programs/Compile.h"
+#include "tracing/programs/ConstantProgram.h"
+#include "tracing/sizes/DynamicShapes.h"
 
 #include <torch/csrc/Dtype.h>
 

@@ -8,7 +8,7 @@
 #include "python/torch_xla/csrc/Gil.h"
 #include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Shim.h"
-#include "tracing/Scope.h"
+#include "tracing/graph/Scope.h"
 
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>

@@ -6,8 +6,8 @@
 
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/GraphLimit.h"
-#include "tracing/IrText.h"
+#include "tracing/graph/GraphLimit.h"
+#include "tracing/graph/IrText.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include "python/torch_xla/csrc/Ir.h"
 
 #include "python/torch_xla/csrc/Functions.h"
-#include "tracing/IrText.h"
-#include "tracing/Scope.h"
+#include "tracing/graph/IrText.h"
+#include "tracing/graph/Scope.h"
 
 #include <torch/csrc/Dtype.h>
 

@@ -5,9 +5,9 @@
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Sharding.h"
-#include "tracing/Compile.h"
-#include "tracing/Executions.h"
-#include "tracing/Places.h"
+#include "tracing/programs/Compile.h"
+#include "tracing/programs/Executions.h"
+#include "tracing/reports/Places.h"
 
 #include <torch/version.h>
 

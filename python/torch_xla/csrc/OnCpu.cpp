@@ -3,7 +3,7 @@
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "runtime/profile/Recorder.h"
-#include "tracing/Places.h"
+#include "tracing/reports/Places.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 

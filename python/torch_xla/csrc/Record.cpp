@@ -8,7 +8,7 @@
 #include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Selection.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/Liveness.h"
+#include "tracing/graph/Liveness.h"
 
 #include "runtime/base/Environment.h"
 #include "runtime/base/Hash.h"

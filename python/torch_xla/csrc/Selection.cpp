@@ -6,7 +6,7 @@
 #include "python/torch_xla/csrc/Selection.h"
 #include "python/torch_xla/csrc/Shim.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/Liveness.h"
+#include "tracing/graph/Liveness.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>

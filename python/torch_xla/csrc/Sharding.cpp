@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Sharding.cpp - Annotations of tensors, and their parts --------------===//
+//===- Sharding.cpp - Annotations of tensors, and their shards --------------===//
 #include "python/torch_xla/csrc/Sharding.h"
 
 #include "python/torch_xla/csrc/Backend.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/Explanation.h"
+#include "tracing/spmd/Explanation.h"
 
 #include <algorithm>
 
@@ -151,7 +151,7 @@ PyObject *clearSharding(PyObject *, PyObject *object) {
       Value value = valueOf(tensor);
       if (value.node->op && value.node->op == tracing::findOp("millrace::sharding"))
         setValue(tensor, value.node->operands[0]);
-      else if (tracing::partsOf(value))
+      else if (tracing::shardsOf(value))
         setValue(tensor, upload(toCpu(tensor)));
     }
     Py_RETURN_NONE;
@@ -172,15 +172,15 @@ PyObject *specOf(PyObject *, PyObject *object) {
 
 /// What the devices of this process hold: (tensor of the CPU, begin per dim, size per dim inside of the tensor, replica, device) each. A tensor
 /// that has not been split is on all of them.
-PyObject *partsOf(PyObject *, PyObject *object) {
+PyObject *shardsOf(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
     const Tensor &tensor = xlaTensor(object);
     std::vector<Tensor> copies;
-    tracing::Parts parts;
+    tracing::Shards shards;
     Shape shape;
     {
       WithoutGil released;
-      refuseInTrace("reading the parts of a tensor");
+      refuseInTrace("reading the shards of a tensor");
       Session &session = Session::get();
       if (valueOf(tensor).node->op)
         syncAll();
@@ -189,9 +189,9 @@ PyObject *partsOf(PyObject *, PyObject *object) {
       if (runtime::Status status = session.sync({value}); !status.ok()) // of a view
         raise(status);
       shape = value.shape();
-      parts = valueOrRaise(session.spread(value));
-      Shape part{shape.dtype, parts.sharding->partDims(shape.dims)};
-      for (const runtime::BufferPtr &buffer : parts.buffers) {
+      shards = valueOrRaise(session.spread(value));
+      Shape part{shape.dtype, shards.sharding->shardDims(shape.dims)};
+      for (const runtime::BufferPtr &buffer : shards.buffers) {
         Tensor copy = at::detail::empty_cpu(part.dims, scalarTypeOf(part.dtype));
         runtime::Status status = buffer->toHost(copy.mutable_data_ptr(), copy.nbytes()).await();
         if (!status.ok())
@@ -200,11 +200,11 @@ PyObject *partsOf(PyObject *, PyObject *object) {
       }
     }
     PyObject *list = PyList_New(0);
-    std::vector<int64_t> replicas = parts.sharding->replicaIds();
+    std::vector<int64_t> replicas = shards.sharding->replicaIds();
     for (size_t i = 0; i < copies.size(); ++i) {
-      const uint32_t device = parts.buffers[i]->device().id();
+      const uint32_t device = shards.buffers[i]->device().id();
       std::vector<int64_t> offset, inside;
-      parts.sharding->extentOf(device, shape.dims, offset, inside);
+      shards.sharding->extentOf(device, shape.dims, offset, inside);
       PyObject *entry = Py_BuildValue("(NNNLI)", pythonOf(copies[i]), tuple(offset), tuple(inside), (long long)replicas[device], device);
       PyList_Append(list, entry);
       Py_DECREF(entry);
@@ -235,8 +235,8 @@ PyObject *meshOfTensor(PyObject *, PyObject *object) {
       std::lock_guard lock(Session::get().mutex);
       Value value = valueOf(tensor);
       found = value.node->op ? tracing::annotationOf(value.node.get(), value.index) : nullptr;
-      if (const tracing::Parts *parts = tracing::partsOf(value))
-        found = parts->sharding;
+      if (const tracing::Shards *shards = tracing::shardsOf(value))
+        found = shards->sharding;
       if (!found || !found->mesh)
         if (ShardingPtr annotation = annotationOf(tensor))
           found = annotation;
@@ -254,7 +254,7 @@ PyObject *meshOfTensor(PyObject *, PyObject *object) {
 }
 
 /// (shards on the CPU, one per device of this process; text; sizes of the whole tensor; mesh or None)
-PyObject *fromParts(PyObject *, PyObject *args) {
+PyObject *fromShards(PyObject *, PyObject *args) {
   PyObject *list, *sizes, *mesh;
   const char *spec;
   if (!PyArg_ParseTuple(args, "OsOO", &list, &spec, &sizes, &mesh))
@@ -266,18 +266,18 @@ PyObject *fromParts(PyObject *, PyObject *args) {
     const auto &devices = Session::get().client()->devices();
     TORCH_CHECK(tensors.size() == devices.size(), "expects ", devices.size(), " shards, one per device of this process, but got ", tensors.size());
     Shape shape{dtypeOf(tensors[0].scalar_type()), dims};
-    std::vector<int64_t> part = sharding->partDims(dims);
-    tracing::Parts parts{sharding, {}};
+    std::vector<int64_t> part = sharding->shardDims(dims);
+    tracing::Shards shards{sharding, {}};
     for (size_t i = 0; i < tensors.size(); ++i) {
       TORCH_CHECK(tensors[i].sizes() == part && dtypeOf(tensors[i].scalar_type()) == shape.dtype, "expects shard ", i, " of ",
                   at::IntArrayRef(part), " and type ", tensors[0].scalar_type(), ", because the tensor has sizes ",
                   at::IntArrayRef(dims), " and is sharded as ", sharding->text, ", but got ", tensors[i].sizes(), " of type ",
                   tensors[i].scalar_type());
-      parts.buffers.push_back(valueOrRaise(Session::get().client()->bufferFromHost(
+      shards.buffers.push_back(valueOrRaise(Session::get().client()->bufferFromHost(
           tensors[i].const_data_ptr(), shape.dtype, part, {}, runtime::HostSemantics::OnlyDuringCall,
           devices[i]->memories().front())));
     }
-    Tensor made = wrap(tracing::leaf(std::move(parts), std::move(shape)));
+    Tensor made = wrap(tracing::leaf(std::move(shards), std::move(shape)));
     setAnnotation(made, sharding);
     return pythonOf(made);
   });
@@ -298,7 +298,7 @@ PyObject *replaceBy(PyObject *, PyObject *args) {
 }
 
 /// (tensor of the CPU, text, mesh or None, whether it is this process's share of the batch): uploads each device its part.
-PyObject *uploadParts(PyObject *, PyObject *args) {
+PyObject *uploadShards(PyObject *, PyObject *args) {
   PyObject *object, *mesh;
   const char *spec;
   int isShare;
@@ -317,7 +317,7 @@ PyObject *uploadParts(PyObject *, PyObject *args) {
       Session &session = Session::get();
       Value value = valueOrRaise(isShare ? session.uploadShare(dense.const_data_ptr(), shape, sharding)
                                          : session.upload(dense.const_data_ptr(), shape, sharding));
-      if (tracing::partsOf(value)->sharding != sharding)
+      if (tracing::shardsOf(value)->sharding != sharding)
         value = annotated(value, sharding);
       made = wrap(std::move(value));
       setAnnotation(made, sharding);
@@ -336,7 +336,7 @@ PyObject *fullToShard(PyObject *, PyObject *object) {
     ShardingPtr annotation = annotationOf(tensor);
     TORCH_CHECK(annotation || !spec.empty(), "expects a tensor with a sharding: mark_sharding() comes first");
     ShardingPtr sharding = annotation ? annotation : shardingOf(spec.c_str(), size_t(tensor.dim()), nullptr);
-    Shape part{value.shape().dtype, sharding->partDims(value.shape().dims)};
+    Shape part{value.shape().dtype, sharding->shardDims(value.shape().dims)};
     TORCH_CHECK(sharding->filledDims(value.shape().dims) == value.shape().dims, "expects sizes that the devices divide, but ",
                 tensor.sizes(), " is sharded as ", sharding->text);
     // What the devices hold is said where the value is used, whatever happens to it before.
@@ -358,8 +358,8 @@ PyObject *shardToFull(PyObject *, PyObject *args) {
     ShardingPtr sharding = shardingOf(spec, whole.dims.size(), nullptr);
     TORCH_CHECK(shardingText(value) == "{manual}", "expects a tensor that is manually sharded, but got one with the sharding '",
                 shardingText(value), "'");
-    TORCH_CHECK(sharding->partDims(whole.dims) == value.shape().dims, "expects parts of ",
-                at::IntArrayRef(sharding->partDims(whole.dims)), " for a tensor of ", at::IntArrayRef(whole.dims), " sharded as ",
+    TORCH_CHECK(sharding->shardDims(whole.dims) == value.shape().dims, "expects shards of ",
+                at::IntArrayRef(sharding->shardDims(whole.dims)), " for a tensor of ", at::IntArrayRef(whole.dims), " sharded as ",
                 sharding->text, ", but got ", tensor.sizes());
     return pythonOf(
         wrap(node("millrace::shard_to_full", {value}, {Operand{0}, sharding->text}, whole)));
@@ -444,7 +444,7 @@ Value annotate(const Value &value, const ShardingPtr &sharding) {
   if (!hasData(value) || !traceScopes().empty() || sharding->isManual())
     return annotated(value, sharding);
   Session &session = Session::get();
-  if (const tracing::Parts *parts = tracing::partsOf(value); parts && parts->sharding->text == sharding->text)
+  if (const tracing::Shards *shards = tracing::shardsOf(value); shards && shards->sharding->text == sharding->text)
     return value;
   std::shared_ptr<runtime::Storage> memory = valueOrRaise(valueOrRaise(session.buffer(value))->acquire());
   Value made = valueOrRaise(session.upload(memory->data(), value.shape(), sharding, memory));
@@ -465,8 +465,8 @@ std::string shardingText(const Value &value) {
     return "{manual}";
   if (node.op)
     return "";
-  if (const tracing::Parts *parts = tracing::partsOf(value))
-    return parts->sharding->text;
+  if (const tracing::Shards *shards = tracing::shardsOf(value))
+    return shards->sharding->text;
   return node.kind->op && Session::get().partitions() ? "{replicated}" : "";
 }
 
@@ -475,8 +475,8 @@ void replaceBase(Storage &storage, Value value) {
   if (!value.node->op) {
     storage.held = nullptr; // data has a sharding of its own
   } else if (!base.node->op) {
-    const tracing::Parts *parts = tracing::partsOf(base);
-    storage.held = parts ? parts->sharding : nullptr;
+    const tracing::Shards *shards = tracing::shardsOf(base);
+    storage.held = shards ? shards->sharding : nullptr;
   }
   base = std::move(value);
   storage.writtenIn = currentTrace();
@@ -511,13 +511,13 @@ PyMethodDef shardingMethods[] = {
     {"_spmd_annotate", annotateValue, METH_VARARGS, "(tensor, text, mesh): says how the value that the tensor has now is sharded."},
     {"_spmd_clear", clearSharding, METH_O, "Makes a tensor whole again."},
     {"_spmd_text", specOf, METH_O, "The sharding of a tensor as XLA writes it, or an empty string."},
-    {"_spmd_parts", partsOf, METH_O, "What this process's devices hold of a tensor: (CPU tensor, begin, size, replica, device) each."},
+    {"_spmd_shards", shardsOf, METH_O, "What this process's devices hold of a tensor: (CPU tensor, begin, size, replica, device) each."},
     {"_spmd_mesh", meshOfTensor, METH_O, "(sharding as sdy writes it, mesh as (names, sizes, devices) or None)"},
-    {"_spmd_from_parts", fromParts, METH_VARARGS, "(CPU tensors, text, sizes, mesh): a tensor in these parts."},
+    {"_spmd_from_shards", fromShards, METH_VARARGS, "(CPU tensors, text, sizes, mesh): a tensor in these shards."},
     {"_spmd_replace", replaceBy, METH_VARARGS, "(tensor, source): gives a tensor the value of another."},
-    {"_spmd_upload", uploadParts, METH_VARARGS, "(CPU tensor, text, mesh, whether it is this process's share): a tensor in parts."},
+    {"_spmd_upload", uploadShards, METH_VARARGS, "(CPU tensor, text, mesh, whether it is this process's share): a tensor in shards."},
     {"_spmd_full_to_shard", fullToShard, METH_O, "The part that each device holds, to compute with as it stands."},
-    {"_spmd_shard_to_full", shardToFull, METH_VARARGS, "(tensor, text, sizes): the tensor that the parts make up."},
+    {"_spmd_shard_to_full", shardToFull, METH_VARARGS, "(tensor, text, sizes): the tensor that the shards make up."},
     {"_spmd_shard_as", shardAs, METH_O, "The tensors of a list, to be sharded alike."},
     {"_spmd_explain", explain, METH_O, "How the program of these tensors (None: the last one) is sharded, and why."},
     {"_spmd_argument_numbers", argumentNumbers, METH_VARARGS, "(pending tensors, others): which arguments of their program the others are."},

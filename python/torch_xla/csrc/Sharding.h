@@ -2,7 +2,7 @@
 //===- Sharding.h - Tensors that the user wants split ----------------------===//
 #pragma once
 #include "python/torch_xla/csrc/Shim.h"
-#include "tracing/Sharding.h"
+#include "tracing/spmd/Sharding.h"
 
 #include <Python.h>
 
@@ -15,7 +15,7 @@ std::string shardingText(const Value &value);
 
 /// Gives the storage another value, in the sharding that the user wants of whatever it holds.
 void replaceBase(Storage &storage, Value value);
-/// Before what storages hold is computed: tensors without annotations that are written in place stay in the parts that they came
+/// Before what storages hold is computed: tensors without annotations that are written in place stay in the shards that they came
 /// in. What propagation finds for them would be the next step's input, and every step another program until that settles.
 /// Whole tensors stay whole only beside such: alone they run as they would on one device.
 void keepHeldShardings(const std::vector<Storage *> &storages);

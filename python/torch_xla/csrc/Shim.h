@@ -3,9 +3,9 @@
 // Tensors on `xla` are plain c10::TensorImpl on the XLA dispatch key. What they alias is the state of their storage:
 // its value as a node of the graph, and the values of the views that were read since. Only this folder includes torch.
 #pragma once
-#include "tracing/Emit.h"
-#include "tracing/Metrics.h"
 #include "tracing/Session.h"
+#include "tracing/emit/Emit.h"
+#include "tracing/reports/Metrics.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>

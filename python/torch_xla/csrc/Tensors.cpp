@@ -3,8 +3,8 @@
 #include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Sharding.h"
 #include "python/torch_xla/csrc/Trace.h"
-#include "tracing/Liveness.h"
-#include "tracing/Places.h"
+#include "tracing/graph/Liveness.h"
+#include "tracing/reports/Places.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>

@@ -7,7 +7,7 @@
 #define PY_SSIZE_T_CLEAN
 #endif
 #include "python/torch_xla/csrc/Shim.h"
-#include "tracing/ControlFlow.h"
+#include "tracing/graph/ControlFlow.h"
 
 #include <Python.h>
 

@@ -248,7 +248,7 @@ PyObject *releaseDonated(PyObject *, PyObject *args) {
       if (!isTensor(item) || !isXla(tensorIn(item)))
         continue;
       const Value value = valueOf(tensorIn(item));
-      if (isGivenUp(value) && Session::hasMemory(value) && !tracing::partsOf(value))
+      if (isGivenUp(value) && Session::hasMemory(value) && !tracing::shardsOf(value))
         value.node->buffers[value.index] = nullptr;
     }
     Py_RETURN_NONE;

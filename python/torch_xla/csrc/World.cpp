@@ -2,8 +2,8 @@
 //===- World.cpp - Functions of _XLAC about the processes of the program ----===//
 #include "python/torch_xla/csrc/Backend.h"
 #include "python/torch_xla/csrc/Functions.h"
-#include "tracing/EmbeddedProgram.h"
-#include "tracing/World.h"
+#include "tracing/graph/EmbeddedProgram.h"
+#include "tracing/spmd/World.h"
 
 #include <optional>
 #include <torch/csrc/Exceptions.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- GraphLimitTest.cpp - Sequences of operations are counted ------------===//
-#include "tracing/GraphLimit.h"
+#include "tracing/graph/GraphLimit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The lazy tensor without PyTorch: build a graph, step barrier, read the result, print its StableHLO.
-#include "tracing/Emit.h"
 #include "tracing/Session.h"
+#include "tracing/emit/Emit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which programs are one for any number of rows, by recordings for some numbers of them.
-#include "tracing/DynamicShapes.h"
+#include "tracing/sizes/DynamicShapes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sizes as polynomials of other sizes and of quotients of these.
-#include "tracing/DynamicShapes.h"
+#include "tracing/sizes/DynamicShapes.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "tools/support/programs/Source.h"
 
 #include "dialects/bytecode/Validate.h"
-#include "dialects/stablehlo/TypeRules.h"
+#include "dialects/stablehlo/verify/TypeRules.h"
 #include "lowering/Compile.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "tools/RegisterAll.h"

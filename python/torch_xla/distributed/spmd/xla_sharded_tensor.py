@@ -128,7 +128,7 @@ class XLAShardedTensor(DTensor):
         """What the devices of this process hold, an XLAShard each."""
         replicated = self.sharding_type in (None, ShardingType.REPLICATED)
         shards = []
-        for data, begin, size, replica, device in _XLAC._spmd_parts(self):
+        for data, begin, size, replica, device in _XLAC._spmd_shards(self):
             indices = ... if replicated else [slice(start, start + length, 1) for start, length in zip(begin, size)]
             shards.append(XLAShard(data, indices, f"CPU:{device}", replica))
         return shards
@@ -152,7 +152,7 @@ class XLAShardedTensor(DTensor):
             else:
                 raise error(what, f"{list(old.unpadded_data.shape)} for {old.shard_device}", list(new.data.shape))
         with torch.no_grad():
-            _XLAC._spmd_replace(self, _XLAC._spmd_from_parts(parts, self.sharding_spec, self.shape, mesh_of(self)))
+            _XLAC._spmd_replace(self, _XLAC._spmd_from_shards(parts, self.sharding_spec, self.shape, mesh_of(self)))
 
     @property
     def sharding_spec(self) -> Any:

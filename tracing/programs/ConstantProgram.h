@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ConstantProgram.h - A program that expects the same arguments again -===//
+// Some arguments of its StableHLO text may be marked as constant (millrace.constant): what depends on them alone is prepared once. Calls that pass
+// other ones stay right; after a few of these in a row, or when the process keeps as many prepared bytes as it may, the same program without the marks
+// takes its place.
+#pragma once
+#include "tracing/graph/Graph.h"
+
+#include <atomic>
+#include <mutex>
+
+namespace millrace::tracing {
+
+class ConstantProgram {
+public:
+  ConstantProgram() = default;
+  explicit ConstantProgram(std::string text);
+
+  const std::string &text() const { return program; }
+  const Digest &key() const { return digest; }
+  /// The session keeps what the text was compiled to, or compiles it again.
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable() const;
+  /// Asynchronous. Counts PreparedConstants, ConstantsChanged and ConstantsBeyondLimit.
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> launch(const std::vector<runtime::BufferPtr> &arguments,
+                                                            const runtime::ExecuteOptions &options) const;
+
+private:
+  /// The program that expects other buffers in every call.
+  const std::pair<Digest, std::string> &withoutConstants() const;
+  /// After a call: `before` is the executable's number of changes in a row before it.
+  void countPreparations(const runtime::Executable &executable, uint64_t before) const;
+
+  std::string program;
+  Digest digest; ///< of `program`
+  bool hasConstants = false;
+  mutable std::atomic<bool> constantsChange{false}; ///< too often for preparing them, or they are too large
+  mutable std::atomic<uint64_t> changes{0}; ///< calls in a row that changed them; the executable may have had other callers
+  mutable std::once_flag plainIsMade;
+  mutable std::pair<Digest, std::string> plain; ///< withoutConstants()
+};
+
+} // namespace millrace::tracing
