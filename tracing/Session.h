@@ -113,6 +113,12 @@ public:
   static bool hasMemory(const Value &leaf);
   /// Returns the StableHLO text of the last program that ran on several devices; "" if there was none.
   const std::string &lastProgram() const { return lastSpread; }
+  /// The mesh of automatic sharding in the compiler's notation; empty if it is off. `isPending`: of a program whose arguments are not sharded yet.
+  struct Planning {
+    std::string mesh;
+    int64_t smallest = 0; ///< smaller arguments are replicated
+  };
+  runtime::StatusOr<Planning> planning(bool isPending) const;
 
   /// Compiles StableHLO text (or finds the program in the persistent cache) and loads it.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);

@@ -3,23 +3,20 @@
 // Input:   sdy.mesh @mesh = <["x"=4]>;  %0 = stablehlo.dot_general %a, %b : (8192x64, 64x64) -> 8192x64
 // Output:  %a is sharded [{"x"}, {}], %b [{}, {}], %0 [{"x"}, {}]: nothing is communicated
 // Leaves alone annotated values, and modules whose mesh has one device.
-#include "passes/autosharding/AutoSharding.h"
+#include "passes/autosharding/Choose.h"
 #include "passes/autosharding/Passes.h"
 #include "passes/autosharding/Plan.h"
-#include "passes/autosharding/Simulation.h"
+#include "passes/autosharding/Work.h"
 #include "passes/autosharding/solver/ProblemReader.h"
-#include "passes/calls/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/sharding/mesh/CommonMesh.h"
 #include "passes/sharding/mesh/MeshText.h"
-#include "passes/spmd/Partition.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
 
 using namespace mlir;
 
@@ -109,6 +106,10 @@ LogicalResult importStrings(ModuleOp module, sdy::MeshOp mesh) {
   return success();
 }
 
+sdy::DimensionShardingAttr closedDimension(MLIRContext *context) {
+  return sdy::DimensionShardingAttr::get(context, {}, /*is_closed=*/true, std::nullopt);
+}
+
 bool isWritten(const std::string &path, StringRef text) {
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
@@ -131,20 +132,79 @@ double gapOf(double seconds, double bound, const Solution &solution) {
   return bound > 0 ? seconds / bound - 1 : std::numeric_limits<double>::infinity();
 }
 
-/// Chooses the shardings of a module that has been imported for propagation.
-LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
+/// The report of a solved plan, with these choices.
+AutoShardingReport reportOf(const Plan &plan, ArrayRef<uint32_t> choices, const AutoShardingOptions &options) {
+  AutoShardingReport report;
+  if (options.explains)
+    report.tensors = plan.program.explain(choices);
+  ProgramProblem::Estimate estimate = plan.program.estimate(choices);
+  report.computing = estimate.computing;
+  report.communicating = estimate.communicating;
+  report.bytes = estimate.bytes;
+  report.peak = plan.program.peak(choices);
+  report.bound = double(plan.solution.bound) / kTicksPerSecond;
+  report.gap = gapOf(estimate.computing + estimate.communicating, report.bound, plan.solution);
+  report.isStored = plan.isStored;
+  report.variables = plan.program.problem.nodes.size();
+  report.edges = plan.program.problem.edges.size();
+  return report;
+}
+
+/// Replicates the arguments and results of all functions.
+void replicateSignatures(ModuleOp module, sdy::MeshOp mesh) {
+  auto whole = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? sdy::TensorShardingAttr::get(module.getContext(), FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
+                                                 SmallVector<sdy::DimensionShardingAttr>(size_t(tensor.getRank()), closedDimension(module.getContext())))
+                  : sdy::TensorShardingAttr();
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (sdy::TensorShardingAttr sharding = whole(type))
+        function.setArgAttr(i, sdy::shardingAttrName, sharding);
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      if (sdy::TensorShardingAttr sharding = whole(type))
+        function.setResultAttr(i, sdy::shardingAttrName, sharding);
+  }
+}
+
+/// Returns true if partitioning leaves the module as it is where no value is split: no operation of sdy is work of its own.
+bool isPlain(ModuleOp module) {
+  return !module
+              .walk([](Operation *op) {
+                const bool isShardingOnly = !isa<sdy::SdyDialect>(op->getDialect()) || movesNothing(op) || isa<sdy::MeshOp>(op);
+                return isShardingOnly ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+} // namespace
+
+LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, Choice &choice) {
   if (!options.mesh.empty() && failed(addMesh(module, options.mesh)))
     return failure();
   sdy::MeshOp mesh = meshOf(module);
   if (!mesh)
     return emitError(module.getLoc(), "automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
+  choice.devices = mesh.getMesh().getTotalSize();
   if (failed(importStrings(module, mesh)))
     return failure();
+  if (options.candidate == Candidate::Annotations) {
+    if (choice.isUnannotated)
+      replicateSignatures(module, mesh);
+    return success();
+  }
   auto plan = std::make_unique<Plan>(module, options, mesh);
   if (failed(plan->build(mesh)))
     return failure();
   // A plan for any memory is the best one if it fits.
   plan->solve(options, "");
+  const std::optional<std::vector<uint32_t>> whole = plan->program.wholeChoices();
+  choice.isUnannotated = whole.has_value();
+  if (whole && plan->solution.found && choice.devices > 1 && isPlain(module)) {
+    choice.whole = reportOf(*plan, *whole, options);
+    choice.wholeStep = simulate(module, options.machine);
+  }
   OwningOpRef<ModuleOp> copy;
   const bool isLimited = options.memoryPerDevice > 0;
   if (isLimited && plan->solution.found && plan->program.peak(plan->solution.choices) > limitOf(options)) {
@@ -168,31 +228,20 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
            << (options.reserved > 0 ? llvm::formatv(" (of {0} bytes per device, {1} are for copies of resharded values)", options.memoryPerDevice, options.reserved).str()
                                     : std::string());
   }
-  if (report && options.explains)
-    report->tensors = plan->program.explain(solution.choices);
+  choice.report = reportOf(*plan, solution.choices, options);
+  choice.report.recomputedValues = plan->rematerialization.values;
+  choice.report.recomputedOperations = plan->rematerialization.operations;
+  choice.report.recomputing = plan->rematerialization.seconds;
+  choice.report.sharedMessages = plan->program.doSumsShareMessages() ? plan->costs.secondsOfSharedMessages() : 0;
   plan->program.apply(solution.choices);
-  if (report) {
-    ProgramProblem::Estimate estimate = plan->program.estimate(solution.choices);
-    report->computing = estimate.computing;
-    report->communicating = estimate.communicating;
-    report->bytes = estimate.bytes;
-    report->peak = plan->program.peak(solution.choices);
-    report->bound = double(solution.bound) / kTicksPerSecond;
-    report->gap = gapOf(estimate.computing + estimate.communicating, report->bound, solution);
-    report->isStored = plan->isStored;
-    report->variables = plan->program.problem.nodes.size();
-    report->edges = plan->program.problem.edges.size();
-    report->recomputedValues = plan->rematerialization.values;
-    report->recomputedOperations = plan->rematerialization.operations;
-    report->recomputing = plan->rematerialization.seconds;
-    report->sharedMessages = plan->program.doSumsShareMessages() ? plan->costs.secondsOfSharedMessages() : 0;
-  }
   if (plan->graph.getModule() != module) {
     plan.reset(); // knows operations of the copy, which become the module's
     module.getBodyRegion().takeBody(copy->getBodyRegion());
   }
   return success();
 }
+
+namespace {
 
 struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
   using AutoShardingPassBase::AutoShardingPassBase;
@@ -210,11 +259,14 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
     AutoShardingReport found;
     if (failed(autoShard(getOperation(), options, &found)))
       return signalPassFailure();
+    std::string compared = candidatesText(found);
+    if (!compared.empty())
+      compared = "; " + compared;
     if (report)
       emitRemark(getOperation().getLoc(), llvm::formatv("sharded for {0}: {1:f3} ms, of which {2:f3} ms communication ({3:f0} bytes); {4} bytes of values; no "
-                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges{8}{9}",
+                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges{8}{9}{10}",
                                               options.machine.name, (found.computing + found.communicating) * 1e3, found.communicating * 1e3,
-                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges, recomputationText(found), uncheckedText(found))
+                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges, recomputationText(found), uncheckedText(found), compared)
                                     .str());
   }
 };
@@ -231,106 +283,9 @@ std::string recomputationText(const AutoShardingReport &report) {
 std::string uncheckedText(const AutoShardingReport &report) {
   if (report.notPartitioned.empty())
     return {};
-  return "; the limit holds for values of the plan alone, because the program cannot be partitioned: " + report.notPartitioned;
-}
-
-/// Partitions the module and simulates a step; nothing and the reason in `whyNot` if it cannot be partitioned.
-static std::optional<Simulation> simulateParts(ModuleOp module, const AutoShardingOptions &options, std::string &whyNot) {
-  OwningOpRef<ModuleOp> parts = module.clone();
-  // Errors are reported where the program is partitioned to be compiled.
-  ScopedDiagnosticHandler quiet(module.getContext(), [&](Diagnostic &each) {
-    if (whyNot.empty() && each.getSeverity() == DiagnosticSeverity::Error)
-      whyNot = each.str();
-    return success();
-  });
-  calls::prepareCollectives(*parts);
-  spmd::PartitionOptions partitioning;
-  partitioning.calls = options.calls;
-  if (succeeded(spmd::partition(*parts, partitioning))) {
-    whyNot.clear();
-    return simulate(*parts, options.machine);
-  }
-  if (whyNot.empty())
-    whyNot = "the partitioner gives no reason";
-  return std::nullopt;
-}
-
-/// Replaces a module's contents and attributes by those of another one.
-static void take(ModuleOp module, ModuleOp other) {
-  module.getBodyRegion().takeBody(other.getBodyRegion());
-  module->setAttrs(other->getAttrDictionary());
-}
-
-/// Plans the module with the options' model of sums. With a limit of memory, it plans again until the partitioned program is within the limit.
-static LogicalResult planModule(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
-  auto planned = [&](ModuleOp program, const AutoShardingOptions &asked, AutoShardingReport *found) {
-    return spmd::propagate(program, nullptr, [&](ModuleOp imported) { return choose(imported, asked, found); });
-  };
-  if (options.memoryPerDevice <= 0)
-    return planned(module, options, report);
-  // How often less memory is tried. Unit: plans. Source: a training step of GPT-2 on 4x4 devices with half of its memory needs three.
-  constexpr int kMostPlans = 6;
-  AutoShardingOptions asked = options;
-  // Without a cache, solutions are kept for the turns: the problem without a limit is the same in each.
-  std::map<PlanStore::Key, std::string> solutions;
-  const bool hasCache = options.plans.find || options.plans.store;
-  if (!hasCache)
-    asked.plans = {[&](const PlanStore::Key &key) {
-                     auto found = solutions.find(key);
-                     return found == solutions.end() ? std::nullopt : std::optional(found->second);
-                   },
-                   [&](const PlanStore::Key &key, std::string_view text) { solutions[key] = text; }};
-  for (int turn = 1;; ++turn) {
-    OwningOpRef<ModuleOp> trial = module.clone();
-    AutoShardingReport found;
-    if (failed(planned(*trial, asked, &found)))
-      return failure();
-    (*trial)->setAttr(kMemoryPerDeviceAttr, OpBuilder(*trial).getI64IntegerAttr(options.memoryPerDevice));
-    const std::optional<Simulation> step = simulateParts(*trial, options, found.notPartitioned);
-    found.partitionedPeak = step ? step->peakBytes : 0;
-    if (!step)
-      emitWarning(module.getLoc(), "automatic sharding within ") << options.memoryPerDevice << " bytes per device" << uncheckedText(found);
-    if (const int64_t excess = found.partitionedPeak - options.memoryPerDevice; excess > 0) {
-      if (turn == kMostPlans)
-        return emitError(module.getLoc(), "automatic sharding finds no plan: the partitioned program takes ")
-               << found.partitionedPeak << " bytes on a device, " << excess << " more than the limit, although the plan left " << asked.reserved
-               << " bytes for copies of resharded values";
-      asked.reserved += excess * turn; // a plan within less memory has more copies
-      continue;
-    }
-    take(module, *trial);
-    found.isStored &= hasCache;
-    if (report)
-      *report = std::move(found);
-    return success();
-  }
-}
-
-LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
-  // Smaller shares of a step do not decide between plans. Unit: share of the planned step. Source: judgement; below it, planning takes half the time.
-  constexpr double kLeastShareOfMessages = 0.01;
-  AutoShardingReport found;
-  OwningOpRef<ModuleOp> original = module.clone();
-  if (failed(planModule(module, options, &found)))
-    return failure();
-  if (found.sharedMessages > kLeastShareOfMessages * (found.computing + found.communicating)) {
-    AutoShardingOptions alone = options;
-    alone.sumsShareMessages = false;
-    alone.problemFile.clear();
-    AutoShardingReport other;
-    std::string whyNot;
-    std::optional<Simulation> with = simulateParts(module, options, whyNot), without;
-    ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
-    if (with && succeeded(planModule(*original, alone, &other)))
-      without = simulateParts(*original, options, whyNot);
-    if (without && without->seconds() < with->seconds()) {
-      take(module, *original);
-      found = std::move(other);
-    }
-  }
-  if (report)
-    *report = std::move(found);
-  return success();
+  return (report.isLimited ? "; the limit holds for values of the plan alone, because the program cannot be partitioned: "
+                           : "; it was compared with no other program, because none can be partitioned: ") +
+         report.notPartitioned;
 }
 
 } // namespace millrace::autosharding

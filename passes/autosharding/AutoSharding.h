@@ -6,6 +6,7 @@
 #include "passes/autosharding/PlanStore.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include <optional>
 
 namespace millrace::spmd {
 class CallPartitioner;
@@ -13,13 +14,23 @@ class CallPartitioner;
 
 namespace millrace::autosharding {
 
+/// The programs of which autoShard() takes the one whose simulated step is the shortest.
+enum class Candidate {
+  SharedMessages,   ///< planned; sums that no contraction waits for share messages
+  SeparateMessages, ///< planned; every sum has a message of its own
+  Annotations       ///< not planned: annotations are propagated, and all other values are replicated
+};
+/// Returns "a plan whose sums share messages", "a plan with a message for each sum" or "the program as annotated".
+llvm::StringRef name(Candidate candidate);
+
 struct AutoShardingOptions {
   std::string mesh; ///< a mesh such as "data=2,model=4", in whose axes annotations over other meshes are expressed; empty for the module's mesh
   Machine machine = Machine::virtualDevices();
   int64_t memoryPerDevice = 0; ///< limit of the bytes of values on a device; 0 for none
   int64_t reserved = 0;        ///< bytes of the limit for copies of resharded values; autoShard() determines them
   int64_t iterations = 0;      ///< iterations of the solver; 0 for its default
-  bool sumsShareMessages = true; ///< sums that no contraction waits for share messages; autoShard() tries both where that matters
+  Candidate candidate = Candidate::SharedMessages; ///< what is made; autoShard() tries all of them
+  bool unevenSignature = false; ///< the caller can give and take shards of unequal sizes for arguments and results without an annotation
   unsigned threads = 1;        ///< threads of the solver, without influence on the plan
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none
@@ -43,13 +54,24 @@ struct PlannedTensor {
   std::vector<Alternative> alternatives; ///< the cheapest first
 };
 
-/// The predicted cost of the plan.
+/// One of the programs that autoShard() compared.
+struct ComparedCandidate {
+  Candidate candidate;
+  bool isTaken = false;
+  std::optional<double> seconds; ///< of the simulated step of its partitioned program; nothing if it could not be simulated
+  int64_t peak = 0;              ///< peak bytes of values of the partitioned program
+  std::string whyNot;            ///< the reason why it could not be taken, whatever its step takes; empty if it could
+};
+
+/// The predicted cost of the plan, or of the annotations alone where those were taken.
 struct AutoShardingReport {
   double computing = 0, communicating = 0; ///< seconds per device
   double bytes = 0;                        ///< bytes that a device receives
   int64_t peak = 0;                        ///< peak bytes of values on a device
-  int64_t partitionedPeak = 0;             ///< peak bytes of values of the partitioned program; 0 without a limit, which does not need it
-  std::string notPartitioned;              ///< with a limit: why partitionedPeak is unknown, so that the limit holds for `peak` alone
+  int64_t partitionedPeak = 0;             ///< peak bytes of values of the partitioned program; 0 if it is unknown
+  std::string notPartitioned;              ///< why no candidate was simulated, so that none was compared, and a limit holds for `peak` alone
+  bool isLimited = false;                  ///< AutoShardingOptions::memoryPerDevice was set
+  std::vector<ComparedCandidate> candidates; ///< in the order in which they were tried; one is taken
   double bound = 0;                        ///< lower bound of the seconds for every choice of these strategies
   double gap = 0;                          ///< upper bound of (cost - best cost) / best cost, for these strategies
   size_t variables = 0, edges = 0;
@@ -58,20 +80,27 @@ struct AutoShardingReport {
   double recomputing = 0;                                 ///< predicted seconds of the clones, part of `computing`
   double sharedMessages = 0; ///< the most seconds of a step that the plan lacks if too few sums share messages; 0 if none can
   bool isStored = false; ///< the plan was found in AutoShardingOptions::plans
+
+  /// Returns the seconds of the simulated step; if it was not simulated, those that the plan is expected to take.
+  double seconds() const;
 };
 
 /// "; 12 values are computed again instead of kept (30 operations, 0.120 ms)", or nothing.
 std::string recomputationText(const AutoShardingReport &report);
 
-/// "; the limit holds for values of the plan alone, because …", or nothing.
+/// "; the limit holds for values of the plan alone, because …", or without a limit "; it was compared with no other, because …", or nothing.
 std::string uncheckedText(const AutoShardingReport &report);
 
+/// "a plan with a message for each sum was taken: 1.200 ms in the simulated step; the program as annotated: 1.500 ms", or nothing if none was simulated.
+std::string candidatesText(const AutoShardingReport &report);
+
 /// Gives every value of the module an explicit sharding; annotations are kept. The module must have a mesh and static shapes. Errors are reported at
-/// the operation that cannot be planned, or at the module. Small programs are planned twice: with sums that share messages and with a message for each
-/// sum, of which the simulated step decides, because what a shared message takes depends on all sums together. Where the best plan exceeds AutoShardingOptions::memoryPerDevice, values are computed again in
-/// front of late readers (Rematerialize.h) if a step of that program takes less time than a plan that splits the values further. The limit holds for the
-/// partitioned program, which has copies of resharded values besides: as long as it takes more, the plan gets less. A warning says why that could not be
-/// verified where the program cannot be partitioned.
+/// the operation that cannot be planned, or at the module, which is then unchanged. Of the candidates (above) the one with the shortest simulated step is
+/// taken: what a shared message takes depends on all sums together, and a plan's reshards may take longer than all that it saves. Plans with separate
+/// messages are made where shared ones are a share of the step. Where the best plan exceeds AutoShardingOptions::memoryPerDevice, values are computed
+/// again in front of late readers (Rematerialize.h) if a step of that program takes less time than a plan that splits the values further. The limit holds
+/// for the partitioned program, which has copies of resharded values besides: as long as it takes more, the plan gets less. A candidate that cannot be
+/// partitioned is taken if all others cannot either; the report then says why, and with a limit a warning does.
 llvm::LogicalResult autoShard(mlir::ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report = nullptr);
 
 } // namespace millrace::autosharding

@@ -37,7 +37,8 @@ static LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAt
 }
 
 Plan::Plan(ModuleOp module, const AutoShardingOptions &options, sdy::MeshOp mesh)
-    : graph(module), costs(options.machine, mesh.getMesh(), options.sumsShareMessages), program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()) {}
+    : graph(module), costs(options.machine, mesh.getMesh(), options.candidate == Candidate::SharedMessages),
+      program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh(), options.unevenSignature) {}
 
 LogicalResult Plan::build(sdy::MeshOp mesh) {
   if (failed(graph.build(/*conservative=*/false)) || failed(checkMeshes(graph, mesh.getMesh())))
@@ -45,7 +46,7 @@ LogicalResult Plan::build(sdy::MeshOp mesh) {
   if (program.build())
     return success();
   return emitError(graph.getModule().getLoc(), "UNIMPLEMENTED: automatic sharding over ")
-         << mesh.getMesh() << ": the program has too many choices; expects a mesh of fewer axes";
+         << mesh.getMesh() << ": the program has too many choices: " << program.whyTooLarge() << "; expects a mesh of fewer axes";
 }
 
 void Plan::solve(const AutoShardingOptions &options, StringRef what) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PlanPage.cpp - HTML page of a plan and its modelled step ------------===//
 #include "passes/autosharding/PlanPage.h"
+#include "passes/autosharding/JsonNumber.h"
 #include "passes/autosharding/PlanPageTemplate.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -36,8 +37,14 @@ void printPlan(const AutoShardingReport &planned, llvm::ArrayRef<RankedMesh> ran
                       "plan of its kind; {5} bytes of values at the worst time{6}{7}\n",
                       milliseconds(all), milliseconds(planned.computing), milliseconds(planned.communicating), planned.bytes, planned.gap * 100,
                       planned.peak, recomputationText(planned), uncheckedText(planned));
+  if (std::string text = candidatesText(planned); !text.empty())
+    os << "Of the candidates " << text << "\n";
   for (const RankedMesh &each : ranked)
     os << "  " << milliseconds(each.seconds) << " expected with --mesh=" << each.mesh << "\n";
+  if (planned.tensors.empty()) {
+    os << "Shardings follow from the annotations; --explain-sharding without --auto-sharding says how\n\n";
+    return;
+  }
   os << "\nTensors, with the time of the operation that makes them and of what their readers reshard; below what a step takes more if this one "
         "alone is split otherwise:\n";
   std::vector<std::pair<std::string, std::vector<std::string>>> same;
@@ -73,15 +80,15 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
   llvm::json::OStream json(stream);
   json.object([&] {
     json.attribute("machine", machine.name);
-    json.attribute("seconds", simulation.seconds());
-    json.attribute("flops", simulation.flops);
+    json.attribute("seconds", finite(simulation.seconds()));
+    json.attribute("flops", finite(simulation.flops));
     json.attribute("rate", machine.flopsPerSecond);
     json.attribute("memory", machine.memoryBytes);
     json.attribute("arguments", simulation.argumentBytes);
     json.attribute("peak", simulation.peakBytes);
     json.attributeArray("parts", [&] {
       for (const SimulatedPart &part : simulation.parts())
-        json.array([&] { json.value(part.name), json.value(part.seconds), json.value(part.bytes), json.value(part.count); });
+        json.array([&] { json.value(part.name), json.value(finite(part.seconds)), json.value(finite(part.bytes)), json.value(part.count); });
     });
     // Begin and seconds, kind (0: computing, 1: communicating), names by number, live bytes, received bytes, waiting seconds.
     std::map<std::string, int64_t> numbers;
@@ -95,8 +102,8 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
     json.attributeArray("steps", [&] {
       for (const SimulatedStep &step : simulation.steps)
         json.array([&] {
-          json.value(step.begin), json.value(step.seconds), json.value(int64_t(step.isCollective)), json.value(number(step.name));
-          json.value(number(step.line)), json.value(step.alive), json.value(step.bytes), json.value(step.waiting);
+          json.value(finite(step.begin)), json.value(finite(step.seconds)), json.value(int64_t(step.isCollective)), json.value(number(step.name));
+          json.value(number(step.line)), json.value(step.alive), json.value(finite(step.bytes)), json.value(finite(step.waiting));
         });
     });
     json.attributeArray("names", [&] {
@@ -105,26 +112,33 @@ std::string planPage(const Simulation &simulation, const AutoShardingReport *pla
     });
     json.attributeArray("meshes", [&] {
       for (const RankedMesh &each : ranked)
-        json.array([&] { json.value(llvm::json::fixUTF8(each.mesh)), json.value(each.seconds); });
+        json.array([&] { json.value(llvm::json::fixUTF8(each.mesh)), json.value(finite(each.seconds)); });
     });
     if (planned)
       json.attributeObject("plan", [&] {
-        json.attribute("seconds", planned->computing + planned->communicating);
-        json.attribute("gap", std::isinf(planned->gap) ? llvm::json::Value(nullptr) : llvm::json::Value(planned->gap));
-        json.attribute("bound", planned->bound);
+        json.attribute("seconds", finite(planned->computing + planned->communicating));
+        json.attribute("gap", finite(planned->gap));
+        json.attribute("bound", finite(planned->bound));
         json.attribute("peak", planned->peak);
+        json.attributeArray("candidates", [&] {
+          for (const ComparedCandidate &each : planned->candidates)
+            json.array([&] {
+              json.value(name(each.candidate)), json.value(each.isTaken), json.value(each.seconds ? finite(*each.seconds) : llvm::json::Value(nullptr));
+              json.value(each.peak), json.value(llvm::json::fixUTF8(each.whyNot));
+            });
+        });
         json.attribute("recomputed", planned->recomputedValues);
-        json.attribute("recomputing", planned->recomputing);
+        json.attribute("recomputing", finite(planned->recomputing));
         json.attributeArray("tensors", [&] {
           for (const PlannedTensor &tensor : planned->tensors)
             json.array([&] {
               json.value(llvm::json::fixUTF8(tensor.name)), json.value(llvm::json::fixUTF8(tensor.line)), json.value(llvm::json::fixUTF8(tensor.sharding));
-              json.value(tensor.bytes), json.value(tensor.seconds);
+              json.value(tensor.bytes), json.value(finite(tensor.seconds));
               json.array([&] {
                 for (const PlannedTensor::Alternative &other : tensor.alternatives)
                   json.array([&] {
                     json.value(llvm::json::fixUTF8(other.sharding));
-                    std::isinf(other.more) ? json.value(nullptr) : json.value(other.more);
+                    json.value(finite(other.more));
                   });
               });
             });

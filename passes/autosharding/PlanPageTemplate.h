@@ -37,6 +37,8 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 <span><span class="key" style="background:var(--memory)"></span>memory</span>
 <button id="whole">whole</button><span>wheel or + and - zoom, drag or arrow keys move, 0 shows the whole</span></div>
 <div id="frame" tabindex="0" aria-label="timeline"><canvas id="time"></canvas><div id="tip"></div></div>
+<div id="candidatepart"><h2>Compared programs</h2><p>The one whose simulated step is the shortest was taken.</p>
+<div class="scroll"><table id="candidates"></table></div></div>
 <div id="meshpart"><h2>Meshes of as many devices</h2><div class="scroll"><table id="meshes"></table></div></div>
 <div id="tensorpart"><h2>Tensors</h2><p>The time is that of the operation that makes the tensor and of what its readers reshard.
 Alternatives: what a step takes more if this tensor alone is split otherwise and all else stays as planned.</p>
@@ -48,7 +50,7 @@ Alternatives: what a step takes more if this tensor alone is split otherwise and
 const data = JSON.parse(document.getElementById("data").textContent), plan = data.plan;
 const byId = id => document.getElementById(id);
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const duration = s => Math.abs(s) >= 1 ? s.toFixed(3) + " s" : Math.abs(s) >= 1e-3 ? (s * 1e3).toFixed(3) + " ms" : (s * 1e6).toFixed(2) + " µs";
+const duration = s => s === null ? "infinite" : Math.abs(s) >= 1 ? s.toFixed(3) + " s" : Math.abs(s) >= 1e-3 ? (s * 1e3).toFixed(3) + " ms" : (s * 1e6).toFixed(2) + " µs";
 const amount = b => b >= 1e9 ? (b / 1e9).toFixed(2) + " GB" : b >= 1e6 ? (b / 1e6).toFixed(2) + " MB" :
   b >= 1e3 ? (b / 1e3).toFixed(1) + " kB" : b + " B";
 const percent = share => (100 * share).toFixed(1) + " %";
@@ -78,6 +80,11 @@ function fill(id, titles, rows) { // titles: [text, is a number]
 fill("parts", [["part"], ["time", 1], ["share", 1], ["operations", 1], ["received", 1]],
      data.parts.map(([name, seconds, bytes, count]) =>
        [name, duration(seconds), percent(data.seconds ? seconds / data.seconds : 0), count, bytes ? amount(Math.round(bytes)) : ""]));
+if (plan && plan.candidates.length)
+  fill("candidates", [["program"], ["simulated step", 1], ["bytes of values at the worst time", 1], [""]],
+       plan.candidates.map(([name, taken, seconds, peak, why]) => [name, why && !seconds ? "" : duration(seconds), peak ? amount(peak) : "", taken ? "taken" : why]));
+else
+  byId("candidatepart").hidden = true;
 if (data.meshes.length)
   fill("meshes", [["mesh"], ["expected", 1], ["to the best", 1]],
        data.meshes.map(([mesh, seconds]) => [mesh, duration(seconds), (seconds / data.meshes[0][1]).toFixed(3)]));
@@ -152,7 +159,7 @@ window.addEventListener("resize", draw);
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 draw();
 
-if (plan) {
+if (plan && plan.tensors.length) {
   const shown = 200, more = s => s === null ? "impossible" : (s < 0 ? "" : "+") + duration(s);
   const search = () => {
     const text = byId("search").value.toLowerCase();

@@ -5,11 +5,14 @@
 
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
+#include "passes/sharding/explain/Explanation.h"
+#include "passes/sharding/explain/Origins.h"
 #include "passes/sharding/propagation/DataFlow.h"
 #include "passes/spmd/OpRules.h"
 #include "passes/spmd/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -69,8 +72,8 @@ double bytesOfResults(Operation *op) {
 
 } // namespace
 
-ProgramProblem::ProgramProblem(ModuleGraph &graph, CostModel &costs, Attribute meshRef, sdy::MeshAttr mesh)
-    : module(graph), graph(graph.graph), costs(costs), meshRef(meshRef), mesh(mesh) {}
+ProgramProblem::ProgramProblem(ModuleGraph &graph, CostModel &costs, Attribute meshRef, sdy::MeshAttr mesh, bool hasUnevenSignature)
+    : module(graph), graph(graph.graph), costs(costs), meshRef(meshRef), mesh(mesh), hasUnevenSignature(hasUnevenSignature) {}
 
 //===-- Tables ------------------------------------------------------------===//
 
@@ -99,20 +102,36 @@ ProgramProblem::Table ProgramProblem::newVariable(ArrayRef<TensorSharding> choic
   return table;
 }
 
-/// Whether so many dimensions or factors can get each axis of the mesh, or none does, in few enough ways.
-bool ProgramProblem::isFew(size_t places) {
+/// Whether so many dimensions or factors can get each axis of the mesh, or none does, in few enough ways. `describe` names what has the dimensions, for
+/// the error.
+bool ProgramProblem::isFew(size_t places, Location where, llvm::function_ref<std::string()> describe) {
   double ways = 1;
+  int axes = 0;
   for (int64_t size : costs.mesh())
-    ways *= size > 1 ? double(places + 1) : 1.0;
-  isTooLarge |= ways > kMostChoices;
-  return ways <= kMostChoices;
+    if (size > 1) {
+      ways *= double(places + 1);
+      ++axes;
+    }
+  if (ways <= kMostChoices)
+    return true;
+  if (tooLarge.empty()) {
+    const std::string line = lineOf(where);
+    tooLarge = llvm::formatv("{0}{1} can be split over {2} axes in {3} places, or not at all, in {4:f0} ways, of which at most {5:f0} can be compared", describe(),
+                             line.empty() ? "" : " (" + line + ")", axes, places, ways, kMostChoices);
+  }
+  return false;
 }
 
-ProgramProblem::Table ProgramProblem::shardingVariable(Type type, const TensorSharding *wanted) {
-  std::vector<TensorSharding> choices;
-  if (!isFew(size_t(llvm::count_if(cast<RankedTensorType>(type).getShape(), [](int64_t size) { return size > 1; }))))
+ProgramProblem::Table ProgramProblem::shardingVariable(int tensor, const TensorSharding *wanted) {
+  auto type = cast<RankedTensorType>(typeOf(tensor));
+  const size_t places = size_t(llvm::count_if(type.getShape(), [](int64_t size) { return size > 1; }));
+  mlir::Value value = module.place(tensor).value;
+  if (!isFew(places, value ? value.getLoc() : module.getModule().getLoc(), [&] { return describePlace(module, tensor); }))
     return newVariable(wholeOf(type));
-  for (TensorSharding &each : shardingsOf(cast<RankedTensorType>(type).getShape(), costs.mesh()))
+  auto argument = dyn_cast_or_null<BlockArgument>(value);
+  const bool isSignature = !value || (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()));
+  std::vector<TensorSharding> choices;
+  for (TensorSharding &each : shardingsOf(type.getShape(), costs.mesh(), hasUnevenSignature && isSignature))
     if (!wanted || agrees(each, *wanted))
       choices.push_back(std::move(each));
   // The annotation is none of the choices, because it has sub-axes, another order of axes, or unequal shards: it becomes the only choice.
@@ -158,7 +177,7 @@ void ProgramProblem::define(int tensor, Table table, double times) {
   const TensorSharding *wanted = annotation(tensor);
   if (table.variable < 0 || (!wanted && !isShared(tensor)))
     return;
-  kept[tensor] = shardingVariable(typeOf(tensor), wanted);
+  kept[tensor] = shardingVariable(tensor, wanted);
   addReader(table, kept[tensor], typeOf(tensor), times);
 }
 
@@ -182,7 +201,7 @@ void ProgramProblem::addSources() {
       continue;
     bool isFree = !op || (op->getNumOperands() == 0 && op->getNumRegions() == 0 && isPure(op));
     if (isFree) {
-      natural[tensor] = kept[tensor] = shardingVariable(type, annotation(int(tensor)));
+      natural[tensor] = kept[tensor] = shardingVariable(int(tensor), annotation(int(tensor)));
       continue;
     }
     define(int(tensor), newVariable(wholeOf(type)), timesOf(op));
@@ -259,7 +278,7 @@ void ProgramProblem::addNode(int node) {
     if (tensor < 0 || cast<RankedTensorType>(typeOf(tensor)).getRank() == 0)
       return;
     bool leavesManual = each.results[0].manual == View::Manual::Remove && annotation(tensor);
-    natural[tensor] = kept[tensor] = leavesManual ? newVariable(closed(*annotation(tensor))) : shardingVariable(typeOf(tensor), annotation(tensor));
+    natural[tensor] = kept[tensor] = leavesManual ? newVariable(closed(*annotation(tensor))) : shardingVariable(tensor, annotation(tensor));
     for (Table &wants : wanted[node])
       wants = kept[tensor];
     return;
@@ -269,7 +288,7 @@ void ProgramProblem::addNode(int node) {
   spmd::SplitRule split = spmd::splitRuleOf(op);
   for (size_t factor = 0; factor < split.splittable.size(); ++factor)
     split.splittable[factor] = split.splittable[factor] && !split.moving[factor];
-  if (!isFew(size_t(llvm::count(split.splittable, true))))
+  if (!isFew(size_t(llvm::count(split.splittable, true)), op->getLoc(), [&] { return op->getName().getStringRef().str(); }))
     return;
   std::vector<Strategy> strategies = strategiesOf({split.rule, split.splittable, split.canFillUp}, costs.mesh());
   Table table{int(variables.size()), {}};
@@ -307,7 +326,7 @@ void ProgramProblem::addBoundaries() {
     int value = boundary.operands[0].tensor, result = boundary.results[0].tensor;
     if (value < 0 || result < 0 || kept[value].variable < 0)
       continue;
-    table = natural[result] = kept[result] = shardingVariable(typeOf(result), annotation(result));
+    table = natural[result] = kept[result] = shardingVariable(result, annotation(result));
     addReader(kept[value], table, typeOf(result), 1);
     // A result that aliases an argument is the argument of the next execution.
     func::FuncOp function = module.place(result).function;
@@ -409,10 +428,19 @@ bool ProgramProblem::build() {
       alike.push_back({kept[group[i - 1]], kept[group[i]]});
   addMemory();
   problem.usageLimit = kNoLimit;
-  return !isTooLarge && collect();
+  return tooLarge.empty() && collect();
 }
 
 //===-- The solver's view -------------------------------------------------===//
+
+Transfer ProgramProblem::reshard(Type type, int from, int to) const {
+  if (from == to)
+    return {};
+  auto [found, isNew] = reshards.try_emplace({type, {from, to}});
+  if (isNew)
+    found->second = costs.reshard(type, known[from], known[to]);
+  return found->second;
+}
 
 bool ProgramProblem::collect() {
   std::map<std::pair<int, int>, std::vector<double>> pairs;
@@ -420,17 +448,18 @@ bool ProgramProblem::collect() {
   for (const Reader &reader : readers)
     if (int a = reader.has.variable, b = reader.wants.variable; a != b && pairs.try_emplace(std::minmax(a, b)).second)
       sum += variables[a].costs.size() * variables[b].costs.size();
-  if (sum > kMostCosts)
+  if (sum > kMostCosts) {
+    tooLarge = llvm::formatv("operations and their operands have {0} pairs of choices, of which at most {1} can be compared", sum, kMostCosts);
     return false;
+  }
   for (const Reader &reader : readers) {
     int a = reader.has.variable, b = reader.wants.variable;
     auto seconds = [&](size_t has, size_t wants) {
-      Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[has]], known[reader.wants.shardings[wants]]);
-      return reader.times * transfer.seconds;
+      return reader.times * reshard(reader.type, reader.has.shardings[has], reader.wants.shardings[wants]).seconds;
     };
     if (a == b) {
       for (size_t choice = 0; choice < variables[a].costs.size(); ++choice) {
-        Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[choice]], known[reader.wants.shardings[choice]]);
+        Transfer transfer = reshard(reader.type, reader.has.shardings[choice], reader.wants.shardings[choice]);
         variables[a].costs[choice].communicating += reader.times * transfer.seconds;
         variables[a].costs[choice].bytes += reader.times * transfer.bytes;
       }
@@ -506,6 +535,17 @@ void ProgramProblem::limitMemory(int64_t limit) {
   }
 }
 
+std::optional<std::vector<uint32_t>> ProgramProblem::wholeChoices() const {
+  // Axes are assigned to no dimension first (Strategies.cpp).
+  auto isWhole = [&](const Table &table) {
+    return table.variable < 0 || llvm::all_of(known[table.shardings.front()].dims, [](const DimSharding &dim) { return dim.axes.empty(); });
+  };
+  auto areWhole = [&](const auto &tables) { return llvm::all_of(tables, isWhole); };
+  if (!areWhole(natural) || !areWhole(made) || !areWhole(kept) || !areWhole(returned) || !llvm::all_of(wanted, areWhole))
+    return std::nullopt;
+  return std::vector<uint32_t>(problem.nodes.size(), 0);
+}
+
 llvm::DenseMap<mlir::Value, int64_t> ProgramProblem::bytesOfValues(ArrayRef<uint32_t> choices) const {
   llvm::DenseMap<mlir::Value, int64_t> bytes;
   for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
@@ -542,8 +582,7 @@ ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) co
   for (const Reader &reader : readers) {
     if (reader.has.variable == reader.wants.variable)
       continue; // it is counted with the variable
-    Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[choices[reader.has.variable]]],
-                                      known[reader.wants.shardings[choices[reader.wants.variable]]]);
+    Transfer transfer = reshard(reader.type, reader.has.shardings[choices[reader.has.variable]], reader.wants.shardings[choices[reader.wants.variable]]);
     total.communicating += reader.times * transfer.seconds;
     total.bytes += reader.times * transfer.bytes;
   }

@@ -19,10 +19,11 @@ class ProgramProblem {
 public:
   /// Returns true if sums that no contraction waits for are planned to share messages.
   bool doSumsShareMessages() const;
-  ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
+  ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh, bool hasUnevenSignature);
 
-  /// Values may take any number of bytes on a device. False if there would be too many choices, or pairs of them.
+  /// Values may take any number of bytes on a device. False if there would be too many choices, or pairs of them: then whyTooLarge() says which.
   bool build();
+  llvm::StringRef whyTooLarge() const { return tooLarge; }
   /// Values may take at most `limit` bytes on a device. Once, after build().
   void limitMemory(int64_t limit);
 
@@ -31,6 +32,9 @@ public:
   /// Writes the shardings of every value, closed, and reshards where a reader wants another one. After limitMemory() each reader's copy is its own,
   /// as the plan counts: copies that simplification merges would live from the first reader to the last one.
   void apply(llvm::ArrayRef<uint32_t> choices);
+
+  /// The choices that split nothing; nothing if an annotation asks for another sharding.
+  std::optional<std::vector<uint32_t>> wholeChoices() const;
 
   /// The predicted cost of a plan per device.
   struct Estimate {
@@ -72,7 +76,7 @@ private:
 
   int number(const sharding::TensorSharding &sharding);
   Table newVariable(llvm::ArrayRef<sharding::TensorSharding> choices);
-  Table shardingVariable(mlir::Type type, const sharding::TensorSharding *wanted);
+  Table shardingVariable(int tensor, const sharding::TensorSharding *wanted);
   void addReader(const Table &has, const Table &wants, mlir::Type type, double times);
   void hold(const Table &table, mlir::Type type, int64_t begin, int64_t end);
   void define(int tensor, Table natural, double times);
@@ -88,7 +92,7 @@ private:
   void addBoundaries();
   void addMemory();
   int64_t bytesOf(const Variable::Member &member, size_t choice) const;
-  bool isFew(size_t places);
+  bool isFew(size_t places, mlir::Location where, llvm::function_ref<std::string()> describe);
   bool collect();
 
   sharding::ModuleGraph &module;
@@ -96,8 +100,9 @@ private:
   CostModel &costs;
   mlir::Attribute meshRef;
   sdy::MeshAttr mesh;
+  bool hasUnevenSignature; ///< AutoShardingOptions::unevenSignature
 
-  bool isTooLarge = false; ///< some choices were left out, because there are too many
+  std::string tooLarge; ///< which choices were left out, because there are too many; empty if none were
   std::vector<sharding::TensorSharding> known;
   std::map<std::string, int> numbers;
   std::vector<Variable> variables;
@@ -114,6 +119,9 @@ private:
     double bytes = 0; ///< of all their results, not divided among devices
   };
   llvm::DenseMap<mlir::Block *, LastContractions> lastContractions;
+  Transfer reshard(mlir::Type type, int from, int to) const;
+  /// Costs of reshards by type and indices into `known`: the values of all layers have a few types and shardings.
+  mutable llvm::DenseMap<std::pair<mlir::Type, std::pair<int, int>>, Transfer> reshards;
   std::vector<std::pair<Table, Table>> alike; ///< tables that must have equal shardings: members of groups, results that alias arguments
 };
 

@@ -3,6 +3,7 @@
 #include "passes/autosharding/Simulation.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "passes/autosharding/JsonNumber.h"
 #include "passes/autosharding/Work.h"
 #include "passes/sharding/explain/Explanation.h"
 #include "passes/spmd/Communication.h"
@@ -100,6 +101,13 @@ struct Simulator {
           visit(inner, isLoop ? times * kLoopTurns : times);
       return;
     }
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+      if (callee && !callee.isExternal())
+        for (Operation &inner : callee.getBody().front())
+          visit(inner, times);
+      return;
+    }
     if (movesNothing(&op) || op.hasTrait<OpTrait::IsTerminator>())
       return;
     auto bytes = [](ValueRange values) { return llvm::map_to_vector(values, [](Value value) { return double(bytesOf(value)); }); };
@@ -178,7 +186,8 @@ Simulation simulate(ModuleOp module, const Machine &machine) {
     const bool isMain = function.isPublic();
     forEachAlive(function, arguments, [&](Operation &op, int64_t alive) {
       result.peakBytes = std::max(result.peakBytes, alive);
-      isMain ? simulator.record(op, alive) : simulator.visit(op, 1);
+      if (isMain) // private functions take time where they are called
+        simulator.record(op, alive);
     });
   }
   for (auto &[name, kind] : simulator.kinds) {
@@ -204,38 +213,56 @@ void print(const Simulation &simulation, const AutoShardingReport *planned, cons
     os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind{4}{5}\n",
                         (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, planned->gap * 100,
                         planned->isStored ? ", and was in the cache" : "", recomputationText(*planned));
+  if (std::string text = planned ? candidatesText(*planned) : std::string(); !text.empty())
+    os << text << "\n";
+}
+
+/// Prints the candidates that were compared.
+static void printCandidates(llvm::json::OStream &json, const AutoShardingReport &planned) {
+  json.attributeArray("candidates", [&] {
+    for (const ComparedCandidate &each : planned.candidates)
+      json.object([&] {
+        json.attribute("name", name(each.candidate));
+        json.attribute("taken", each.isTaken);
+        json.attribute("seconds", each.seconds ? finite(*each.seconds) : llvm::json::Value(nullptr));
+        json.attribute("peak_bytes", each.peak);
+        if (!each.whyNot.empty())
+          json.attribute("why_not", llvm::json::fixUTF8(each.whyNot));
+      });
+  });
 }
 
 void printJson(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os) {
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("machine", machine.name);
-    json.attribute("seconds", simulation.seconds());
-    json.attribute("computing", simulation.computing);
-    json.attribute("arithmetic", simulation.arithmetic);
-    json.attribute("flops", simulation.flops);
+    json.attribute("seconds", finite(simulation.seconds()));
+    json.attribute("computing", finite(simulation.computing));
+    json.attribute("arithmetic", finite(simulation.arithmetic));
+    json.attribute("flops", finite(simulation.flops));
     json.attribute("argument_bytes", simulation.argumentBytes);
     json.attribute("peak_bytes", simulation.peakBytes);
     if (planned)
       json.attributeObject("planned", [&] {
-        json.attribute("seconds", planned->computing + planned->communicating);
-        json.attribute("computing", planned->computing);
-        json.attribute("bytes", planned->bytes);
+        json.attribute("seconds", finite(planned->computing + planned->communicating));
+        json.attribute("computing", finite(planned->computing));
+        json.attribute("bytes", finite(planned->bytes));
         json.attribute("peak_bytes", planned->peak);
         json.attribute("partitioned_peak_bytes", planned->partitionedPeak);
-        json.attribute("gap", planned->gap);
+        json.attribute("gap", finite(planned->gap));
         json.attribute("cached", planned->isStored);
         json.attribute("recomputed_values", planned->recomputedValues);
         json.attribute("recomputed_operations", planned->recomputedOperations);
-        json.attribute("recomputing", planned->recomputing);
+        json.attribute("recomputing", finite(planned->recomputing));
+        printCandidates(json, *planned);
       });
     json.attributeObject("collectives", [&] {
       for (const SimulatedCollective &kind : simulation.collectives)
         json.attributeObject(kind.name, [&] {
           json.attribute("count", kind.count);
-          json.attribute("seconds", kind.seconds);
-          json.attribute("bytes", kind.bytes);
-          json.attribute("waiting", kind.waiting);
+          json.attribute("seconds", finite(kind.seconds));
+          json.attribute("bytes", finite(kind.bytes));
+          json.attribute("waiting", finite(kind.waiting));
         });
     });
   });

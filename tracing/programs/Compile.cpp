@@ -8,7 +8,6 @@
 #include "lowering/ModuleLocations.h"
 #include "lowering/client/CompileThroughCache.h"
 #include "lowering/hlo/HloProto.h"
-#include "passes/autosharding/AutoSharding.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Placement.h"
 #include "runtime/base/Cpu.h"
@@ -18,6 +17,7 @@
 #include "tracing/emit/TracedModuleImpl.h"
 #include "tracing/reports/Dump.h"
 #include "tracing/reports/Metrics.h"
+#include "tracing/spmd/ShardOver.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/MLIRContext.h"
@@ -150,9 +150,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> alreadyPlanned(mlir::ModuleOp module, c
   return mlir::parseSourceString<mlir::ModuleOp>(planned->program, module.getContext());
 }
 
-/// Chooses shardings; does nothing without a mesh or for a program of one device. Arguments of fewer than `smallest` elements without a sharding stay
-/// replicated.
-static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, int64_t smallest) {
+mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, int64_t smallest, autosharding::AutoShardingReport *report) {
+  removeMarks(module);
   auto partitions = module->getAttrOfType<mlir::IntegerAttr>("mhlo.num_partitions");
   if (mesh.empty() || !partitions || partitions.getInt() < 2)
     return mlir::success();
@@ -167,16 +166,21 @@ static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &m
   autosharding::AutoShardingOptions options;
   options.mesh = mesh;
   options.threads = runtime::availableCpus();
+  options.unevenSignature = true; // tensors are filled up to equal shards (Sharding.h)
   runtime::Progress progress("automatic sharding");
   options.progress = [&](const std::string &what) { progress.show(what); };
   if (runtime::StatusOr<runtime::Cache *> cache = cacheInUse()) {
     runtime::ByteStore store = runtime::planStore(**cache);
     options.plans = {store.find, store.store};
   }
-  autosharding::AutoShardingReport report;
-  if (failed(autosharding::autoShard(module, options, &report)))
+  options.explains = report != nullptr;
+  autosharding::AutoShardingReport found;
+  if (failed(autosharding::autoShard(module, options, &found)))
     return mlir::failure();
-  Metrics::get().count(report.isStored ? "AutoShardingPlanHit" : "AutoShardingPlanMiss");
+  if (report)
+    *report = std::move(found);
+  else
+    Metrics::get().count(found.isStored ? "AutoShardingPlanHit" : "AutoShardingPlanMiss");
   return mlir::success();
 }
 

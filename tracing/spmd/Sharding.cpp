@@ -4,10 +4,12 @@
 #include "tracing/spmd/Explanation.h"
 
 #include "lowering/Compile.h"
+#include "passes/autosharding/PlanPage.h"
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Explain.h"
 #include "passes/spmd/Partition.h"
 #include "passes/spmd/Placement.h"
+#include "tracing/spmd/ShardOver.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -274,8 +276,14 @@ runtime::StatusOr<std::string> withModule(const std::string &program,
 
 } // namespace
 
-runtime::StatusOr<std::string> explainSharding(const std::string &program) {
-  return withModule(program, [](mlir::ModuleOp module, llvm::raw_ostream &os) {
+runtime::StatusOr<std::string> explainSharding(const std::string &program, const std::string &mesh, int64_t smallest) {
+  return withModule(program, [&](mlir::ModuleOp module, llvm::raw_ostream &os) {
+    if (!mesh.empty()) {
+      autosharding::AutoShardingReport planned;
+      if (failed(shardOver(module, mesh, smallest, &planned)))
+        return false;
+      autosharding::printPlan(planned, {}, os);
+    }
     return succeeded(spmd::explainSharding(module, os));
   });
 }
@@ -284,9 +292,10 @@ std::string explanationPage(const std::string &report, const std::string &title)
   return spmd::explanationPage(report, title);
 }
 
-runtime::StatusOr<std::string> partitionedText(const std::string &program) {
-  return withModule(program, [](mlir::ModuleOp module, llvm::raw_ostream &os) {
-    if (failed(spmd::partition(module)))
+runtime::StatusOr<std::string> partitionedText(const std::string &program, const std::string &mesh, int64_t smallest) {
+  return withModule(program, [&](mlir::ModuleOp module, llvm::raw_ostream &os) {
+    autosharding::AutoShardingReport planned;
+    if (failed(shardOver(module, mesh, smallest, &planned)) || failed(spmd::partition(module)))
       return false;
     module->print(os);
     return true;

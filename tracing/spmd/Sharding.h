@@ -86,9 +86,11 @@ runtime::Status join(const Shards &shards, const Shape &shape, void *target, con
 runtime::StatusOr<std::vector<runtime::BufferPtr>> replicate(const runtime::BufferPtr &buffer, const Shape &shape,
                                                              runtime::Client &client);
 
-/// Returns the report of `xla-compile --explain-sharding`: every tensor's sharding with its reason, and every collective.
-runtime::StatusOr<std::string> explainSharding(const std::string &program);
-/// Returns the program of each device, with its collectives.
-runtime::StatusOr<std::string> partitionedText(const std::string &program);
+/// Returns the report of `xla-compile --explain-sharding`: every tensor's sharding with its reason, and every collective. With `mesh` ("a=2,b=4") that
+/// of automatic sharding over it: what the plan costs, and what other shardings would; arguments of fewer than `smallest` elements without an
+/// annotation are replicated.
+runtime::StatusOr<std::string> explainSharding(const std::string &program, const std::string &mesh = {}, int64_t smallest = 0);
+/// Returns the program of each device, with its collectives; with `mesh`, after automatic sharding.
+runtime::StatusOr<std::string> partitionedText(const std::string &program, const std::string &mesh = {}, int64_t smallest = 0);
 
 } // namespace millrace::tracing

@@ -127,6 +127,15 @@ runtime::StatusOr<std::string> Session::autoMesh() const {
   return text;
 }
 
+runtime::StatusOr<Session::Planning> Session::planning(bool isPending) const {
+  if (!splitsAlone || numPartitions < 2)
+    return Planning();
+  runtime::StatusOr<std::string> mesh = autoMesh();
+  if (!mesh)
+    return mesh.status();
+  return Planning{*mesh, isPending ? kSmallestSplit : std::numeric_limits<int64_t>::max()};
+}
+
 runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &plan, const std::vector<Value> &roots, const std::string &mesh) {
   constexpr size_t mostKnown = 4096; // graphs, as many as a process of several models may have; a plan is some strings
   if (auto found = planned.find(plan.key); found != planned.end())

@@ -390,7 +390,7 @@ PyObject *shardAs(PyObject *, PyObject *list) {
 }
 
 /// Of the program of these tensors, or of the one that was compiled last.
-PyObject *program(PyObject *list, runtime::StatusOr<std::string> (*view)(const std::string &)) {
+PyObject *program(PyObject *list, runtime::StatusOr<std::string> (*view)(const std::string &, const std::string &, int64_t)) {
   return guarded([&]() -> PyObject * {
     Session &session = Session::get();
     std::string source;
@@ -404,7 +404,8 @@ PyObject *program(PyObject *list, runtime::StatusOr<std::string> (*view)(const s
       source = valueOrRaise(tracing::emitProgram(tracing::schedule(roots), roots, options));
     }
     TORCH_CHECK(!source.empty(), "no program has been compiled yet under SPMD");
-    return text(valueOrRaise(view(source)));
+    const Session::Planning planning = valueOrRaise(session.planning(/*isPending=*/list != Py_None));
+    return text(valueOrRaise(view(source, planning.mesh, planning.smallest)));
   });
 }
 PyObject *explain(PyObject *, PyObject *list) { return program(list, tracing::explainSharding); }

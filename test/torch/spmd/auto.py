@@ -131,6 +131,46 @@ def test_auto_policy_plans_over_the_mesh_of_the_module(monkeypatch):
         xr.use_spmd()
 
 
+def test_auto_is_explained(monkeypatch):
+    """xs.explain() and xs.partitioned() of a pending program, and of the last one, are about the plan."""
+    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
+    xr.use_spmd(auto=True)
+    try:
+        x, w, small = torch.randn(4096, 64), torch.randn(64, 64), torch.randn(64)
+        made, weight, offset = x.to("xla"), w.to("xla"), small.to("xla")
+        product = made @ weight + offset
+        explained = xs.explain(product, names={"rows": made, "offset": offset})
+        assert "The plan:" in explained and " was taken: " in explained and "the program as annotated: " in explained, explained
+        head = next(line for line in explained.splitlines() if '"rows"' in line)
+        assert head.startswith('argument') and '"' in head.split("tensor<4096x64xf32>")[1].split("bytes")[0], head  # split over axes of the mesh
+        assert next(line for line in explained.splitlines() if '"offset"' in line).split("tensor<64xf32>")[1].startswith(" [{}]"), "too small"
+        assert "tensor<512x64xf32>" in xs.partitioned(product)
+        close(product, x @ w + small, rtol=1e-4, atol=1e-4)
+        assert "The plan:" in xs.explain() and "tensor<512x64xf32>" in xs.partitioned()
+    finally:
+        xr.use_spmd()
+    assert "The plan:" not in xs.explain((torch.randn(8, 8).to("xla") @ torch.randn(8, 8).to("xla")))
+
+
+def test_auto_with_manual_parts_of_what_is_not_marked(monkeypatch):
+    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
+    xr.use_spmd(auto=True)
+    try:
+        mesh = xs.Mesh(np.arange(8), (2, 4), ("a", "b"))
+        x, w = torch.randn(256, 64), torch.randn(64, 64)
+        made, weight = x.to("xla"), w.to("xla")
+        part = xs.enable_manual_sharding(made @ weight, ("a", "b"), mesh=mesh).global_tensor
+        assert tuple(part.shape) == (128, 16)
+        whole = xs.disable_manual_sharding(part * 2, ("a", "b"), (256, 64), mesh=mesh).global_tensor
+        close(whole + 1, 2 * (x @ w) + 1, rtol=1e-4, atol=1e-4)
+        # Of a tensor with data that nobody has marked.
+        given = torch.randn(256, 64)
+        part = xs.enable_manual_sharding(given.to("xla"), (None, ("a", "b")), mesh=mesh).global_tensor
+        close(xs.disable_manual_sharding(part + 1, (None, ("a", "b")), (256, 64), mesh=mesh).global_tensor, given + 1)
+    finally:
+        xr.use_spmd()
+
+
 def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
     t = torch.ones(2, 2).to("xla")
     assert not XLAC._xla_get_auto_sharding()

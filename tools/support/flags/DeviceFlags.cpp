@@ -3,6 +3,7 @@
 #include "tools/support/flags/DeviceFlags.h"
 
 #include "passes/autosharding/Simulation.h"
+#include "passes/autosharding/Sizes.h"
 #include "passes/calls/Passes.h"
 #include "passes/sharding/mesh/MeshText.h"
 #include "passes/spmd/Partition.h"
@@ -73,7 +74,7 @@ llvm::Error DeviceFlags::applyBestMesh(mlir::ModuleOp module, const autosharding
     autosharding::AutoShardingOptions each = asked;
     each.progress = [&](const std::string &what) { asked.progress(text + ": " + what); };
     if (succeeded(autosharding::autoShard(*copy, each, &report)))
-      ranked.push_back({text, report.computing + report.communicating});
+      ranked.push_back({text, report.seconds()});
   }
   if (ranked.empty())
     return llvm::createStringError("no mesh of " + std::to_string(count) + " devices has a plan");
@@ -89,6 +90,7 @@ llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::app
   if (planning.isOn && !spmd::hasStaticShapes(module))
     return llvm::createStringError("UNIMPLEMENTED: automatic sharding of a program with dynamic shapes");
   asked->threads = runtime::availableCpus();
+  asked->unevenSignature = true; // xla-run cuts and joins them
   runtime::Progress progress("automatic sharding");
   asked->progress = [&](const std::string &what) { progress.show(what); };
   if (planning.isOn) {
@@ -121,6 +123,8 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
     return fail("xla-compile", llvm::toString(asked.takeError()));
   if (!spmd::hasStaticShapes(module))
     return fail("xla-compile", "UNIMPLEMENTED: a simulated step of a program with dynamic shapes");
+  if (failed(autosharding::checkSizes(module, "a simulated step")))
+    return 1;
   mlir::OwningOpRef<mlir::ModuleOp> parts = module.clone();
   calls::prepareCollectives(*parts);
   if (failed(spmd::partition(*parts)))
