@@ -5,9 +5,9 @@
 
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Elementwise.h"
+#include "dialects/stablehlo/IndexAtoms.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/ScalarLoopPolicy.h"
-#include "passes/layout/Groups.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -132,7 +132,7 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
     auto view = cast<ReshapeOp>(op);
     Operation *producer = view.getOperand().getDefiningOp();
     std::optional<SmallVector<int64_t>> behind = shapeBehind(view, {SmallVector<int64_t>(domain)});
-    if (!behind || !producer || producer->getBlock() != op->getBlock() || !layout::commonRefinement(domain, *behind))
+    if (!behind || !producer || producer->getBlock() != op->getBlock() || !refine(domain, *behind))
       return -1;
     int64_t rank = rowRankBehind(producer, *behind, depth - 1);
     rank = rank < 0 ? -1 : rankOfRows(domain, llvm::product_of(ArrayRef(*behind).take_front(rank)));
@@ -371,10 +371,13 @@ std::optional<Domain> ClusterSummary::behind(ReshapeOp view, const Domain &domai
     if (known.shape == *shape)
       return known;
   // Loops over all of them exist.
-  std::optional<SmallVector<int64_t>> refined = shape;
-  for (const Domain &known : domains)
-    if (!(refined = layout::commonRefinement(*refined, known.shape)))
+  SmallVector<int64_t> indices = *shape;
+  for (const Domain &known : domains) {
+    std::optional<Refinement> refined = refine(indices, known.shape);
+    if (!refined)
       return std::nullopt;
+    indices = refined->sizes;
+  }
   Domain result{*shape};
   if (domain.hasRows()) {
     auto whole = llvm::find_if(domains, [](const Domain &known) { return known.rowRank >= 0; });
