@@ -110,11 +110,22 @@ std::optional<SmallVector<int64_t>> shapeBehind(ReshapeOp view, const Domain &do
   if (!domain.hasRows())
     for (rank = std::min(from.size(), shape.size()); rank > 0 && !isRowShape(from, shape, rank); --rank)
       ;
-  if (rank <= 0 || !isRowShape(from, shape, rank))
+  if (rank < 0 || !isRowShape(from, shape, rank))
+    return std::nullopt;
+  // Unit dimensions of both belong to the rows, so that reshapes back and forth come back to the same shape.
+  while (rank < int64_t(std::min(from.size(), shape.size())) && shape[rank] == 1)
+    ++rank;
+  if (rank == 0)
     return std::nullopt;
   SmallVector<int64_t> behind(to);
   llvm::append_range(behind, shape.drop_front(rank));
   return behind;
+}
+
+/// Returns true for a reshape that divides dimensions, and merges none.
+bool isDivision(Operation *view) {
+  std::optional<Refinement> both = refine(shapeOf(view->getOperand(0)), shapeOf(view->getResult(0)));
+  return both && llvm::all_of(both->ofRight, [](ArrayRef<int64_t> group) { return group.size() <= 1; });
 }
 
 /// The rows of a reduction of values of shape `domain` from which `op` computes one number per row; -1 if there is none nearby.
@@ -358,7 +369,7 @@ void ClusterSummary::start(Operation *root) {
       domain.rowRank = rowRankOf(reduce.getDimensions());
     return;
   }
-  domain.shape.assign(shapeOf(root->getResult(0)));
+  domain.shape.assign(shapeOf(transpose ? root->getOperand(0) : root->getResult(0)));
 }
 
 bool Domain::fits(ArrayRef<int64_t> value) const { return value == ArrayRef(shape) || (rowRank >= 0 && isRowShape(value, shape, rowRank)); }
@@ -504,9 +515,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
   if (isDirect && cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
-  // Likewise a slice, which is read in place.
+  // Likewise a slice, which is read in place, also where its dimensions are divided: heads of attention.
   if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
-      producer->getResult(0) == cluster.transpose->getOperand(0))
+      (isDirect || isDivision(*producer->user_begin())))
     return true;
   if (isDirect && cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
     return true;

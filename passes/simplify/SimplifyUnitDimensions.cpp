@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SimplifyUnitDimensions.cpp - Give operations that can share a kernel one shape ===//
-// Fusion compares shapes. Operations whose shapes differ only by unit dimensions, by a dimension that is divided, or by a component that is sliced
-// from a short last dimension get one shape here.
+// Operations whose shapes differ only by unit dimensions, or by a component that is sliced from a short last dimension, get one shape here: what is
+// computed twice in two such shapes is computed once, and gathers and slices share kernels with their readers.
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Box.h"
@@ -75,48 +75,6 @@ struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
     bool inOrder = step->getOperand(0) == left;
     OperationState state(op.getLoc(), step->getName(), {inOrder ? init : element, inOrder ? element : init}, {to}, step->getAttrs());
     rewriter.replaceOp(op, rewriter.create(state));
-    return success();
-  }
-};
-
-/// Input:  reshape(slice(x: 8x64x576 -> 8x64x192) -> 8x64x6x32), which is then transposed: heads of attention
-/// Output: slice(reshape(x -> 8x64x18x32) -> 8x64x6x32)
-/// Leaves alone cuts inside of the new dimensions, and reshapes that do more than divide one dimension.
-struct DividedSlice : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
-    auto slice = op.getOperand().getDefiningOp<SliceOp>();
-    if (!slice || !slice->hasOneUse() || !llvm::all_of(op->getUsers(), [](Operation *user) { return isa<TransposeOp>(user); }))
-      return rewriter.notifyMatchFailure(op, "no slice that is only transposed");
-    RankedTensorType whole = typeOf(slice.getOperand()), part = typeOf(slice), to = typeOf(op);
-    if (!whole.hasStaticShape() || !to.hasStaticShape() || part.getNumElements() == 0 || isa<quant::QuantizedType>(whole.getElementType()))
-      return rewriter.notifyMatchFailure(op, "dynamic, empty or quantized");
-    ArrayRef<int64_t> from = part.getShape(), divided = to.getShape();
-    int64_t added = int64_t(divided.size()) - int64_t(from.size()), dim = 0;
-    if (added <= 0 || llvm::is_contained(divided, 1))
-      return rewriter.notifyMatchFailure(op, "no dimensions added, or such of size one");
-    while (dim + 1 < int64_t(from.size()) && from[dim] == divided[dim])
-      ++dim;
-    if (from.drop_front(dim + 1) != divided.drop_front(dim + 1 + added))
-      return rewriter.notifyMatchFailure(op, "more than one dimension divided");
-    int64_t inner = from[dim] / divided[dim], start = slice.getStartIndices()[dim];
-    if (slice.getStrides()[dim] != 1 || start % inner != 0 || whole.getDimSize(dim) % inner != 0)
-      return rewriter.notifyMatchFailure(op, "cut inside of the new dimensions");
-    auto insert = [&](ArrayRef<int64_t> values, int64_t first, bool isSize) {
-      SmallVector<int64_t> result(values.take_front(dim));
-      result.push_back(first);
-      for (int64_t i = 1; i <= added; ++i)
-        result.push_back(isSize ? divided[dim + i] : 0);
-      llvm::append_range(result, values.drop_front(dim + 1));
-      return result;
-    };
-    SmallVector<int64_t> strides = insert(slice.getStrides(), 1, /*isSize=*/false);
-    for (int64_t i = 1; i <= added; ++i)
-      strides[dim + i] = 1;
-    Value source = ReshapeOp::create(rewriter, op.getLoc(), whole.clone(insert(whole.getShape(), whole.getDimSize(dim) / inner, /*isSize=*/true)), slice.getOperand());
-    rewriter.replaceOpWithNewOp<SliceOp>(op, to, source, rewriter.getDenseI64ArrayAttr(insert(slice.getStartIndices(), start / inner, /*isSize=*/false)),
-                                         rewriter.getDenseI64ArrayAttr(insert(slice.getLimitIndices(), start / inner + divided[dim], /*isSize=*/true)),
-                                         rewriter.getDenseI64ArrayAttr(strides));
     return success();
   }
 };
@@ -272,7 +230,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void populateUnitDimensionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
+  patterns.add<ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
 }
 
 } // namespace millrace::simplify
