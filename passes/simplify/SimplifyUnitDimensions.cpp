@@ -87,9 +87,9 @@ struct SliceOfComputed : OpRewritePattern<SliceOp> {
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     Operation *made = op.getOperand().getDefiningOp();
     if (!made || !(isa<ReshapeOp>(made) || isElementwise(made)) || !boxesRead(made, Box::of(op)))
-      return rewriter.notifyMatchFailure(op, "not of a reshape that adds unit dimensions, or of an elementwise operation on one shape");
-    if (isa<ReshapeOp>(made) && typeOf(made->getOperand(0)).getRank() >= typeOf(op.getOperand()).getRank())
-      return rewriter.notifyMatchFailure(op, "the reshape adds no dimensions");
+      return rewriter.notifyMatchFailure(op, "not of a reshape, or of an elementwise operation on one shape");
+    if (isa<ReshapeOp>(made) && !addedUnits(typeOf(made->getOperand(0)).getShape(), typeOf(op.getOperand()).getShape()))
+      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
     if (!isa<ReshapeOp>(made)) {
       if (!isComponent(op))
         return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
