@@ -108,71 +108,6 @@ struct SliceOfComputed : OpRewritePattern<SliceOp> {
   }
 };
 
-/// Returns the dimension whose index every element of `value` equals, or -1.
-int64_t countedDimension(Value value) {
-  if (auto iota = value.getDefiningOp<IotaOp>())
-    return iota.getIotaDimension();
-  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
-    int64_t inner = countedDimension(broadcast.getOperand());
-    if (inner < 0)
-      return -1;
-    int64_t dim = broadcast.getBroadcastDimensions()[inner];
-    return typeOf(broadcast.getOperand()).getDimSize(inner) == typeOf(broadcast).getDimSize(dim) ? dim : -1;
-  }
-  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
-    // The reshape appends a unit dimension.
-    ArrayRef<int64_t> from = typeOf(reshape.getOperand()).getShape(), to = typeOf(reshape).getShape();
-    return to.size() == from.size() + 1 && to.back() == 1 && to.drop_back() == from ? countedDimension(reshape.getOperand()) : -1;
-  }
-  return -1;
-}
-
-/// Input:  gather at (position, x), as take_along_axis writes it     Output: gather at x, with a batching dimension for the position
-struct GatherAtPosition : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
-    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
-    RankedTensorType from = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
-    auto joined = op.getStartIndices().getDefiningOp<ConcatenateOp>();
-    int64_t last = indices.getRank() - 1;
-    if (!joined || static_cast<int64_t>(joined.getDimension()) != last || numbers.getIndexVectorDim() != last || !from.hasStaticShape() ||
-        !indices.hasStaticShape() ||
-        llvm::any_of(joined.getInputs(), [&](Value part) { return typeOf(part).getDimSize(last) != 1; }))
-      return rewriter.notifyMatchFailure(op, "the indices are not a concatenation of single indices along the last dimension");
-    SmallVector<std::pair<int64_t, int64_t>> batching;
-    for (auto [dim, other] : llvm::zip_equal(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
-      batching.push_back({dim, other});
-    SmallVector<int64_t> collapsed(numbers.getCollapsedSliceDims()), map;
-    SmallVector<Value> left;
-    for (auto [part, dim] : llvm::zip_equal(joined.getInputs(), numbers.getStartIndexMap())) {
-      int64_t operandDim = dim, counted = countedDimension(part);
-      if (counted >= 0 && counted != last && llvm::is_contained(collapsed, operandDim) &&
-          from.getDimSize(operandDim) == indices.getDimSize(counted) &&
-          llvm::none_of(batching, [&](auto pair) { return pair.second == counted; })) {
-        batching.push_back({operandDim, counted});
-        llvm::erase(collapsed, operandDim);
-      } else {
-        left.push_back(part);
-        map.push_back(operandDim);
-      }
-    }
-    if (left.empty() || left.size() == joined.getInputs().size())
-      return rewriter.notifyMatchFailure(op, "not one index that is an iota and another one that is not");
-    llvm::sort(batching);
-    SmallVector<int64_t> dims = llvm::to_vector(llvm::make_first_range(batching)), others = llvm::to_vector(llvm::make_second_range(batching));
-    Value start = left.front();
-    int64_t vectorDim = last;
-    if (left.size() > 1)
-      start = ConcatenateOp::create(rewriter, op.getLoc(), left, last);
-    else
-      start = ReshapeOp::create(rewriter, op.getLoc(), indices.clone(indices.getShape().drop_back()), start);
-    auto changed = GatherDimensionNumbersAttr::get(op.getContext(), numbers.getOffsetDims(), collapsed, dims, others, map, vectorDim);
-    rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), op.getOperand(), start, changed, op.getSliceSizesAttr(),
-                                          op.getIndicesAreSortedAttr());
-    return success();
-  }
-};
-
 /// Input:  gather at a reshape that only adds the dimension of its one index per position     Output: gather without that dimension
 struct GatherOfUnitReshape : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -230,7 +165,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void populateUnitDimensionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
+  patterns.add<ElementwiseOfUnitReshapes, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
 }
 
 } // namespace millrace::simplify
