@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Unpacking.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -17,7 +18,20 @@ namespace {
 struct GrowingCluster {
   SmallVector<Operation *> opsInReverse;
   ClusterSummary summary;
-  unsigned position; ///< of the root in the block
+  Unpacking unpacking; ///< of its contraction
+  unsigned position;   ///< of the root in the block
+
+  void start(Operation *op) {
+    opsInReverse.push_back(op);
+    summary.start(op);
+    unpacking = unpackingOf(op);
+  }
+  void add(Operation *op, const Domain &domain) {
+    opsInReverse.push_back(op);
+    summary.add(op, domain);
+    if (classify(op) == OpRole::Contraction)
+      unpacking = unpackingOf(op);
+  }
 };
 
 class Planner {
@@ -45,6 +59,13 @@ public:
 
 private:
   void place(Operation *op) {
+    if (int cluster = clusterUnpacking(op); cluster >= 0) {
+      clusters[cluster].opsInReverse.push_back(op);
+      ++clusters[cluster].summary.numOps;
+      clusters[cluster].summary.tiny = false;
+      clusterOf[op] = cluster;
+      return;
+    }
     if (isView(op))
       return placeView(op);
     OpRole role = classify(op);
@@ -58,6 +79,8 @@ private:
       std::optional<Reading> reading = readingOf(op, earliest, views);
       if (isViewForOthers(op, earliest))
         why = "others read the same part where it lies";
+      else if (llvm::all_of(op->getUsers(), [&](Operation *user) { return cluster.unpacking.contains(user); }))
+        why = "operands of contractions are unpacked from memory";
       else if (isOverwrittenBefore(op, cluster.position))
         why = "what it reads is updated before the kernel runs";
       else if (!reading)
@@ -67,24 +90,27 @@ private:
           cluster.opsInReverse.push_back(view);
           clusterOf[view] = earliest;
         }
-        cluster.opsInReverse.push_back(op);
-        cluster.summary.add(op, reading->domain);
+        cluster.add(op, reading->domain);
         clusterOf[op] = earliest;
         return;
       }
       missed.push_back({op, cluster.opsInReverse.front(), why.str()});
     }
     if (int twin = twinOf(op); twin >= 0) {
-      clusters[twin].opsInReverse.push_back(op);
-      clusters[twin].summary.add(op, clusters[twin].summary.rootDomain());
+      clusters[twin].add(op, clusters[twin].summary.rootDomain());
       clusterOf[op] = twin;
       return;
     }
     clusterOf[op] = clusters.size();
     GrowingCluster &cluster = clusters.emplace_back();
-    cluster.opsInReverse.push_back(op);
     cluster.position = positions.lookup(op);
-    cluster.summary.start(op);
+    cluster.start(op);
+  }
+
+  /// The kernel whose contraction unpacks what `op` computes; -1 if there is none.
+  int clusterUnpacking(Operation *op) {
+    auto it = op->hasOneUse() ? clusterOf.find(*op->user_begin()) : clusterOf.end();
+    return it != clusterOf.end() && clusters[it->second].unpacking.contains(op) ? it->second : -1;
   }
 
   /// A reshape can be computed in the kernel that reads it first, if its operand is. Otherwise it is a step without work, which runs where its result
@@ -221,8 +247,8 @@ private:
   Block &block;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
-  llvm::DenseMap<Operation *, Need> needOf; ///< of reshapes that may join the kernel that reads them first
-  SmallVector<GrowingCluster> clusters;
+llvm::DenseMap<Operation *, Need> needOf; ///< of reshapes that may join the kernel that reads them first
+  SmallVector<GrowingCluster, 0> clusters;
   std::vector<MissedFusion> missed;
 };
 
