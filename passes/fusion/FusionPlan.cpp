@@ -247,7 +247,7 @@ private:
   Block &block;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
-llvm::DenseMap<Operation *, Need> needOf; ///< of reshapes that may join the kernel that reads them first
+  llvm::DenseMap<Operation *, Need> needOf; ///< of reshapes that may join the kernel that reads them first
   SmallVector<GrowingCluster, 0> clusters;
   std::vector<MissedFusion> missed;
 };
