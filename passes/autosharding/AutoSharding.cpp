@@ -143,6 +143,8 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
   auto plan = std::make_unique<Plan>(module, options, mesh);
   if (failed(plan->build(mesh)))
     return failure();
+  if (!plan->notLowered.empty() && options.memoryPerDevice > 0 && options.reserved == 0)
+    emitWarning(module.getLoc(), "automatic sharding counts the memory of every value, because the program cannot be lowered: ") << plan->notLowered;
   // A plan for any memory is the best one if it fits.
   plan->solve(options, "");
   OwningOpRef<ModuleOp> copy;
@@ -163,8 +165,9 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     // The solver knows nodes by their numbers.
     if (solution.impossibleNode >= 0 && message.consume_front("node " + std::to_string(solution.impossibleNode)))
       subject = plan->program.describe(size_t(solution.impossibleNode));
+    const std::string groups = isLimited && solution.impossibleNode < 0 ? plan->program.largestGroups() : std::string();
     return emitError(module.getLoc(), "automatic sharding finds no plan: ")
-           << subject << message
+           << subject << message << (groups.empty() ? "" : "; the largest values at the worst time, each split as far as possible: " + groups)
            << (options.reserved > 0 ? llvm::formatv(" (of {0} bytes per device, {1} are for copies of resharded values)", options.memoryPerDevice, options.reserved).str()
                                     : std::string());
   }
@@ -177,6 +180,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     report->communicating = estimate.communicating;
     report->bytes = estimate.bytes;
     report->peak = plan->program.peak(solution.choices);
+    report->notLowered = plan->notLowered;
     report->bound = double(solution.bound) / kTicksPerSecond;
     report->gap = gapOf(estimate.computing + estimate.communicating, report->bound, solution);
     report->isStored = plan->isStored;
@@ -248,7 +252,7 @@ static std::optional<Simulation> simulateParts(ModuleOp module, const AutoShardi
   partitioning.calls = options.calls;
   if (succeeded(spmd::partition(*parts, partitioning))) {
     whyNot.clear();
-    return simulate(*parts, options.machine);
+    return simulate(*parts, options.machine, options.memoryPerDevice > 0 ? options.memoryOf : MemoryOf());
   }
   if (whyNot.empty())
     whyNot = "the partitioner gives no reason";

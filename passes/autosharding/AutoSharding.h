@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/autosharding/Machine.h"
+#include "passes/autosharding/Memory.h"
 #include "passes/autosharding/PlanStore.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +25,8 @@ struct AutoShardingOptions {
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none
   PlanStore plans;             ///< where plans are looked up and stored
+  /// What memory the compiled program takes; may be empty: then every value has memory from its operation to its last reader.
+  MemoryOf memoryOf;
   spmd::CallPartitioner *calls = nullptr; ///< partitions custom calls of a client, for the bytes of the partitioned program; may be null
   std::function<void(const std::string &)> progress; ///< called with the solver's progress, in the calling thread; may be empty
 };
@@ -48,6 +51,7 @@ struct AutoShardingReport {
   double computing = 0, communicating = 0; ///< seconds per device
   double bytes = 0;                        ///< bytes that a device receives
   int64_t peak = 0;                        ///< peak bytes of values on a device
+  std::string notLowered;                  ///< why AutoShardingOptions::memoryOf had no answer, so that `peak` counts every value
   int64_t partitionedPeak = 0;             ///< peak bytes of values of the partitioned program; 0 without a limit, which does not need it
   std::string notPartitioned;              ///< with a limit: why partitionedPeak is unknown, so that the limit holds for `peak` alone
   double bound = 0;                        ///< lower bound of the seconds for every choice of these strategies
