@@ -6,7 +6,7 @@
 //          Several vectors have one reduction with as many sums. Where words hold several codes (nibbles of bytes, eight codes in 32 bits), the codes
 //          at one place of all words are multiplied with their own terms, or added to their own columns: nothing is unpacked in memory (MatrixParts.h).
 //          So weights are written that are kept in few bits: one scale (and zero point) for each group of terms, or a table of their values.
-//          With more vectors, codes in words are written as shifts by constants, whatever the program does: the product unpacks them into its panels.
+//          With more vectors, codes in words are written as shifts by constants, whatever the program does: one elementwise kernel unpacks them.
 // Leaves alone more than a few vectors with other matrices, small matrices, factors with other readers, those that are
 // read as they are (numbers that are only widened: the product itself does that), and what is computed of more bytes than the factor has.
 //===----------------------------------------------------------------------===//

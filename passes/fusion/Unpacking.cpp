@@ -13,17 +13,17 @@ namespace millrace::fusion {
 namespace {
 
 /// Operations that unpack an operand of a contraction: the code that packs panels is repeated for several vectors. Unit: operations. Source:
-/// judgement, not measured alone: words of eight codes with scales and zero points of groups take a dozen.
+/// judgement, not measured alone: codes with scales and zero points of groups take a dozen.
 constexpr unsigned kMaxUnpackingOps = 24;
 /// Operands of fewer integers are no codes: masks, indices. Unit: codes of a word. Source: arithmetic: 64 bits hold 16 codes of four bits.
 constexpr int64_t kMaxCodesOfWord = 16;
 
 int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8; }
 
-/// Returns true for operations of one instruction, and those that only address what they read.
+/// Returns true for operations of one instruction, and those that only address what they read. Words of several codes are not shifted while panels are
+/// packed: on AVX2 a product of 128x2048x2048 took 1.6 times as long as with a matrix that is written first.
 bool isCheap(Operation *op) {
-  return isView(op) || isa<BroadcastInDimOp, ConvertOp, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, AddOp, SubtractOp,
-                           MulOp, NegOp, SelectOp, CompareOp>(op);
+  return isView(op) || isa<BroadcastInDimOp, ConvertOp, AndOp, OrOp, XorOp, AddOp, SubtractOp, MulOp, NegOp, SelectOp, CompareOp>(op);
 }
 
 /// Numbers that vectors hold, or that are widened to such from fewer bits than a byte has (each of them is a byte in memory).

@@ -100,8 +100,8 @@ def test_values(form, rows, tmp_path):
         np.testing.assert_allclose(got, want, rtol=0, atol=np.abs(want).max() * 3e-6, err_msg=target)
 
 
-# Elements of tables (NF4's values, rows chosen by g_idx) are no part of a product of many rows: they are unpacked by a kernel of their own.
-@pytest.mark.parametrize("form, rows", [(form, 1) for form in FORMS] + [("gptq_in_groups", 130), ("awq", 130)])
+# Products of many rows have words unpacked by a kernel of their own.
+@pytest.mark.parametrize("form, rows", [(form, 1) for form in FORMS])
 def test_no_matrix_in_memory(form, rows, tmp_path):
     """Between the kernels of the program, no value has an element for each weight."""
     path = program(form, rows, tmp_path)[0]
