@@ -246,21 +246,16 @@ std::string chromeTrace(const XSpace &space, size_t most) {
       if (!line.events.empty())
         start = std::min(start, line.start);
   Writer writer(space, start);
-  if (std::optional<std::string> whole = writer.write(most))
-    return std::move(*whole);
-  uint64_t slices = 0, points = 0;
-  const Weight weight = [&](const Plane &plane, const Plane::Line &line, const Plane::Event &event) { return writer.bytesOf(plane, line, event); };
-  for (const Plane &plane : space.planes)
-    if (!plane.name.starts_with(kMetadataPlane))
-      for (const Plane::Line &line : plane.lines)
-        for (const Plane::Event &event : line.events)
-          (line.name == "_counters_" ? points : slices) += weight(plane, line, event);
+  // Fewer bytes no slice has. Fact: {"ph":"X","name":"","pid":1,"tid":1,"ts":0,"dur":0}, and a line's end.
+  constexpr size_t kLeastBytes = 54;
+  if (space.numEvents() <= most / kLeastBytes)
+    if (std::optional<std::string> whole = writer.write(most))
+      return std::move(*whole);
   // What stands around the events, and the sentence about those that are left out. Unit: bytes. Source: arithmetic: 62, and less than 200.
   constexpr uint64_t kAround = 512;
   const uint64_t fixed = writer.bytesOfTitles() + kAround, room = most > fixed ? most - fixed : 0;
-  // A quarter is for memory, and what slices do not need.
-  const uint64_t ofPoints = std::min(points, std::max(room / 4, room - std::min(room, slices)));
-  const XSpace fewer = thinned(space, {room - ofPoints, ofPoints, weight, /*isShared=*/true}, "are not drawn here; tables and the file for XProf have them");
+  const Weight weight = [&](const Plane &plane, const Plane::Line &line, const Plane::Event &event) { return writer.bytesOf(plane, line, event); };
+  const XSpace fewer = thinned(space, {room, 0, weight, /*isShared=*/true}, "are not drawn here; tables and the file for XProf have them");
   return Writer(fewer, start).write(std::numeric_limits<size_t>::max()).value();
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 
 namespace millrace::runtime::profile {
 namespace {
@@ -78,15 +79,20 @@ XSpace thinned(XSpace space, const Room &room, std::string_view consequence) {
       mostPointsOfLine = std::max<uint64_t>(mostPointsOfLine, line.events.size());
   });
   const size_t before = space.numEvents();
+  uint64_t ofSlices = room.slices, ofPoints = room.points;
+  if (room.isShared) {
+    const uint64_t sum = std::accumulate(slices.begin(), slices.end(), uint64_t(0), [](uint64_t sum, const auto &slice) { return sum + slice.second; });
+    ofPoints = std::min(points, std::max(room.slices / 4, room.slices - std::min(room.slices, sum)));
+  }
   size_t group = 1; // 0: no point fits
   uint64_t kept = points;
-  while (kept > room.points) {
+  while (kept > ofPoints) {
     if (group >= mostPointsOfLine) {
       group = 0;
       kept = 0;
       break;
     }
-    group = std::max<size_t>(group + 1, size_t(double(group) * double(kept) / double(std::max<uint64_t>(1, room.points))));
+    group = std::max<size_t>(group + 1, size_t(double(group) * double(kept) / double(std::max<uint64_t>(1, ofPoints))));
     kept = 0;
     forLines(space, [&](const Plane &plane, const Plane::Line &line) {
       if (isCounter(line))
@@ -94,7 +100,9 @@ XSpace thinned(XSpace space, const Room &room, std::string_view consequence) {
           kept += weight(plane, line, event);
     });
   }
-  Threshold threshold = thresholdOf(std::move(slices), room.slices + (room.isShared ? room.points - kept : 0));
+  if (room.isShared)
+    ofSlices -= kept;
+  Threshold threshold = thresholdOf(std::move(slices), ofSlices);
   if (!threshold.drops && group == 1)
     return space;
   forLines(space, [&](const Plane &plane, Plane::Line &line) {
@@ -304,17 +312,15 @@ std::string encodeWithin(XSpace &space, uint64_t most) {
   constexpr uint64_t kSentence = 300;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const Weight weight = bytesOfEvents(space);
-    uint64_t slices = 0, points = 0;
+    uint64_t sum = 0;
     forLines(space, [&](const Plane &plane, const Plane::Line &line) {
       for (const Plane::Event &event : line.events)
-        (isCounter(line) ? points : slices) += weight(plane, line, event);
+        sum += weight(plane, line, event);
     });
-    const uint64_t sum = slices + points, others = bytes.size() > sum ? bytes.size() - sum : 0, target = most - most / 50 - std::min(kSentence, most / 2);
+    const uint64_t others = bytes.size() > sum ? bytes.size() - sum : 0, target = most - most / 50 - std::min(kSentence, most / 2);
     const uint64_t room = target > others ? target - others : uint64_t(double(sum) * double(target) / double(bytes.size()));
     const bool isLast = attempt + 1 == kAttempts;
-    // A quarter is for memory, and what slices do not need.
-    const uint64_t ofPoints = isLast ? 0 : std::min(points, std::max(room / 4, room - std::min(room, slices)));
-    space = thinned(std::move(space), {isLast ? 0 : room - ofPoints, ofPoints, weight, true}, "");
+    space = thinned(std::move(space), {isLast ? 0 : room, 0, weight, /*isShared=*/true}, "");
     space.warnings.resize(numWarnings);
     dropUnused(space);
     bytes = encode(space);

@@ -13,7 +13,8 @@ using Weight = std::function<uint64_t(const Plane &plane, const Plane::Line &lin
 struct Room {
   uint64_t slices = 0, points = 0; ///< the sum of their weights that may stay
   Weight weight;                   ///< each event weighs 1 without it
-  bool isShared = false;           ///< what the points that stay leave of their room is for slices
+  /// `slices` is the room of both. A quarter of it is for points, and what slices do not need; what the points that stay leave of that is for slices.
+  bool isShared = false;
 };
 
 /// Returns the space with the longest slices, and with the largest of so many neighbouring points of counters as leave room. A warning says how many
