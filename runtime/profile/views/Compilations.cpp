@@ -9,12 +9,17 @@
 namespace millrace::runtime::profile {
 namespace {
 
+// A program is compiled again and again if that happens for so many of its executions. Before the work begins parameters are made, of each shape a few.
+// Unit: compilations per execution. Source: judgement, not measured alone.
+constexpr double kHabitAtWork = 0.3;
+constexpr double kHabitBeforeWork = 0.5; // Unit: compilations per execution. Source: judgement, not measured alone.
+
 std::string againText(double ns, const std::string &difference) {
   return durationText(ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
 }
 
-/// When the program on which the devices spend most time begins to run for the first time. Programs that are compiled before prepare it: they make its
-/// parameters, for instance, of several shapes.
+/// When the program on which the devices spend most time begins to run for the first time. Programs that are compiled before may prepare it: they make
+/// its parameters, for instance, of several shapes.
 double beginOfWork(const Lanes &lanes) {
   std::map<std::string, std::pair<double, double>> firstAndTime;
   for (const Events &events : lanes.executions)
@@ -118,7 +123,7 @@ void addCompilations(const Lanes &lanes, Views &views) {
   for (const auto &[program, group] : programs) {
     auto runs = lanes.runsOf.find(program);
     const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
-    if (group.times.size() < kHabit || double(group.times.size()) < 0.3 * executed || group.last < work)
+    if (group.times.size() < kHabit || double(group.times.size()) < (group.last < work ? kHabitBeforeWork : kHabitAtWork) * executed)
       continue;
     const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
     Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", cost(group.times)};
