@@ -5,10 +5,10 @@
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Elementwise.h"
+#include "dialects/stablehlo/IndexAtoms.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "dialects/stablehlo/eval/Evaluator.h"
-#include "passes/layout/Groups.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -211,10 +211,13 @@ bool MatrixParts::collect(Value value) {
   if (followed.size() > kMaxFollowedOps)
     return false;
   SmallVector<int64_t> sizes = llvm::filter_to_vector(typeOf(value).getShape(), [](int64_t size) { return size != 1; });
-  std::optional<SmallVector<int64_t>> refined = whole.empty() ? sizes : layout::commonRefinement(whole, sizes);
-  if (!refined)
+  if (whole.empty()) {
+    whole = sizes;
+  } else if (std::optional<Refinement> refinement = refine(whole, sizes)) {
+    whole = refinement->sizes;
+  } else {
     return false;
-  whole = *refined;
+  }
   if (splatOf(value) || (isa<ConstantOp>(op) && isa<SplatElementsAttr>(cast<ConstantOp>(op).getValue())))
     return true;
   if (auto reshape = dyn_cast<ReshapeOp>(op))
@@ -443,7 +446,11 @@ Value MatrixParts::makeWhole(OpBuilder &b) {
 /// Returns true for words, and what is computed from them before they are taken apart: one element for all codes of a word.
 bool MatrixParts::isPart(Value value) const { return typeOf(value).getNumElements() == total / codesOfElement(); }
 
-Value MatrixParts::reshaped(Value value, ArrayRef<int64_t> sizes) { return layout::reshaped(*builder, matrix.getLoc(), value, sizes); }
+Value MatrixParts::reshaped(Value value, ArrayRef<int64_t> sizes) {
+  if (typeOf(value).getShape() == sizes)
+    return value;
+  return ReshapeOp::create(*builder, matrix.getLoc(), typeOf(value).clone(sizes), value);
+}
 
 Value MatrixParts::splat(Type element, int64_t value) {
   Attribute number = isa<FloatType>(element) ? Attribute(builder->getFloatAttr(element, double(value))) : Attribute(builder->getIntegerAttr(element, value));
@@ -541,7 +548,10 @@ Value MatrixParts::computed(Value value, int64_t position) {
     if (!operands.back())
       return {};
   }
-  return layout::computedOn(b, op, operands, sizes);
+  Operation *copy = b.clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(typeOf(op->getResult(0)).clone(sizes));
+  return copy->getResult(0);
 }
 
 /// Returns what a broadcast or a gather reads for the part: `operand` has the dimensions `dims` of the matrix. Those of the part are returned in `dims`.
