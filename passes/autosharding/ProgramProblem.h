@@ -19,7 +19,7 @@ class ProgramProblem {
 public:
   /// Returns true if sums that no contraction waits for are planned to share messages.
   bool doSumsShareMessages() const;
-  ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh, bool hasUnevenSignature);
+  ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
   /// Values may take any number of bytes on a device. False if there would be too many choices, or pairs of them: then whyTooLarge() says which.
   bool build();
@@ -100,7 +100,6 @@ private:
   CostModel &costs;
   mlir::Attribute meshRef;
   sdy::MeshAttr mesh;
-  bool hasUnevenSignature; ///< AutoShardingOptions::unevenSignature
 
   std::string tooLarge; ///< which choices were left out, because there are too many; empty if none were
   std::vector<sharding::TensorSharding> known;
