@@ -106,7 +106,7 @@ def overhead(on: turns.Process, off: turns.Process) -> float:
 
 
 def records_per_execution(folder: str) -> float:
-    """Of all recordings of the folder: events, without those of programs' texts, for each execution."""
+    """Of all recordings of the folder: events, without those of programs' texts and those that repeat counters for XProf, for each execution."""
     import jax
 
     events = executions = 0
@@ -115,6 +115,8 @@ def records_per_execution(folder: str) -> float:
             if plane.name == "/host:metadata":
                 continue
             for line in plane.lines:
+                if line.name.startswith("memory of "):
+                    continue
                 count = sum(1 for _ in line.events)
                 events += count
                 executions += count if line.name == "XLA Modules" else 0

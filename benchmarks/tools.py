@@ -16,6 +16,13 @@ def tool(name):
     return path if os.path.exists(path) else os.path.join(ROOT, "build", "bin", name)
 
 
+def levels():
+    """The levels of x86-64 whose instructions this machine has, as names of targets."""
+    with open("/proc/cpuinfo") as info:
+        flags = set(next((line for line in info if line.startswith("flags")), "").split())
+    return ["x86-64"] + ["x86-64-v3"] * ("avx2" in flags) + ["x86-64-v4"] * ("avx512f" in flags)
+
+
 def save_arguments(path, arrays):
     """arg0, arg1, ...: xla-run takes them in this order. bfloat16 and other ml_dtypes travel as raw bytes of their size."""
     np.savez(path, **{f"arg{index}": np.asarray(array) for index, array in enumerate(arrays)})

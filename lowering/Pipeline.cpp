@@ -92,10 +92,10 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
 static constexpr int64_t kMinLargeValueBytes = 128 << 20;
 
 /// What brings operations into a form in which they share kernels, or can be shared by threads.
-static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &options) {
+static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &options, int64_t devices) {
   // First of all, while rows of the same dimension are easily told: what follows rewrites the operations of a block like all others.
   fusion::BlockRowsPassOptions blocks;
-  blocks.minBytes = kMinLargeValueBytes;
+  blocks.minBytes = kMinLargeValueBytes * devices;
   pm.addNestedPass<func::FuncOp>(fusion::createBlockRowsPass(blocks));
   // First: the parts of scatters are combined by reductions, and so are contractions of computed operands.
   pm.addNestedPass<func::FuncOp>(fusion::createSplitScattersPass());
@@ -120,11 +120,11 @@ static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &optio
   pm.addNestedPass<func::FuncOp>(fusion::createRepeatCheapOperationsPass());
 }
 
-void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
+void addFusionPasses(OpPassManager &pm, const PipelineOptions &options, int64_t devices) {
   // Before fusion, which takes what follows a collective for one reader of all its results.
   pm.addNestedPass<func::FuncOp>(spmd::createSplitCollectivesPass());
   if (options.fuse)
-    addRewritesForFusion(pm, options);
+    addRewritesForFusion(pm, options, devices);
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions));

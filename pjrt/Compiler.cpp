@@ -8,7 +8,9 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
+#include "lowering/PredictMemory.h"
 #include "lowering/client/CompileThroughCache.h"
+#include "lowering/client/ModuleDifference.h"
 #include "pjrt/CustomPartitioner.h"
 #include "pjrt/EntryLayouts.h"
 #include "passes/autosharding/Request.h"
@@ -22,6 +24,7 @@
 #include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
 #include "runtime/cache/CachedProgram.h"
+#include "runtime/profile/Recorder.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -172,6 +175,11 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
     options->plans = {store.find, store.store};
   }
   options->calls = &callPartitioner();
+  if (options->memoryPerDevice > 0) {
+    PipelineOptions pipeline;
+    pipeline.xlaSemantics = true;
+    options->memoryOf = memoryPredictor(pipeline);
+  }
   const bool needsDefault = asked.hasDefault && module.getOps<sdy::MeshOp>().empty();
   const std::string text = needsDefault ? "devices=" + std::to_string(partitions.getInt()) : asked.mesh;
   if (!text.empty()) {
@@ -280,7 +288,7 @@ std::string sharedFingerprint(ModuleOp module, const CompileOptionsProto &option
 bool isDebugWished() { return rt::environment::isOn("MILLRACE_DEBUG"); }
 
 /// Prints a line on standard error for a program that was compiled or found, and a line for each cause of overhead in every run.
-void explain(const CompiledProgram &found, double seconds) {
+void explain(const CompiledProgram &found, double seconds, const std::string &difference) {
   const CompileReport &report = found.report;
   const rt::Program &program = *found.program;
   std::string text;
@@ -293,6 +301,8 @@ void explain(const CompiledProgram &found, double seconds) {
         << report.kernelsFromMemory + report.kernelsFromDisk << " of " << report.kernels.size() << " kernels were compiled before\n";
   if (auto known = llvm::find_if(program.locations, [](const std::string &place) { return !place.empty(); }); known != program.locations.end())
     out << "Compilation Analysis:   begins at " << *known << "\n";
+  if (!difference.empty())
+    out << "Compilation Analysis:   differs from the program of this name that is most similar: " << difference << "\n";
   std::map<std::string, unsigned> calls;
   auto visit = [&](auto &&self, const rt::Steps &steps) -> void {
     for (const rt::Step &step : steps) {
@@ -367,6 +377,13 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   CompileRequest request;
   request.options = std::move(options);
   request.explain = isDebugWished();
+  rt::profile::Scope scope(rt::profile::Kind::Cache, "new program");
+  std::string difference;
+  if (request.explain || scope.isRecorded()) {
+    difference = ModuleHistory::ofProcess().add(summarize(*module));
+    scope.setDetail("program=" + rt::profile::asDetail(module->getName().value_or("")) +
+                    (difference.empty() ? "" : ", difference=" + rt::profile::asDetail(difference)));
+  }
   request.keyParts.emplace_back(kLayoutsKey, layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
                                                  llvm::join(shardings.results, ";"));
   request.complete = [&](rt::Program &program) {
@@ -379,7 +396,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (!found)
     return found.status();
   if (isExplained)
-    explain(*found, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    explain(*found, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), difference);
   if (compiled->fingerprint.empty())
     compiled->fingerprint = std::move(found->fingerprint);
   compiled->program = std::move(found->program);

@@ -3,7 +3,7 @@
 // jaxlib makes a profiler per session, starts and stops it, and merges the XSpace that it collects into its own: planes of devices are added,
 // threads of the host join jaxlib's lines for them. It leaves the first two fields of most argument structs uninitialised: none is read here.
 #include "pjrt/Profiler.h"
-#include "runtime/base/Proto.h"
+#include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace profile = runtime::profile;
 struct Profiler {
   std::optional<profile::Session> session;
   std::string collected;
-  bool hasPrograms = true;
+  profile::Wanted wanted;
 };
 
 struct ProfilerArgs {
@@ -76,17 +76,7 @@ struct ProfilerExtension {
 };
 static_assert(sizeof(ProfilerExtension) == 40);
 
-/// Reads enable_hlo_proto of a ProfileOptions, which is on by default.
-bool asksForPrograms(std::string_view options) {
-  bool isAsked = false, hasVersion = false; // without a version the defaults apply
-  for (runtime::proto::Reader reader(options); reader.next();) {
-    isAsked |= reader.field == 7 && reader.number != 0;
-    hasVersion |= reader.field == 5 && reader.number != 0;
-  }
-  return isAsked || !hasVersion;
-}
-
-/// jaxlib truncates sizes to 31 bits. Recordings are bounded far below that; a larger one would be lost without an error.
+/// jaxlib truncates sizes to 31 bits: what is larger would be lost without an error.
 constexpr size_t kMostBytes = size_t(1) << 30;
 
 ProfilerApi api = {
@@ -103,7 +93,8 @@ ProfilerApi api = {
     },
     [](ProfilerCreateArgs *args) -> ProfilerError * {
       args->profiler = new Profiler;
-      args->profiler->hasPrograms = asksForPrograms({args->options, args->options ? args->options_size : 0});
+      // A message that cannot be read leaves the defaults: jaxlib calls through null pointers after a create that failed.
+      (void)profile::readProfileOptions({args->options, args->options ? args->options_size : 0}, args->profiler->wanted);
       return nullptr;
     },
     [](ProfilerArgs *args) -> ProfilerError * {
@@ -111,23 +102,19 @@ ProfilerApi api = {
       return nullptr;
     },
     [](ProfilerArgs *args) -> ProfilerError * {
-      args->profiler->collected.clear();
-      args->profiler->session.emplace();
+      Profiler &profiler = *args->profiler;
+      profiler.collected.clear();
+      if (profiler.wanted.hostLevel || profiler.wanted.deviceLevel) // otherwise the program does not pay for records that nobody reads
+        profiler.session.emplace();
       return nullptr;
     },
     [](ProfilerArgs *args) -> ProfilerError * {
       Profiler &profiler = *args->profiler;
       if (!profiler.session)
         return nullptr;
-      profile::XSpace space = profile::toXSpace(profiler.session->stop(), /*isWhole=*/false, profiler.hasPrograms);
+      profile::XSpace space = profile::toXSpace(profiler.session->stop(), /*isWhole=*/false, profiler.wanted);
       profiler.session.reset();
-      profiler.collected = encode(space);
-      if (profiler.collected.size() > kMostBytes) {
-        profile::XSpace none;
-        none.warnings.push_back("Millrace's events are not in this profile: they have " + std::to_string(profiler.collected.size()) +
-                                " bytes, more than JAX accepts. Set MILLRACE_PROFILE=FOLDER to write them to separate files");
-        profiler.collected = encode(none);
-      }
+      profiler.collected = encodeWithin(space, kMostBytes);
       return nullptr;
     },
     [](ProfilerCollectArgs *args) -> ProfilerError * {

@@ -19,9 +19,11 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Source(NamedTuple):
-    """A module: its dotted name, whether it is a package, and its syntax tree."""
+    """A module: its dotted name, whether it is a package, its path below the folder of the packages, its text, and its syntax tree."""
     name: str
     is_package: bool
+    path: str
+    text: str
     tree: ast.Module
 
 
@@ -36,8 +38,9 @@ def sources(root: str, package: str) -> dict[str, Source]:
                 parts = os.path.relpath(path, root).removesuffix(".py").split(os.sep)
                 is_package = parts[-1] == "__init__"
                 name = ".".join(parts[:-1] if is_package else parts)
-                with open(path, encoding="utf-8") as text:
-                    found[name] = Source(name, is_package, ast.parse(text.read()))
+                with open(path, encoding="utf-8") as opened:
+                    text = opened.read()
+                found[name] = Source(name, is_package, os.path.relpath(path, root), text, ast.parse(text))
     return found
 
 
@@ -46,28 +49,58 @@ def is_public(name: str) -> bool:
     return not any(part.startswith("_") for part in name.split("."))
 
 
-def offered(source: Source, known: dict[str, Source]) -> list[Definition]:
-    """Returns the public functions and classes of a module: its own, and those that it imports from a private module or, in torch_xla
-    itself, from torch_xla.torch_xla."""
-    found: list[Definition] = []
+def listed(source: Source) -> set[str]:
+    """Returns the names in the list __all__ of a module."""
+    return {element.value for node in source.tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+            for element in getattr(node.value, "elts", ()) if isinstance(element, ast.Constant) and isinstance(element.value, str)}
+
+
+def reexported(source: Source, known: dict[str, Source]) -> list[tuple[Source, Definition]]:
+    """Returns the functions and classes that a module offers to its users and imports from a private module or, in torch_xla itself, from
+    torch_xla.torch_xla. It offers what a package imports, what __all__ names, and what it imports without a use of its own ("noqa: F401")."""
+    found: list[tuple[Source, Definition]] = []
     for node in source.tree.body:
-        if isinstance(node, Definition) and is_public(node.name):
-            found.append(node)
-        elif isinstance(node, ast.ImportFrom) and node.level:
+        if isinstance(node, ast.ImportFrom) and node.level:
             parents = source.name.split(".")
             parents = parents[:len(parents) - node.level + (1 if source.is_package else 0)]
             origin = ".".join([*parents, *([node.module] if node.module else [])])
             if origin in known and (not is_public(origin) or origin == "torch_xla.torch_xla"):
                 wanted = {alias.name for alias in node.names if is_public(alias.asname or alias.name)}
-                found += [each for each in offered(known[origin], known) if each.name in wanted]
+                if not source.is_package and "F401" not in (ast.get_source_segment(source.text, node) or "") + line_end(source, node):
+                    wanted &= listed(source)
+                found += [(known[origin], each) for each in known[origin].tree.body if isinstance(each, Definition) and each.name in wanted]
+                found += [pair for pair in reexported(known[origin], known) if pair[1].name in wanted]
     return found
 
 
+def line_end(source: Source, node: ast.stmt) -> str:
+    """Returns what follows a statement on its last line: a comment, if there is one."""
+    return source.text.split("\n")[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset or 0:].decode()
+
+
+def offered(source: Source, known: dict[str, Source]) -> list[Definition]:
+    """Returns the public functions and classes of a module: those that it imports to offer them, and its own."""
+    own = [node for node in source.tree.body if isinstance(node, Definition) and is_public(node.name)]
+    return [node for _, node in reexported(source, known)] + own
+
+
+def construction(node: ast.ClassDef) -> list[str]:
+    """Returns the call that makes an object of a class, as a list of one line; an empty list if the class does not say how."""
+    methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+    made_by = methods.get("__new__") or methods.get("__init__")
+    if made_by is not None:
+        given = re.match(r"\w+(?:, )?", ast.unparse(made_by.args))  # the class or the object
+        return [f"{node.name}({ast.unparse(made_by.args)[given.end() if given else 0:]})"]
+    if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+        return [f"{node.name}({', '.join(ast.unparse(each) for each in node.body if isinstance(each, ast.AnnAssign))})"]
+    return []
+
+
 def signature(node: Definition) -> str:
-    """Returns the definition as one line, without its body."""
+    """Returns the definition as one line, without its body; of a class also a line that says how an object is made."""
     if isinstance(node, ast.ClassDef):
         bases = ", ".join(map(ast.unparse, node.bases))
-        return f"class {node.name}" + (f"({bases})" if bases else "")
+        return "\n".join([f"class {node.name}" + (f"({bases})" if bases else ""), *construction(node)])
     result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     return f"{node.name}({ast.unparse(node.args)}){result}"
 

@@ -3,11 +3,15 @@
 #include "dialects/stablehlo/Box.h"
 
 #include "dialects/stablehlo/Elementwise.h"
+#include "dialects/stablehlo/IndexAtoms.h"
 #include "dialects/stablehlo/TensorTypes.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <tuple>
 
 using namespace mlir;
 
@@ -62,19 +66,102 @@ Boxes readByConcatenate(ConcatenateOp op, const Box &box) {
   return read;
 }
 
-Boxes readByReshape(ReshapeOp op, const Box &box) {
-  std::optional<SmallVector<int64_t>> map = addedUnits(typeOf(op.getOperand()).getShape(), typeOf(op.getResult()).getShape());
-  if (!map)
-    return std::nullopt;
-  Box read;
-  for (int64_t d : *map) {
-    read.start.push_back(box.start[d]);
-    read.limit.push_back(box.limit[d]);
-    read.strides.push_back(box.strides[d]);
+/// `count` indices, `step` apart.
+struct Range {
+  int64_t start = 0, count = 1, step = 1;
+};
+
+/// Returns the ranges of the indices that `all`, a range of dimension of `sizes`, is made of, outermost first; none if they are no ranges.
+std::optional<SmallVector<Range>> divided(Range all, ArrayRef<int64_t> sizes) {
+  SmallVector<Range> parts(sizes.size());
+  for (auto [part, size] : llvm::reverse(llvm::zip_equal(parts, sizes))) {
+    int64_t first = all.start % size;
+    if (all.step % size == 0) {
+      part = {first};
+      all = {all.start / size, all.count, all.step / size};
+    } else if (first + (all.count - 1) * all.step < size) {
+      part = {first, all.count, all.step};
+      all = {all.start / size};
+    } else if (all.step == 1 && first == 0 && all.count % size == 0) {
+      part = {0, size};
+      all = {all.start / size, all.count / size};
+    } else {
+      return std::nullopt;
+    }
   }
-  if (llvm::product_of(read.shape()) != llvm::product_of(box.shape())) // empty along a dimension that the reshape adds
+  return parts;
+}
+
+/// The opposite of divided().
+std::optional<Range> merged(ArrayRef<Range> parts, ArrayRef<int64_t> sizes) {
+  Range all;
+  for (auto [part, size] : llvm::zip_equal(parts, sizes)) {
+    int64_t start = all.start * size + part.start;
+    if (part.count == 1)
+      all = {start, all.count, all.step * size};
+    else if (all.count == 1)
+      all = {start, part.count, part.step};
+    else if (part.count == size && all.step == 1)
+      all = {start, all.count * size};
+    else
+      return std::nullopt;
+  }
+  return all;
+}
+
+Boxes readByReshape(ReshapeOp op, const Box &box) {
+  std::optional<Refinement> both = refine(typeOf(op.getOperand()).getShape(), typeOf(op.getResult()).getShape());
+  if (!both || box.isEmpty())
     return std::nullopt;
+  auto sizesOf = [&](ArrayRef<int64_t> group) { return llvm::map_to_vector(group, [&](int64_t atom) { return both->sizes[atom]; }); };
+  SmallVector<Range> ranges; // of the indices that both shapes have in common
+  for (auto [group, start, count, step] : llvm::zip_equal(both->ofRight, box.start, box.shape(), box.strides)) {
+    std::optional<SmallVector<Range>> parts = divided({start, count, step}, sizesOf(group));
+    if (!parts)
+      return std::nullopt;
+    llvm::append_range(ranges, *parts);
+  }
+  Box read;
+  ArrayRef<Range> rest = ranges;
+  for (ArrayRef<int64_t> group : both->ofLeft) {
+    std::optional<Range> all = merged(rest.take_front(group.size()), sizesOf(group));
+    if (!all)
+      return std::nullopt;
+    rest = rest.drop_front(group.size());
+    read.start.push_back(all->start);
+    read.strides.push_back(all->count == 1 ? 1 : all->step);
+    read.limit.push_back(all->start + (all->count - 1) * all->step + 1);
+  }
   return SmallVector<Box>{read};
+}
+
+Boxes readByDot(DotGeneralOp op, const Box &box) {
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  SmallVector<Box> read;
+  int64_t next = numbers.getLhsBatchingDimensions().size(); // dimension of the result
+  for (auto [operand, batch, contract] : {std::tuple(op.getLhs(), numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions()),
+                                          std::tuple(op.getRhs(), numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions())}) {
+    Box &own = read.emplace_back(Box::whole(typeOf(operand).getShape()));
+    for (int64_t dim = 0, rank = typeOf(operand).getRank(); dim < rank; ++dim) {
+      if (llvm::is_contained(contract, dim))
+        continue;
+      const int64_t *place = llvm::find(batch, dim);
+      int64_t from = place != batch.end() ? place - batch.begin() : next++;
+      own.start[dim] = box.start[from], own.limit[dim] = box.limit[from], own.strides[dim] = box.strides[from];
+    }
+  }
+  return read;
+}
+
+/// A slice at run-time offsets is cut along dimensions that it has as a whole, where the offset is 0, and without strides.
+Boxes readByDynamicSlice(DynamicSliceOp op, const Box &box) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  for (auto [size, most, whole, step] : llvm::zip_equal(box.shape(), to.getShape(), from.getShape(), box.strides))
+    if (size != most && (most != whole || step != 1))
+      return std::nullopt;
+  SmallVector<Box> read{Box::whole(from.getShape())};
+  read.append(op.getStartIndices().size(), Box()); // scalars
+  return read;
 }
 
 Boxes readByElementwise(Operation *op, const Box &box) {
@@ -105,6 +192,14 @@ Value computeBox(OpBuilder &builder, Operation *op, const Box &box, ArrayRef<Val
   Operation *copy = builder.clone(*op);
   copy->setOperands(parts);
   copy->getResult(0).setType(type);
+  if (auto slice = dyn_cast<DynamicSliceOp>(copy)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(copy);
+    slice.setSliceSizes(type.getShape());
+    for (auto [d, start] : llvm::enumerate(slice.getStartIndicesMutable()))
+      if (auto scalar = typeOf(start.get()); type.getDimSize(d) != typeOf(op->getResult(0)).getDimSize(d))
+        start.set(ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(scalar, builder.getIntegerAttr(scalar.getElementType(), box.start[d]))));
+  }
   return copy->getResult(0);
 }
 
@@ -162,15 +257,18 @@ std::optional<SmallVector<Box>> boxesRead(Operation *op, const Box &box) {
     return readByBroadcast(broadcast, box);
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     return readByReshape(reshape, box);
+  if (auto dot = dyn_cast<DotGeneralOp>(op))
+    return readByDot(dot, box);
+  if (auto slice = dyn_cast<DynamicSliceOp>(op))
+    return readByDynamicSlice(slice, box);
   if (DenseElementsAttr splat; matchPattern(op, m_Constant(&splat)))
     return splat.isSplat() ? Boxes(SmallVector<Box>()) : std::nullopt;
   return isElementwise(op) ? readByElementwise(op, box) : std::nullopt;
 }
 
-Value boxOf(OpBuilder &builder, Location loc, Value value, const Box &box, llvm::function_ref<bool(Operation *)> isFollowed) {
+static Value computeBoxOf(OpBuilder &builder, Location loc, Value value, const Box &box, llvm::function_ref<bool(Operation *)> isFollowed,
+                          KnownBoxes *known) {
   RankedTensorType type = typeOf(value);
-  if (box.isWhole(type))
-    return value;
   Operation *op = value.getDefiningOp();
   Boxes read = op && isFollowed(op) ? boxesRead(op, box) : std::nullopt;
   if (!read)
@@ -178,8 +276,24 @@ Value boxOf(OpBuilder &builder, Location loc, Value value, const Box &box, llvm:
                            builder.getDenseI64ArrayAttr(box.strides));
   SmallVector<Value> parts;
   for (auto [operand, own] : llvm::zip_equal(op->getOperands(), *read))
-    parts.push_back(isa<ConcatenateOp>(op) && own.isEmpty() ? Value() : boxOf(builder, loc, operand, own, isFollowed));
+    parts.push_back(isa<ConcatenateOp>(op) && own.isEmpty() ? Value() : boxOf(builder, loc, operand, own, isFollowed, known));
   return computeBox(builder, op, box, parts);
+}
+
+Value boxOf(OpBuilder &builder, Location loc, Value value, const Box &box, llvm::function_ref<bool(Operation *)> isFollowed, KnownBoxes *known) {
+  RankedTensorType type = typeOf(value);
+  if (box.isWhole(type))
+    return value;
+  if (known) {
+    std::vector<int64_t> numbers;
+    for (ArrayRef<int64_t> list : {ArrayRef(box.start), ArrayRef(box.limit), ArrayRef(box.strides)})
+      llvm::append_range(numbers, list);
+    Value &made = (*known)[{value.getAsOpaquePointer(), numbers}];
+    if (!made)
+      made = computeBoxOf(builder, loc, value, box, isFollowed, known);
+    return made;
+  }
+  return computeBoxOf(builder, loc, value, box, isFollowed, known);
 }
 
 Value sliceBefore(OpBuilder &builder, SliceOp slice) {

@@ -6,7 +6,9 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <map>
 #include <optional>
+#include <vector>
 
 namespace millrace::stablehlo {
 
@@ -27,14 +29,18 @@ struct Box {
 std::optional<llvm::SmallVector<int64_t>> addedUnits(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 /// Returns, for each operand of `op`, the elements from which the elements `box` of its result come; an empty box for a piece of a concatenation that
-/// has none of them. None if they are no boxes, or if `op` is not one of those that have such maps: elementwise operations, broadcasts, slices,
-/// reverses, concatenations, reshapes that only add unit dimensions, and splat constants.
+/// has none of them. None if they are no boxes, or if `op` is not one of those that have such maps: elementwise operations, broadcasts, contractions, slices,
+/// reverses, concatenations, reshapes, and splat constants.
 std::optional<llvm::SmallVector<Box>> boxesRead(mlir::Operation *op, const Box &box);
+
+/// Elements of values that boxOf() has computed, by value and box.
+using KnownBoxes = std::map<std::pair<void *, std::vector<int64_t>>, mlir::Value>;
 
 /// Returns the elements `box` of `value`; `value` itself if these are all. Operations for which `isFollowed` returns true are computed anew for these
 /// elements alone, if they have boxes of operands, and what they read is followed, too. Other values are sliced.
+/// `known`, if given, is asked first, and gets what is made: calls with the same map must be in the order of the places at which they build.
 mlir::Value boxOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const Box &box,
-                  llvm::function_ref<bool(mlir::Operation *)> isFollowed = [](mlir::Operation *) { return false; });
+                  llvm::function_ref<bool(mlir::Operation *)> isFollowed = [](mlir::Operation *) { return false; }, KnownBoxes *known = nullptr);
 
 /// Returns the result of `slice`, computed by the operation whose result it slices from slices of what that operation reads.
 mlir::Value sliceBefore(mlir::OpBuilder &builder, SliceOp slice);

@@ -91,6 +91,8 @@ public:
   Builder(Block &block, const BlockTargets &targets, KernelTraits &kernels, llvm::function_ref<uint64_t(Operation *)> innerPeak)
       : block(block), targets(targets), kernels(kernels), innerPeak(innerPeak) {}
 
+  GraphValues values;
+
   std::optional<StepGraph> run() {
     for (Operation &op : block.without_terminator()) {
       for (Value value : op.getResults())
@@ -140,8 +142,9 @@ private:
       graph.steps[now].touches.push_back(it->second);
   }
 
-  uint32_t newBuffer(uint64_t bytes) {
-    graph.buffers.push_back({bytes, false, {}});
+  uint32_t newBuffer(Value value) {
+    graph.buffers.push_back({bytesOf(value), false, {}});
+    values.ofBuffers.push_back(value);
     graph.steps[now].touches.push_back(graph.buffers.size() - 1);
     return graph.buffers.size() - 1;
   }
@@ -173,12 +176,12 @@ private:
       if (elsewhere.contains(joined))
         return;
       if (!buffers.contains(joined))
-        buffers[joined] = newBuffer(bytesOf(joined));
+        buffers[joined] = newBuffer(joined);
       isShared.insert(buffers.lookup(joined));
       share(value, joined);
       return;
     }
-    uint32_t buffer = buffers[value] = newBuffer(bytesOf(value));
+    uint32_t buffer = buffers[value] = newBuffer(value);
     auto found = replacing.find(value);
     if (found == replacing.end())
       return;
@@ -191,7 +194,13 @@ private:
     auto call = value.getDefiningOp<func::CallOp>();
     bool isRead = llvm::is_contained(graph.buffers[buffer].readersOfReplaced, now);
     if (isRead && !(call && isPointwise(call, readers, value)))
-      graph.steps[now].extra += bytesOf(value);
+      addExtra(value);
+  }
+
+  /// Adds memory for the value while the step runs.
+  void addExtra(Value value) {
+    graph.steps[now].extra += bytesOf(value);
+    values.extras.push_back({now, value, bytesOf(value)});
   }
 
   /// Returns true if, of `readers`, `call` has a single operand and reads element i of it for element i of `result` only.
@@ -341,13 +350,13 @@ private:
       bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) && init.getDefiningOp()->getBlock() == &block &&
                       buffers.contains(init);
       if (!isUpdated && !taken[index])
-        graph.steps[now].extra += bytesOf(result);
+        addExtra(result);
       if (isUpdated && elsewhere.contains(result))
         continue;
       if (ownsInit)
         share(result, init);
       else
-        buffers[result] = newBuffer(bytesOf(result));
+        buffers[result] = newBuffer(result);
       isShared.insert(buffers.lookup(result));
     }
   }
@@ -457,8 +466,12 @@ private:
 } // namespace
 
 std::optional<StepGraph> graphOf(Block &block, const BlockTargets &targets, KernelTraits &kernels,
-                                 llvm::function_ref<uint64_t(Operation *)> innerPeak) {
-  return Builder(block, targets, kernels, innerPeak).run();
+                                 llvm::function_ref<uint64_t(Operation *)> innerPeak, GraphValues *values) {
+  Builder builder(block, targets, kernels, innerPeak);
+  std::optional<StepGraph> graph = builder.run();
+  if (values)
+    *values = std::move(builder.values);
+  return graph;
 }
 
 } // namespace millrace::lowering

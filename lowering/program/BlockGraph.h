@@ -48,13 +48,24 @@ struct BlockTargets {
   llvm::SmallVector<mlir::BlockArgument> replaced;
 };
 
+/// The values for which the memory of a StepGraph is.
+struct GraphValues {
+  std::vector<mlir::Value> ofBuffers; ///< by buffer: the first of the values that share it
+  struct Extra {
+    uint32_t step;
+    mlir::Value value;
+    uint64_t bytes;
+  };
+  std::vector<Extra> extras; ///< what steps have for values in addition to buffers, without what is inside of them
+};
+
 /// Returns the operations of `block` except the terminator as steps, with the memory that FunctionBuilder gives their values. `innerPeak` gives the
 /// bytes that the regions of an operation, or the function that it calls, take in addition. Nothing if sizes are dynamic.
 ///
 /// Besides uses of values, edges are: from an operation with visible effects (collectives, transfers, custom calls) to the next one; from readers of
 /// a value to its in-place update, if the reader comes first in the block already; from the computation of a collective's operands to readers of the
-/// preceding collective, likewise: that is the work that overlaps with communication.
+/// preceding collective, likewise: that is the work that overlaps with communication. `values` receives for which values the memory is.
 std::optional<StepGraph> graphOf(mlir::Block &block, const BlockTargets &targets, KernelTraits &kernels,
-                                 llvm::function_ref<uint64_t(mlir::Operation *)> innerPeak);
+                                 llvm::function_ref<uint64_t(mlir::Operation *)> innerPeak, GraphValues *values = nullptr);
 
 } // namespace millrace::lowering

@@ -25,6 +25,27 @@ using namespace mlir;
 namespace shlo = millrace::stablehlo;
 
 namespace millrace::lowering {
+
+SmallVector<BlockArgument> replacedArguments(func::FuncOp function) {
+  SmallVector<BlockArgument> replaced;
+  if (function.isPrivate())
+    return replaced;
+  runtime::Program program;
+  ScopedDiagnosticHandler silent(function.getContext(), [](Diagnostic &) { return success(); }); // reported when the program is built
+  if (failed(describeSignature(function, program)))
+    return replaced;
+  SmallVector<BlockArgument> tensors;
+  for (BlockArgument argument : function.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      tensors.push_back(argument);
+  auto result = program.results.begin();
+  for (Type type : function.getResultTypes()) {
+    uint32_t alias = isa<RankedTensorType>(type) ? (result++)->aliasArgument : runtime::kNone;
+    replaced.push_back(alias == runtime::kNone ? BlockArgument() : tensors[alias]);
+  }
+  return replaced;
+}
+
 namespace {
 
 /// The largest sum of live bytes, in the given order and in the best one.
@@ -40,34 +61,13 @@ public:
     if (auto it = known.find(function); it != known.end())
       return it->second;
     known[function] = {}; // recursion, which a later stop refuses
-    BlockTargets targets{BlockTargets::Function, replacedBy(function)};
+    BlockTargets targets{BlockTargets::Function, replacedArguments(function)};
     Peaks peaks = order(function.getBody().front(), targets);
     known[function] = peaks;
     return peaks;
   }
 
 private:
-  /// Returns the donated argument whose memory each result takes.
-  static SmallVector<BlockArgument> replacedBy(func::FuncOp function) {
-    SmallVector<BlockArgument> replaced;
-    if (function.isPrivate())
-      return replaced;
-    runtime::Program program;
-    ScopedDiagnosticHandler silent(function.getContext(), [](Diagnostic &) { return success(); }); // reported when the program is built
-    if (failed(describeSignature(function, program)))
-      return replaced;
-    SmallVector<BlockArgument> tensors;
-    for (BlockArgument argument : function.getArguments())
-      if (isa<RankedTensorType>(argument.getType()))
-        tensors.push_back(argument);
-    auto result = program.results.begin();
-    for (Type type : function.getResultTypes()) {
-      uint32_t alias = isa<RankedTensorType>(type) ? (result++)->aliasArgument : runtime::kNone;
-      replaced.push_back(alias == runtime::kNone ? BlockArgument() : tensors[alias]);
-    }
-    return replaced;
-  }
-
   /// Returns what an operation needs while it runs, in addition to the values of its block.
   Peaks orderInside(Operation *op) {
     Peaks most;

@@ -4,6 +4,7 @@
 
 #include "dialects/millrace/Attributes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -13,6 +14,9 @@ namespace millrace::lowering {
 
 /// The entries of a program's metadata that hold these numbers of the entry function.
 inline constexpr char kGivenLiveBytesKey[] = "live bytes as written", kLeastLiveBytesKey[] = "live bytes at least";
+
+/// Returns for each result of the function the donated argument whose memory it takes, or null; nothing for private functions.
+llvm::SmallVector<mlir::BlockArgument> replacedArguments(mlir::func::FuncOp function);
 
 /// Reorders the operations of every block as StepOrder.h finds best.
 std::unique_ptr<mlir::Pass> createOrderStepsPass();

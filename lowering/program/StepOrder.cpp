@@ -456,6 +456,30 @@ MemoryUse memoryOf(const StepGraph &graph, const std::vector<uint32_t> &order) {
   return use;
 }
 
+std::vector<BufferLife> livesOf(const StepGraph &graph) {
+  std::vector<BufferLife> lives(graph.buffers.size());
+  std::vector<bool> isKept(graph.buffers.size());
+  const uint32_t size = graph.steps.size();
+  std::vector<std::vector<uint32_t>> touchers = touchersOf(graph);
+  for (uint32_t index = 0; index < graph.buffers.size(); ++index) {
+    const StepGraph::Buffer &buffer = graph.buffers[index];
+    if (touchers[index].empty())
+      continue;
+    const uint32_t first = touchers[index].front();
+    const bool hasReplaced = !buffer.readersOfReplaced.empty();
+    const bool isFree = hasReplaced && buffer.readersOfReplaced.back() <= first;
+    isKept[index] = buffer.isKept || hasReplaced;
+    if (!isFree)
+      lives[index] = {first, isKept[index] ? size : touchers[index].back() + 1};
+  }
+  // Of two buffers of different sizes the common part would be shared; a pair has equal ones (PointwisePairs.h).
+  for (uint32_t step = 0; step < size; ++step)
+    for (auto [read, written] : graph.steps[step].inPlace)
+      if (!isKept[read] && lives[read].end == step + 1 && lives[written].begin == step && lives[written].end > step && graph.buffers[read].bytes == graph.buffers[written].bytes)
+        ++lives[written].begin;
+  return lives;
+}
+
 uint64_t leastPeak(const StepGraph &graph) {
   uint32_t size = graph.steps.size();
   std::vector<std::vector<uint32_t>> touchers = touchersOf(graph);

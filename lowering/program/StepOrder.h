@@ -38,6 +38,16 @@ struct MemoryUse {
 /// Returns the memory that `order`, a permutation of the steps, takes.
 MemoryUse memoryOf(const StepGraph &graph, const std::vector<uint32_t> &order);
 
+/// The steps of the given order during which a buffer takes memory: begin <= step < end. None, {0, 0}, if it takes an argument's memory or is touched
+/// by no step. A buffer that is kept ends behind the last step; one that begins in another one's memory begins a step later.
+struct BufferLife {
+  uint32_t begin = 0, end = 0;
+};
+
+/// Returns the life of each buffer with the steps in the order in which the graph has them. What is live at a step, with the step's extra bytes, is
+/// what memoryOf() counts there.
+std::vector<BufferLife> livesOf(const StepGraph &graph);
+
 /// Returns a lower bound of every order's peak: while a step runs, its own buffers are live, and so are those that a preceding step must have touched
 /// and a following step must still touch. In graphs of more than `kMostStepsOfExactBound` steps only each step's own buffers count.
 uint64_t leastPeak(const StepGraph &graph);

@@ -142,6 +142,7 @@ AutoShardingReport reportOf(const Plan &plan, ArrayRef<uint32_t> choices, const 
   report.communicating = estimate.communicating;
   report.bytes = estimate.bytes;
   report.peak = plan.program.peak(choices);
+  report.notLowered = plan.notLowered;
   report.bound = double(plan.solution.bound) / kTicksPerSecond;
   report.gap = gapOf(estimate.computing + estimate.communicating, report.bound, plan.solution);
   report.isStored = plan.isStored;
@@ -197,13 +198,15 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, Choice
   auto plan = std::make_unique<Plan>(module, options, mesh);
   if (failed(plan->build(mesh)))
     return failure();
+  if (!plan->notLowered.empty() && options.memoryPerDevice > 0 && options.reserved == 0)
+    emitWarning(module.getLoc(), "automatic sharding counts the memory of every value, because the program cannot be lowered: ") << plan->notLowered;
   // A plan for any memory is the best one if it fits.
   plan->solve(options, "");
   const std::optional<std::vector<uint32_t>> whole = plan->program.wholeChoices();
   choice.isUnannotated = whole.has_value();
   if (whole && plan->solution.found && choice.devices > 1 && isPlain(module)) {
     choice.whole = reportOf(*plan, *whole, options);
-    choice.wholeStep = simulate(module, options.machine);
+    choice.wholeStep = simulate(module, options.machine, options.memoryPerDevice > 0 ? options.memoryOf : MemoryOf());
   }
   OwningOpRef<ModuleOp> copy;
   const bool isLimited = options.memoryPerDevice > 0;
@@ -223,8 +226,9 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, Choice
     // The solver knows nodes by their numbers.
     if (solution.impossibleNode >= 0 && message.consume_front("node " + std::to_string(solution.impossibleNode)))
       subject = plan->program.describe(size_t(solution.impossibleNode));
+    const std::string groups = isLimited && solution.impossibleNode < 0 ? plan->program.largestGroups() : std::string();
     return emitError(module.getLoc(), "automatic sharding finds no plan: ")
-           << subject << message
+           << subject << message << (groups.empty() ? "" : "; the largest values at the worst time, each split as far as possible: " + groups)
            << (options.reserved > 0 ? llvm::formatv(" (of {0} bytes per device, {1} are for copies of resharded values)", options.memoryPerDevice, options.reserved).str()
                                     : std::string());
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/autosharding/Machine.h"
+#include "passes/autosharding/Memory.h"
 #include "passes/autosharding/PlanStore.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -34,6 +35,8 @@ struct AutoShardingOptions {
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none
   PlanStore plans;             ///< where plans are looked up and stored
+  /// What memory the compiled program takes; may be empty: then every value has memory from its operation to its last reader.
+  MemoryOf memoryOf;
   spmd::CallPartitioner *calls = nullptr; ///< partitions custom calls of a client, for the bytes of the partitioned program; may be null
   std::function<void(const std::string &)> progress; ///< called with the solver's progress, in the calling thread; may be empty
 };
@@ -67,6 +70,7 @@ struct AutoShardingReport {
   double computing = 0, communicating = 0; ///< seconds per device
   double bytes = 0;                        ///< bytes that a device receives
   int64_t peak = 0;                        ///< peak bytes of values on a device
+  std::string notLowered;                  ///< why AutoShardingOptions::memoryOf had no answer, so that `peak` counts every value
   int64_t partitionedPeak = 0;             ///< peak bytes of values of the partitioned program; 0 if it is unknown
   std::string notPartitioned;              ///< why no candidate was simulated, so that none was compared, and a limit holds for `peak` alone
   bool isLimited = false;                  ///< AutoShardingOptions::memoryPerDevice was set

@@ -86,7 +86,7 @@ std::optional<Simulation> simulateParts(ModuleOp module, const AutoShardingOptio
     return spmd::partition(*parts, partitioning);
   });
   if (!error)
-    return simulate(*parts, options.machine);
+    return simulate(*parts, options.machine, options.memoryPerDevice > 0 ? options.memoryOf : MemoryOf());
   whyNot = *error;
   return std::nullopt;
 }

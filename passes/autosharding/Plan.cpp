@@ -37,12 +37,15 @@ static LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAt
 }
 
 Plan::Plan(ModuleOp module, const AutoShardingOptions &options, sdy::MeshOp mesh)
-    : graph(module), costs(options.machine, mesh.getMesh(), options.candidate == Candidate::SharedMessages),
+    : memoryOf(options.memoryOf), graph(module), costs(options.machine, mesh.getMesh(), options.candidate == Candidate::SharedMessages),
       program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()) {}
 
 LogicalResult Plan::build(sdy::MeshOp mesh) {
   if (failed(graph.build(/*conservative=*/false)) || failed(checkMeshes(graph, mesh.getMesh())))
     return failure();
+  if (memoryOf)
+    if (std::optional<CompiledMemory> memory = memoryOf(graph.getModule(), mesh.getMesh().getTotalSize(), notLowered))
+      program.setMemory(std::move(*memory));
   if (program.build())
     return success();
   return emitError(graph.getModule().getLoc(), "UNIMPLEMENTED: automatic sharding over ")
@@ -69,10 +72,20 @@ int64_t limitOf(const AutoShardingOptions &options) { return std::max<int64_t>(1
 
 /// Rematerializes values of the module so that they fit with the shardings of `plan`. The module is a copy of the plan's; `copies` maps the values.
 static Rematerialization fitByRematerialization(ModuleOp module, const Plan &plan, const AutoShardingOptions &options, const IRMapping &copies) {
-  llvm::DenseMap<mlir::Value, int64_t> bytes;
-  for (auto [value, size] : plan.program.bytesOfValues(plan.solution.choices))
+  llvm::DenseMap<mlir::Value, int64_t> bytes, held;
+  for (auto [value, size] : plan.program.bytesOfValues(plan.solution.choices)) {
     bytes[copies.lookup(value)] = size;
-  auto bytesOf = [&](mlir::Value value) { return bytes.lookup(value); };
+    if (plan.program.hasMemory(value))
+      held[copies.lookup(value)] = size;
+  }
+  auto bytesOf = [&](mlir::Value value) { return held.lookup(value); };
+  auto sizeOf = [&](mlir::Value value) { return bytes.lookup(value); };
+  // Without the compiler's plan every value has memory, in the order of the program.
+  RematerializationCosts costs{bytesOf, nullptr};
+  if (plan.program.isCompiled()) {
+    costs.sizeOf = sizeOf;
+    costs.peak = plan.program.peak(plan.solution.choices);
+  }
   // A device computes the same share of an operation that it has of the result.
   auto secondsOf = [&](Operation *op) {
     auto all = [](mlir::Value value) {
@@ -91,10 +104,11 @@ static Rematerialization fitByRematerialization(ModuleOp module, const Plan &pla
     const double whole = all(op->getResult(0)), share = whole > 0 ? results.front() / whole : 1;
     return secondsOfWork(options.machine, op, share * flopsOf(op), bytesMoved(op, operands, results));
   };
+  costs.secondsOf = secondsOf;
   Rematerialization sum;
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !function.getBody().front().empty()) {
-      Rematerialization each = rematerialize(function, limitOf(options), {bytesOf, secondsOf});
+      Rematerialization each = rematerialize(function, limitOf(options), costs);
       sum.values += each.values;
       sum.operations += each.operations;
       sum.seconds += each.seconds;

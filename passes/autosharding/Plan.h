@@ -22,9 +22,11 @@ struct Plan {
 
   /// Builds the problem, without a limit of memory. Reports errors at the module.
   llvm::LogicalResult build(sdy::MeshOp mesh);
+  std::string notLowered; ///< after build(): why AutoShardingOptions::memoryOf had no answer
   /// Solves the problem as it is now. `what`: a part of the text for AutoShardingOptions::progress.
   void solve(const AutoShardingOptions &options, llvm::StringRef what);
 
+  MemoryOf memoryOf;
   sharding::ModuleGraph graph;
   CostModel costs;
   ProgramProblem program;

@@ -143,11 +143,6 @@ void ProgramProblem::addReader(const Table &has, const Table &wants, Type type, 
     readers.push_back({has, wants, type, times});
 }
 
-void ProgramProblem::hold(const Table &table, Type type, int64_t begin, int64_t end) {
-  if (table.variable >= 0)
-    variables[table.variable].members.push_back({type, table.shardings, begin, end});
-}
-
 Type ProgramProblem::typeOf(int tensor) const {
   const ModuleGraph::Place &place = module.place(tensor);
   return place.value ? place.value.getType() : func::FuncOp(place.function).getResultTypes()[place.result];
@@ -336,32 +331,6 @@ void ProgramProblem::addBoundaries() {
   }
 }
 
-void ProgramProblem::addMemory() {
-  int64_t end = int64_t(graph.nodes.size()) + 1;
-  std::vector<int64_t> first(graph.tensors.size(), 0), last(graph.tensors.size(), 0);
-  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
-    const auto &touched = graph.tensors[tensor].touched;
-    if (touched.empty())
-      continue;
-    first[tensor] = *llvm::min_element(touched);
-    last[tensor] = *llvm::max_element(touched) + 1;
-  }
-  for (const GraphNode &boundary : graph.boundaries)
-    if (boundary.operands[0].tensor >= 0)
-      last[boundary.operands[0].tensor] = end;
-  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
-    mlir::Value value = module.place(int(tensor)).value;
-    if (!value)
-      continue;
-    // A broadcast is computed by its reader.
-    Operation *op = value.getDefiningOp();
-    if (op && movesNothing(op))
-      continue;
-    bool isArgument = isa<BlockArgument>(value) && isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
-    hold(kept[tensor], value.getType(), isArgument ? 0 : first[tensor], isArgument ? end : last[tensor]);
-  }
-}
-
 /// Finds results that no operation of long duration waits for, such as gradients of parameters, which the optimizer reads; activations are the next
 /// layer's operands.
 void ProgramProblem::findReaders() {
@@ -499,40 +468,6 @@ bool ProgramProblem::collect() {
   return true;
 }
 
-int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) const {
-  return elementsOf(cast<RankedTensorType>(member.type).getShape(), known[member.shardings[choice]]) * elementBytes(member.type);
-}
-
-/// A node of the problem is live for one range of time. Further values of a variable get nodes of their own, whose choice is the variable's.
-void ProgramProblem::limitMemory(int64_t limit) {
-  problem.usageLimit = limit;
-  for (size_t number = 0; number < variables.size(); ++number) {
-    size_t choices = variables[number].costs.size();
-    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> lives;
-    for (const Variable::Member &member : variables[number].members) {
-      std::vector<int64_t> &usages = lives[{member.begin, member.end}];
-      usages.resize(choices);
-      for (size_t choice = 0; choice < choices; ++choice)
-        usages[choice] += bytesOf(member, choice);
-    }
-    bool isFirst = true;
-    for (auto &[life, usages] : lives) {
-      Node &node = isFirst ? problem.nodes[number] : problem.nodes.emplace_back();
-      node.usages = usages;
-      node.begin = life.first, node.end = life.second;
-      if (!isFirst) {
-        node.costs.assign(choices, 0);
-        Edge &edge = problem.edges.emplace_back();
-        edge.a = uint32_t(number), edge.b = uint32_t(problem.nodes.size() - 1);
-        edge.costs.assign(choices * choices, kImpossible);
-        for (size_t choice = 0; choice < choices; ++choice)
-          edge.costs[choice * choices + choice] = 0;
-      }
-      isFirst = false;
-    }
-  }
-}
-
 std::optional<std::vector<uint32_t>> ProgramProblem::wholeChoices() const {
   // Axes are assigned to no dimension first (Strategies.cpp).
   auto isWhole = [&](const Table &table) {
@@ -542,32 +477,6 @@ std::optional<std::vector<uint32_t>> ProgramProblem::wholeChoices() const {
   if (!areWhole(natural) || !areWhole(made) || !areWhole(kept) || !areWhole(returned) || !llvm::all_of(wanted, areWhole))
     return std::nullopt;
   return std::vector<uint32_t>(problem.nodes.size(), 0);
-}
-
-llvm::DenseMap<mlir::Value, int64_t> ProgramProblem::bytesOfValues(ArrayRef<uint32_t> choices) const {
-  llvm::DenseMap<mlir::Value, int64_t> bytes;
-  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
-    mlir::Value value = module.place(int(tensor)).value;
-    Operation *op = value ? value.getDefiningOp() : nullptr;
-    if (!value || kept[tensor].variable < 0 || (op && movesNothing(op)))
-      continue;
-    const TensorSharding &sharding = known[kept[tensor].shardings[choices[kept[tensor].variable]]];
-    bytes[value] = elementsOf(cast<RankedTensorType>(value.getType()).getShape(), sharding) * elementBytes(value.getType());
-  }
-  return bytes;
-}
-
-int64_t ProgramProblem::peak(ArrayRef<uint32_t> choices) const {
-  std::map<int64_t, int64_t> changes; // changes of live bytes, by time
-  for (auto [variable, choice] : llvm::zip(variables, choices))
-    for (const Variable::Member &member : variable.members) {
-      changes[member.begin] += bytesOf(member, choice);
-      changes[member.end] -= bytesOf(member, choice);
-    }
-  int64_t alive = 0, most = 0;
-  for (auto [time, change] : changes)
-    most = std::max(most, alive += change);
-  return most;
 }
 
 ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) const {

@@ -9,6 +9,10 @@
 #include "passes/autosharding/solver/Problem.h"
 #include "passes/sharding/propagation/ModuleGraph.h"
 
+#include "llvm/ADT/DenseSet.h"
+
+#include <map>
+
 namespace millrace::autosharding {
 
 /// Costs are whole picoseconds.
@@ -21,6 +25,8 @@ public:
   bool doSumsShareMessages() const;
   ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
+  /// Takes the memory of the compiled program instead of the memory of every value. Before build().
+  void setMemory(CompiledMemory of) { memory = std::move(of); }
   /// Values may take any number of bytes on a device. False if there would be too many choices, or pairs of them: then whyTooLarge() says which.
   bool build();
   llvm::StringRef whyTooLarge() const { return tooLarge; }
@@ -42,11 +48,17 @@ public:
     double bytes = 0;                        ///< bytes that the device receives
   };
   Estimate estimate(llvm::ArrayRef<uint32_t> choices) const;
-  /// The bytes that each value takes on a device. Values without an entry take none.
+  /// The bytes of each value on a device. Values without an entry take none.
   llvm::DenseMap<mlir::Value, int64_t> bytesOfValues(llvm::ArrayRef<uint32_t> choices) const;
+  /// Returns true if the value has memory in the compiled program, unlike one that is computed within the kernels of its readers.
+  bool hasMemory(mlir::Value value) const { return !memory || isHeld.contains(value); }
+  bool isCompiled() const { return memory.has_value(); }
   /// Returns the peak bytes of values on a device.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
 
+  /// Returns the largest groups of values of one kind and type at the time at which the values take most if each is split as far as possible:
+  /// `4 x argument : tensor<8xf32> (64 bytes), ...`. Before apply().
+  std::string largestGroups() const;
   /// The first tensor that the node of the problem decides: `argument 0 of @main : tensor<8xf32>`. Before apply().
   std::string describe(size_t node) const;
   /// Returns every tensor, in the order of the program. Must be called before apply().
@@ -61,9 +73,11 @@ private:
   struct Variable {
     std::vector<Estimate> costs; ///< by choice
     struct Member {
+      mlir::Value value; ///< null for a result of the program
       mlir::Type type;
       std::vector<int> shardings;
       int64_t begin, end;
+      int64_t bytes = -1; ///< of all devices together; -1: those of the type
     };
     std::vector<Member> members; ///< values of the variable
   };
@@ -78,7 +92,7 @@ private:
   Table newVariable(llvm::ArrayRef<sharding::TensorSharding> choices);
   Table shardingVariable(int tensor, const sharding::TensorSharding *wanted);
   void addReader(const Table &has, const Table &wants, mlir::Type type, double times);
-  void hold(const Table &table, mlir::Type type, int64_t begin, int64_t end);
+  void hold(const Table &table, mlir::Value value, mlir::Type type, int64_t begin, int64_t end, int64_t bytes = -1);
   void define(int tensor, Table natural, double times);
   bool isShared(int tensor) const;
   const sharding::TensorSharding *annotation(int tensor) const;
@@ -91,6 +105,7 @@ private:
   bool follow(int node, mlir::Operation *op, double times);
   void addBoundaries();
   void addMemory();
+  void addCompiledMemory();
   int64_t bytesOf(const Variable::Member &member, size_t choice) const;
   bool isFew(size_t places, mlir::Location where, llvm::function_ref<std::string()> describe);
   bool collect();
@@ -102,6 +117,10 @@ private:
   sdy::MeshAttr mesh;
 
   std::string tooLarge; ///< which choices were left out, because there are too many; empty if none were
+  std::optional<CompiledMemory> memory;
+  llvm::DenseSet<mlir::Value> isHeld; ///< with `memory`: values that have memory
+  /// With `memory`: bytes that are the same for all choices, by begin and end.
+  std::map<std::pair<int64_t, int64_t>, int64_t> fixed;
   std::vector<sharding::TensorSharding> known;
   std::map<std::string, int> numbers;
   std::vector<Variable> variables;

@@ -53,10 +53,16 @@ public:
 
   Rematerialization run() {
     Rematerialization result;
+    if (costs.sizeOf)
+      sink();
     for (int turn = 0;; ++turn) {
       measure();
-      if (turn == 0)
+      if (turn == 0) {
         result.before = alive[worst];
+        // What is above the arguments is as much larger in this order as it is at the worst time.
+        if (costs.peak > always && limit > always)
+          limit = always + int64_t(double(limit - always) * double(alive[worst] - always) / double(costs.peak - always));
+      }
       result.after = alive[worst];
       if (alive[worst] <= limit || turn == kMostValues)
         return result;
@@ -71,6 +77,22 @@ public:
   }
 
 private:
+  /// Moves operations whose results have no memory in front of their first reader, where they are computed.
+  void sink() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+      if (!isCopyable(&op) || bytesOf(op.getResult(0)) != 0)
+        continue;
+      Operation *first = nullptr;
+      for (Operation *user : op.getUsers()) {
+        Operation *outer = body.findAncestorOpInBlock(*user);
+        if (!first || outer->isBeforeInBlock(first))
+          first = outer;
+      }
+      if (first && first != op.getNextNode())
+        op.moveBefore(first);
+    }
+  }
+
   /// Positions of operations, lives of values, and the time when they take most.
   void measure() {
     order.clear();
@@ -79,23 +101,29 @@ private:
     for (Operation &op : body)
       order[&op] = size++;
     std::vector<int64_t> changes(size + 1, 0);
-    int64_t always = 0;
+    always = 0;
     auto read = [&](Value value) {
       int64_t last = -1;
-      for (Operation *user : value.getUsers())
-        last = std::max(last, order.at(body.findAncestorOpInBlock(*user)));
+      for (Operation *user : value.getUsers()) {
+        Operation *outer = body.findAncestorOpInBlock(*user);
+        last = std::max(last, order.at(outer));
+        // What has no memory reads its operands when it is read itself.
+        if (costs.sizeOf && (isCopyable(outer) || movesNothing(outer)) && llvm::all_of(outer->getResults(), [&](Value result) { return bytesOf(result) == 0; }))
+          for (Value result : outer->getResults())
+            last = std::max(last, lastRead.lookup(result));
+      }
       return lastRead[value] = last;
     };
-    for (BlockArgument argument : body.getArguments()) {
-      read(argument);
+    for (BlockArgument argument : body.getArguments())
       always += bytesOf(argument);
-    }
-    for (Operation &op : body)
+    for (Operation &op : llvm::reverse(body))
       for (Value value : op.getResults()) {
         const int64_t begin = order.at(&op), last = std::max(begin, read(value)), bytes = bytesOf(value);
         changes[begin] += bytes;
         changes[last + 1] -= bytes;
       }
+    for (BlockArgument argument : body.getArguments())
+      read(argument);
     alive.assign(size, 0);
     worst = 0;
     for (int64_t time = 0, now = always; time < size; ++time) {
@@ -110,8 +138,17 @@ private:
     Operation *op = value.getDefiningOp();
     if (barriers.contains(op))
       return 0;
+    if (given.contains(value))
+      return sizeOf(value);
     auto found = originals.find(op);
     return costs.bytesOf(found == originals.end() ? value : found->second->getResult(cast<OpResult>(value).getResultNumber()));
+  }
+  /// The bytes that a value takes if it has memory.
+  int64_t sizeOf(Value value) const {
+    if (!costs.sizeOf || barriers.contains(value.getDefiningOp()))
+      return bytesOf(value);
+    auto found = originals.find(value.getDefiningOp());
+    return costs.sizeOf(found == originals.end() ? value : found->second->getResult(cast<OpResult>(value).getResultNumber()));
   }
   double secondsOf(Operation *op) const {
     auto found = originals.find(op);
@@ -143,9 +180,12 @@ private:
     for (Value operand : operands) {
       if (isFree(operand.getDefiningOp()))
         continue;
-      const bool isAlive = isa<BlockArgument>(operand) || lastRead.lookup(operand) >= time;
-      const int64_t bytes = bytesOf(operand);
-      if (isAlive || bytes * kKeptShare <= bytesOf(candidate.value)) {
+      const bool hasMemory = isa<BlockArgument>(operand) || !costs.sizeOf || bytesOf(operand) > 0;
+      const bool isAlive = hasMemory && (isa<BlockArgument>(operand) || lastRead.lookup(operand) >= time);
+      const int64_t bytes = sizeOf(operand);
+      // What moves nothing has no size of its own and keeps its operand.
+      const bool isSmall = bytes * kKeptShare <= bytesOf(candidate.value) && (!costs.sizeOf || bytes > 0);
+      if (isAlive || isSmall) {
         if (candidate.sources.insert(operand) && !isAlive)
           candidate.freed -= bytes;
       } else if (!addCopies(candidate, operand, time)) {
@@ -196,6 +236,9 @@ private:
     IRMapping mapping;
     auto barrier = stablehlo::OptimizationBarrierOp::create(builder, loc, TypeRange(ValueRange(candidate.sources.getArrayRef())), candidate.sources.getArrayRef());
     barriers.insert(barrier);
+    for (Value source : candidate.sources)
+      if (costs.sizeOf && bytesOf(source) == 0)
+        given.insert(source);
     for (auto [source, fenced] : llvm::zip_equal(candidate.sources, barrier.getResults()))
       mapping.map(source, fenced);
     const int64_t time = order.at(candidate.reader);
@@ -219,7 +262,8 @@ private:
   llvm::DenseMap<Operation *, int64_t> order;
   llvm::DenseMap<Value, int64_t> lastRead; ///< position of the last reader, -1 without one
   std::vector<int64_t> alive;              ///< bytes, by position
-  int64_t worst = 0;
+  int64_t worst = 0, always = 0;           ///< position of the worst time; bytes of arguments
+  llvm::DenseSet<Value> given;             ///< that had no memory, and have some because copies read them
   llvm::DenseMap<Operation *, Operation *> originals; ///< of the copies that were made
   llvm::DenseSet<Operation *> barriers;               ///< that were added
 };

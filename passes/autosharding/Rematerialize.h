@@ -13,18 +13,23 @@ namespace millrace::autosharding {
 struct RematerializationCosts {
   llvm::function_ref<int64_t(mlir::Value)> bytesOf;        ///< that a value takes on a device; 0 of a value that is no buffer
   llvm::function_ref<double(mlir::Operation *)> secondsOf; ///< of the operation on a device
+  /// If set, values without memory are computed within the kernels of their readers, and this says what they would take with memory of their own.
+  llvm::function_ref<int64_t(mlir::Value)> sizeOf = nullptr;
+  /// The bytes at the worst time in the order in which the compiler runs the program; 0: that of the function's body.
+  int64_t peak = 0;
 };
 
 struct Rematerialization {
   int64_t values = 0;     ///< that are computed again
   int64_t operations = 0; ///< that were copied for them
   double seconds = 0;     ///< that the copies take
-  int64_t before = 0, after = 0; ///< bytes of values at the worst time
+  int64_t before = 0, after = 0; ///< bytes of values at the worst time, in the order of the function's body
 };
 
 /// Copies operations of the function's body in front of late readers of their results, until values take at most `limit` bytes at any time or no
 /// value is left whose copy would free memory at the worst time. The value with the fewest seconds per byte goes first. A copy reads values that are
 /// alive where it stands, through an optimization_barrier, so that no simplification merges it with the original.
+/// What has no memory is copied, too, rather than read, because reading it later would give it memory.
 /// Values inside regions, of operations with effects, and of operations with several results are kept.
 Rematerialization rematerialize(mlir::func::FuncOp function, int64_t limit, const RematerializationCosts &costs);
 

@@ -17,7 +17,9 @@
 #include "dialects/stablehlo/TensorTypes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -57,30 +59,26 @@ bool isProduct(func::FuncOp kernel) {
   });
 }
 
-/// A matrix that a kernel takes out of a larger value, at an offset known at run time, for `product` alone.
-struct Taken {
-  func::CallOp call;
-  DynamicSliceOp slice;
-};
-std::optional<Taken> takenFor(Value value, func::CallOp product, SymbolTable &symbols) {
+/// The call of a kernel that takes the matrix `value` out of a larger one, at an offset known at run time, for `product` alone; null if it is none.
+func::CallOp takenFor(Value value, func::CallOp product, SymbolTable &symbols) {
   auto call = value.getDefiningOp<func::CallOp>();
   auto kernel = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
   if (!kernel || !kernel->hasAttr(kKernelAttr) || !value.hasOneUse() || call->getNumResults() != 1 || call->getBlock() != product->getBlock())
-    return std::nullopt;
+    return {};
   auto reshape = bodyOf(kernel).getTerminator()->getOperand(0).getDefiningOp<ReshapeOp>();
   auto slice = reshape ? reshape.getOperand().getDefiningOp<DynamicSliceOp>() : DynamicSliceOp();
   if (!slice || !isa<BlockArgument>(slice.getOperand()))
-    return std::nullopt;
+    return {};
   // The slices are of whole rows, whose parts are slices, too, and the value is not updated in between.
   ArrayRef<int64_t> from = typeOf(slice.getOperand()).getShape(), part = typeOf(slice).getShape(), to = typeOf(reshape).getShape();
   bool isWhole = to.size() == 2 && from.size() > 2 && part.take_back(2) == to && from.back() == part.back();
   auto last = slice.getStartIndices().back().getDefiningOp<ConstantOp>();
   Value source = call.getOperand(cast<BlockArgument>(slice.getOperand()).getArgNumber());
   if (!isWhole || !last || source.getParentBlock() == product->getBlock())
-    return std::nullopt;
+    return {};
   return llvm::all_of(bodyOf(kernel).without_terminator(), [&](Operation &op) { return &op == slice || &op == reshape || isa<ConstantOp>(op); })
-             ? std::optional(Taken{call, slice})
-             : std::nullopt;
+             ? call
+             : func::CallOp();
 }
 
 } // namespace
@@ -124,129 +122,64 @@ std::optional<ColumnParts> findColumnParts(func::CallOp product, SymbolTable &sy
   return isOfParts ? std::optional(std::move(parts)) : std::nullopt;
 }
 
-void joinColumnParts(const ColumnParts &parts, unsigned weights, SymbolTable &symbols, llvm::SmallPtrSetImpl<Operation *> &erased) {
+void joinColumnParts(const ColumnParts &parts, SymbolTable &symbols, llvm::SmallPtrSetImpl<Operation *> &erased) {
   func::CallOp product = parts.product, reader = parts.reader;
-  auto source = symbols.lookup<func::FuncOp>(product.getCallee()), readers = symbols.lookup<func::FuncOp>(reader.getCallee());
+  auto readers = symbols.lookup<func::FuncOp>(reader.getCallee());
   Location loc = reader.getLoc();
   OpBuilder builder(reader);
   auto kernel = func::FuncOp::create(loc, readers.getName(), builder.getFunctionType({}, readers.getFunctionType().getResults()));
   kernel.setPrivate();
   kernel->setDiscardableAttrs(readers->getDiscardableAttrDictionary());
-  OpBuilder inner = OpBuilder::atBlockEnd(kernel.addEntryBlock());
-  Block &body = bodyOf(kernel);
+  Block &body = *kernel.addEntryBlock();
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  // The bodies of all kernels, one after the other.
+  IRMapping made; // what the calls compute and read, and the values that stand for them here
   SmallVector<Value> operands;
-  auto argumentFor = [&](Value operand) -> Value {
-    for (auto [known, argument] : llvm::zip(operands, body.getArguments()))
-      if (known == operand)
-        return argument;
-    operands.push_back(operand);
-    return body.addArgument(operand.getType(), loc);
-  };
-
-  SmallVector<Taken> taken;
-  auto slicesOf = [&](Value argument, int64_t begin) -> Value {
-    unsigned number = cast<BlockArgument>(argument).getArgNumber();
-    Value operand = product.getOperand(number);
-    RankedTensorType type = typeOf(operand);
-    SmallVector<int64_t> shape(type.getShape());
-    if (std::optional<Taken> from = takenFor(operand, product, symbols)) {
-      if (llvm::none_of(taken, [&](const Taken &other) { return other.call == from->call; }))
-        taken.push_back(*from);
-      DynamicSliceOp slice = from->slice;
-      RankedTensorType sliced = typeOf(slice);
-      SmallVector<int64_t> sizes(sliced.getShape());
-      sizes.back() = parts.width;
-      SmallVector<Value> starts;
-      for (Value start : slice.getStartIndices()) {
-        if (auto outside = dyn_cast<BlockArgument>(start))
-          starts.push_back(argumentFor(from->call.getOperand(outside.getArgNumber())));
-        else
-          starts.push_back(inner.clone(*start.getDefiningOp())->getResult(0));
-      }
-      auto scalar = cast<RankedTensorType>(starts.back().getType());
-      starts.back() = ConstantOp::create(inner, loc, DenseElementsAttr::get(scalar, inner.getIntegerAttr(scalar.getElementType(), begin)));
-      Value all = argumentFor(from->call.getOperand(cast<BlockArgument>(slice.getOperand()).getArgNumber()));
-      Value part = DynamicSliceOp::create(inner, loc, sliced.clone(sizes), all, starts, inner.getDenseI64ArrayAttr(sizes));
-      return ReshapeOp::create(inner, loc, type.clone({shape[0], parts.width}), part);
-    }
-    return boxOf(inner, loc, argumentFor(operand), Box::along(type.getShape(), type.getRank() - 1, begin, begin + parts.width));
-  };
-
-  // partOf(begin) is the value of the product's kernel for the columns from `begin`.
-  auto partOf = [&](int64_t begin) {
+  auto append = [&](func::CallOp call) {
+    Block &from = bodyOf(symbols.lookup<func::FuncOp>(call.getCallee()));
     IRMapping values;
-    auto ofOperand = [&](Value value) {
-      if (Value known = values.lookupOrNull(value))
-        return known;
-      Value part = slicesOf(value, begin);
-      values.map(value, part);
-      return part;
-    };
-    for (Operation &op : bodyOf(source).without_terminator()) {
-      if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-        RankedTensorType panels = typeOf(dot.getRhs()), type = typeOf(dot.getResult());
-        int64_t first = begin / panels.getDimSize(2), count = parts.width / panels.getDimSize(2);
-        Value some = boxOf(inner, loc, argumentFor(product.getOperand(weights)), Box::along(panels.getShape(), 0, first, first + count));
-        SmallVector<int64_t> of(type.getShape());
-        of[of.size() - 2] = count;
-        Value left = argumentFor(product.getOperand(cast<BlockArgument>(dot.getLhs()).getArgNumber()));
-        auto sum = DotGeneralOp::create(inner, dot.getLoc(), type.clone(of), left, some, dot.getDotDimensionNumbers(), dot.getPrecisionConfigAttr(),
-                                        dot.getAlgorithmAttr());
-        sum->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
-        values.map(dot.getResult(), sum.getResult());
-        continue;
+    for (auto [argument, operand] : llvm::zip_equal(from.getArguments(), call.getOperands())) {
+      if (!made.contains(operand)) {
+        operands.push_back(operand);
+        made.map(operand, body.addArgument(operand.getType(), loc));
       }
-      SmallVector<Value> inputs;
-      for (Value operand : op.getOperands())
-        inputs.push_back(ofOperand(operand));
-      RankedTensorType type = typeOf(op.getResult(0));
-      SmallVector<int64_t> shape(type.getShape());
-      shape.back() = parts.width;
-      Operation *copy = inner.clone(op);
-      copy->setOperands(inputs);
-      copy->getResult(0).setType(type.clone(shape));
-      if (auto constant = dyn_cast<ConstantOp>(copy))
-        constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type.clone(shape)));
-      values.map(op.getResult(0), copy->getResult(0));
+      values.map(argument, made.lookup(operand));
     }
-    return values.lookup(bodyOf(source).getTerminator()->getOperand(0));
+    for (Operation &op : from.without_terminator())
+      inner.clone(op, values);
+    for (auto [result, value] : llvm::zip_equal(call.getResults(), from.getTerminator()->getOperands()))
+      made.map(result, values.lookup(value));
   };
-
-  IRMapping values;
-  DenseMap<int64_t, Value> made;
-  for (int64_t begin : parts.begins)
-    made[begin] = partOf(begin);
-  for (Operation &op : bodyOf(readers).without_terminator()) {
-    if (auto slice = dyn_cast<SliceOp>(op); slice && slice.getOperand() == bodyOf(readers).getArgument(parts.argument)) {
-      values.map(slice.getResult(), made[slice.getStartIndices()[1]]);
-      continue;
+  SmallVector<func::CallOp> calls;
+  for (Value operand : product.getOperands())
+    if (func::CallOp taken = takenFor(operand, product, symbols))
+      calls.push_back(taken);
+  calls.append({product, reader});
+  llvm::for_each(calls, append);
+  // Each part is computed of the parts of what it is computed from.
+  Value whole = made.lookup(product.getResult(0));
+  KnownBoxes known;
+  for (Operation &op : llvm::make_early_inc_range(body))
+    if (auto slice = dyn_cast<SliceOp>(op); slice && slice.getOperand() == whole) {
+      inner.setInsertionPoint(slice);
+      slice.getResult().replaceAllUsesWith(boxOf(inner, slice.getLoc(), whole, Box::of(slice), [](Operation *) { return true; }, &known));
     }
-    for (Value operand : op.getOperands())
-      if (auto argument = dyn_cast<BlockArgument>(operand); argument && !values.contains(operand))
-        values.map(operand, argumentFor(reader.getOperand(argument.getArgNumber())));
-    inner.clone(op, values);
-  }
-  SmallVector<Value> results;
-  for (Value result : bodyOf(readers).getTerminator()->getOperands()) {
-    if (auto argument = dyn_cast<BlockArgument>(result); argument && !values.contains(result))
-      values.map(result, argumentFor(reader.getOperand(argument.getArgNumber())));
-    results.push_back(values.lookup(result));
-  }
+  SmallVector<Value> results = llvm::map_to_vector(reader.getResults(), [&](Value result) { return made.lookup(result); });
+  inner.setInsertionPointToEnd(&body);
   func::ReturnOp::create(inner, loc, results);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), readers.getFunctionType().getResults()));
 
   symbols.erase(readers);
   symbols.insert(kernel);
   auto call = func::CallOp::create(builder, loc, kernel, operands);
   reader->replaceAllUsesWith(call);
-  erased.insert({reader, product});
-  reader->erase();
-  product->erase();
-  symbols.erase(source);
-  for (Taken &from : taken) {
-    auto unused = symbols.lookup<func::FuncOp>(from.call.getCallee());
-    erased.insert(from.call);
-    from.call->erase();
+  for (func::CallOp old : llvm::reverse(calls)) {
+    auto unused = symbols.lookup<func::FuncOp>(old.getCallee());
+    erased.insert(old);
+    old->erase();
     if (SymbolTable::symbolKnownUseEmpty(unused, unused->getParentOp()))
       symbols.erase(unused);
   }

@@ -24,8 +24,7 @@ struct ColumnParts {
 /// weights that a loop does not change.
 std::optional<ColumnParts> findColumnParts(mlir::func::CallOp product, mlir::SymbolTable &symbols);
 
-/// Makes one kernel of both. The product's right operand, argument `weights`, is packed in panels whose width divides that of a part. `erased`: calls
-/// that were erased.
-void joinColumnParts(const ColumnParts &parts, unsigned weights, mlir::SymbolTable &symbols, llvm::SmallPtrSetImpl<mlir::Operation *> &erased);
+/// Makes one kernel of both. The product's right operand is packed in panels whose width divides that of a part. `erased`: calls that were erased.
+void joinColumnParts(const ColumnParts &parts, mlir::SymbolTable &symbols, llvm::SmallPtrSetImpl<mlir::Operation *> &erased);
 
 } // namespace millrace::fusion

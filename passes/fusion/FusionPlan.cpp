@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Unpacking.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -17,7 +18,20 @@ namespace {
 struct GrowingCluster {
   SmallVector<Operation *> opsInReverse;
   ClusterSummary summary;
-  unsigned position; ///< of the root in the block
+  Unpacking unpacking; ///< of its contraction
+  unsigned position;   ///< of the root in the block
+
+  void start(Operation *op) {
+    opsInReverse.push_back(op);
+    summary.start(op);
+    unpacking = unpackingOf(op);
+  }
+  void add(Operation *op, const Domain &domain) {
+    opsInReverse.push_back(op);
+    summary.add(op, domain);
+    if (classify(op) == OpRole::Contraction)
+      unpacking = unpackingOf(op);
+  }
 };
 
 class Planner {
@@ -45,12 +59,19 @@ public:
 
 private:
   void place(Operation *op) {
+    if (int cluster = clusterUnpacking(op); cluster >= 0) {
+      clusters[cluster].opsInReverse.push_back(op);
+      ++clusters[cluster].summary.numOps;
+      clusters[cluster].summary.tiny = false;
+      clusterOf[op] = cluster;
+      return;
+    }
     if (isView(op))
       return placeView(op);
     OpRole role = classify(op);
     if (role == OpRole::TopLevel || (role == OpRole::Duplicated && !neededAsBuffer(op)))
       return;
-    int earliest = earliestConsumer(op);
+    int earliest = firstNeed(op).cluster;
     if (earliest >= 0) {
       GrowingCluster &cluster = clusters[earliest];
       StringRef why;
@@ -58,6 +79,8 @@ private:
       std::optional<Reading> reading = readingOf(op, earliest, views);
       if (isViewForOthers(op, earliest))
         why = "others read the same part where it lies";
+      else if (llvm::all_of(op->getUsers(), [&](Operation *user) { return cluster.unpacking.contains(user); }))
+        why = "operands of contractions are unpacked from memory";
       else if (isOverwrittenBefore(op, cluster.position))
         why = "what it reads is updated before the kernel runs";
       else if (!reading)
@@ -67,45 +90,55 @@ private:
           cluster.opsInReverse.push_back(view);
           clusterOf[view] = earliest;
         }
-        cluster.opsInReverse.push_back(op);
-        cluster.summary.add(op, reading->domain);
+        cluster.add(op, reading->domain);
         clusterOf[op] = earliest;
         return;
       }
       missed.push_back({op, cluster.opsInReverse.front(), why.str()});
     }
     if (int twin = twinOf(op); twin >= 0) {
-      clusters[twin].opsInReverse.push_back(op);
-      clusters[twin].summary.add(op, clusters[twin].summary.rootDomain());
+      clusters[twin].add(op, clusters[twin].summary.rootDomain());
       clusterOf[op] = twin;
       return;
     }
     clusterOf[op] = clusters.size();
     GrowingCluster &cluster = clusters.emplace_back();
-    cluster.opsInReverse.push_back(op);
     cluster.position = positions.lookup(op);
-    cluster.summary.start(op);
+    cluster.start(op);
   }
 
-  /// A reshape whose readers are all in one kernel can be computed there, if its operand is. Until then it is a step without work.
-  void placeView(Operation *view) {
+  /// The kernel whose contraction unpacks what `op` computes; -1 if there is none.
+  int clusterUnpacking(Operation *op) {
+    auto it = op->hasOneUse() ? clusterOf.find(*op->user_begin()) : clusterOf.end();
+    return it != clusterOf.end() && clusters[it->second].unpacking.contains(op) ? it->second : -1;
+  }
+
+  /// A reshape can be computed in the kernel that reads it first, if its operand is. Otherwise it is a step without work, which runs where its result
+  /// is first needed. The outliner gives readers in other kernels a copy of it, so that kernels return its operand only.
+  void placeView(Operation *view) { needOf[view] = firstNeed(view); }
+
+  /// Where a value is first needed: the kernel that reads it, -1 if there is none, and its position in the block.
+  struct Need {
     int cluster = -1;
-    for (Operation *user : view->getUsers()) {
-      int of = clusterThatReads(user);
-      if (of < 0 || user->getBlock() != &block || (cluster >= 0 && of != cluster))
-        return;
-      cluster = of;
-    }
-    if (cluster >= 0)
-      viewOf[view] = cluster;
+    unsigned position = ~0u;
+  };
+
+  /// Where `user`, an operation of the block, needs its operands. A reshape needs its operand where its own readers do.
+  Need needBy(Operation *user) {
+    if (auto it = clusterOf.find(user); it != clusterOf.end())
+      return {it->second, clusters[it->second].position};
+    auto it = needOf.find(user);
+    return it != needOf.end() ? it->second : Need{-1, positions.lookup(user)};
   }
 
-  /// The kernel of `user`, or that which alone reads it if it is a reshape; -1 if there is none.
-  int clusterThatReads(Operation *user) {
-    if (auto it = clusterOf.find(user); it != clusterOf.end())
-      return it->second;
-    auto it = viewOf.find(user);
-    return it == viewOf.end() ? -1 : it->second;
+  /// Where the results of `op` are first needed. No kernel if a user in a nested region is the first: the value must exist before that operation runs.
+  Need firstNeed(Operation *op) {
+    Need first;
+    for (Operation *user : op->getUsers())
+      if (Operation *here = block.findAncestorOpInBlock(*user))
+        if (Need need = needBy(here); need.position < first.position)
+          first = need;
+    return first;
   }
 
   /// How the readers of `op` in a kernel read it, and the reshapes between that have to join it; none if a reshape is in the way.
@@ -120,8 +153,7 @@ private:
         domains.push_back(known == cluster.summary.domainOf.end() ? cluster.summary.rootDomain() : cluster.summary.domains[known->second]);
         continue;
       }
-      auto it = viewOf.find(user);
-      if (it == viewOf.end() || it->second != index)
+      if (auto it = needOf.find(user); it == needOf.end() || it->second.cluster != index)
         continue;
       reading.isThroughView = true;
       std::optional<Reading> inner = readingOf(user, index, views);
@@ -154,7 +186,7 @@ private:
   /// A slice of a whole range is no work by itself (lowering/program/Parts.cpp): in a kernel, a copy would be written for its other readers.
   bool isViewForOthers(Operation *op, int cluster) {
     return wholeRange(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return clusterThatReads(user) != cluster;
+      return needBy(user).cluster != cluster;
     });
   }
 
@@ -212,35 +244,11 @@ private:
     });
   }
 
-  /// The index of the cluster that uses a result of `op` first; -1 if the first user is in no cluster, or if a user
-  /// sits in a nested region (then the value must exist before that operation runs).
-  int earliestConsumer(Operation *op) {
-    unsigned best = ~0u;
-    int bestCluster = -1;
-    for (Operation *user : op->getUsers()) {
-      Operation *here = block.findAncestorOpInBlock(*user);
-      if (!here)
-        continue;
-      int cluster = clusterThatReads(here);
-      unsigned position = cluster >= 0 ? clusters[cluster].position : positions.lookup(here);
-      if (position < best) {
-        best = position;
-        bestCluster = cluster;
-      }
-    }
-    // A reshape for a later kernel that stays a step runs where it is.
-    bool isNeededBefore = llvm::any_of(op->getUsers(), [&](Operation *user) {
-      auto it = viewOf.find(user);
-      return it != viewOf.end() && it->second != bestCluster && positions.lookup(user) < best;
-    });
-    return isNeededBefore ? -1 : bestCluster;
-  }
-
   Block &block;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
-  llvm::DenseMap<Operation *, int> viewOf; ///< reshapes that may join their only kernel
-  SmallVector<GrowingCluster> clusters;
+  llvm::DenseMap<Operation *, Need> needOf; ///< of reshapes that may join the kernel that reads them first
+  SmallVector<GrowingCluster, 0> clusters;
   std::vector<MissedFusion> missed;
 };
 

@@ -5,9 +5,9 @@
 
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Elementwise.h"
+#include "dialects/stablehlo/IndexAtoms.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/ScalarLoopPolicy.h"
-#include "passes/layout/Groups.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -110,11 +110,22 @@ std::optional<SmallVector<int64_t>> shapeBehind(ReshapeOp view, const Domain &do
   if (!domain.hasRows())
     for (rank = std::min(from.size(), shape.size()); rank > 0 && !isRowShape(from, shape, rank); --rank)
       ;
-  if (rank <= 0 || !isRowShape(from, shape, rank))
+  if (rank < 0 || !isRowShape(from, shape, rank))
+    return std::nullopt;
+  // Unit dimensions of both belong to the rows, so that reshapes back and forth come back to the same shape.
+  while (rank < int64_t(std::min(from.size(), shape.size())) && shape[rank] == 1)
+    ++rank;
+  if (rank == 0)
     return std::nullopt;
   SmallVector<int64_t> behind(to);
   llvm::append_range(behind, shape.drop_front(rank));
   return behind;
+}
+
+/// Returns true for a reshape that divides dimensions, and merges none.
+bool isDivision(Operation *view) {
+  std::optional<Refinement> both = refine(shapeOf(view->getOperand(0)), shapeOf(view->getResult(0)));
+  return both && llvm::all_of(both->ofRight, [](ArrayRef<int64_t> group) { return group.size() <= 1; });
 }
 
 /// The rows of a reduction of values of shape `domain` from which `op` computes one number per row; -1 if there is none nearby.
@@ -132,7 +143,7 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
     auto view = cast<ReshapeOp>(op);
     Operation *producer = view.getOperand().getDefiningOp();
     std::optional<SmallVector<int64_t>> behind = shapeBehind(view, {SmallVector<int64_t>(domain)});
-    if (!behind || !producer || producer->getBlock() != op->getBlock() || !layout::commonRefinement(domain, *behind))
+    if (!behind || !producer || producer->getBlock() != op->getBlock() || !refine(domain, *behind))
       return -1;
     int64_t rank = rowRankBehind(producer, *behind, depth - 1);
     rank = rank < 0 ? -1 : rankOfRows(domain, llvm::product_of(ArrayRef(*behind).take_front(rank)));
@@ -358,7 +369,7 @@ void ClusterSummary::start(Operation *root) {
       domain.rowRank = rowRankOf(reduce.getDimensions());
     return;
   }
-  domain.shape.assign(shapeOf(root->getResult(0)));
+  domain.shape.assign(shapeOf(transpose ? root->getOperand(0) : root->getResult(0)));
 }
 
 bool Domain::fits(ArrayRef<int64_t> value) const { return value == ArrayRef(shape) || (rowRank >= 0 && isRowShape(value, shape, rowRank)); }
@@ -371,10 +382,13 @@ std::optional<Domain> ClusterSummary::behind(ReshapeOp view, const Domain &domai
     if (known.shape == *shape)
       return known;
   // Loops over all of them exist.
-  std::optional<SmallVector<int64_t>> refined = shape;
-  for (const Domain &known : domains)
-    if (!(refined = layout::commonRefinement(*refined, known.shape)))
+  SmallVector<int64_t> indices = *shape;
+  for (const Domain &known : domains) {
+    std::optional<Refinement> refined = refine(indices, known.shape);
+    if (!refined)
       return std::nullopt;
+    indices = refined->sizes;
+  }
   Domain result{*shape};
   if (domain.hasRows()) {
     auto whole = llvm::find_if(domains, [](const Domain &known) { return known.rowRank >= 0; });
@@ -501,9 +515,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
   if (isDirect && cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
-  // Likewise a slice, which is read in place.
+  // Likewise a slice, which is read in place, also where its dimensions are divided: heads of attention.
   if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
-      producer->getResult(0) == cluster.transpose->getOperand(0))
+      (isDirect || isDivision(*producer->user_begin())))
     return true;
   if (isDirect && cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
     return true;

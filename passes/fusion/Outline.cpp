@@ -80,6 +80,35 @@ OutlinedKernel outlineCluster(const Cluster &cluster, StringRef name) {
   return kernel;
 }
 
+/// Moves the reshapes of `value` that are in front of `root` behind `after`. They are aliases, made where they are read.
+static void sinkViews(Value value, Operation *root, Operation *after, const llvm::SetVector<Operation *> &members) {
+  for (Operation *user : llvm::to_vector(value.getUsers())) {
+    if (!isView(user) || members.contains(user) || user->getBlock() != root->getBlock() || !user->isBeforeInBlock(root))
+      continue;
+    user->moveAfter(after);
+    sinkViews(user->getResult(0), root, user, members);
+  }
+}
+
+/// Lets the kernel return the operands of its reshapes, not their results: readers outside of the kernel read copies of the reshapes behind its root,
+/// which are aliases. Other reshapes of what the kernel computes move there, too.
+static void placeViews(const Cluster &cluster) {
+  llvm::SetVector<Operation *> members(cluster.ops.begin(), cluster.ops.end());
+  Operation *root = cluster.root();
+  for (Operation *op : llvm::reverse(cluster.ops)) {
+    auto isOutside = [&](OpOperand &use) { return !isInside(use.getOwner(), members); };
+    if (isView(op) && llvm::any_of(op->getUses(), isOutside)) {
+      OpBuilder builder(root->getContext());
+      builder.setInsertionPointAfter(root);
+      Operation *copy = builder.clone(*op);
+      op->getResult(0).replaceUsesWithIf(copy->getResult(0), isOutside);
+      sinkViews(copy->getResult(0), root, copy, members);
+    }
+    for (Value result : op->getResults())
+      sinkViews(result, root, root, members);
+  }
+}
+
 /// The line of the first file location in `loc`, or 0.
 static unsigned lineOf(Location loc) {
   unsigned line = 0;
@@ -106,6 +135,8 @@ void KernelOutliner::outline(const Cluster &cluster) {
   llvm::SetVector<Operation *> members(cluster.ops.begin(), cluster.ops.end());
   Operation *root = cluster.root();
   StringRef mnemonic = root->getName().stripDialect();
+  if (!cluster.isAttention)
+    placeViews(cluster);
   OutlinedKernel kernel = outlineCluster(cluster, (mnemonic + "_" + Twine(lineOf(root->getLoc()))).str());
   if (cluster.isAttention)
     kernel.function->setAttr(kAttentionAttr, UnitAttr::get(root->getContext()));

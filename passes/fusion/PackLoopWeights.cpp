@@ -124,7 +124,7 @@ private:
     call->setOperand(product->argument, packed);
     readPanels(kernel, *product, typeOf(packed));
     if (parts)
-      joinColumnParts(*parts, product->argument, symbols, erased);
+      joinColumnParts(*parts, symbols, erased);
   }
 
   /// `weights` in panels of `width` columns, computed before the loop, once.

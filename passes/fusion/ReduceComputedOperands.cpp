@@ -3,23 +3,25 @@
 // Input:   %c = convert %codes : 4096x128x32xi8 -> f32 ; %m = multiply %c, broadcast(%scales : 4096x128) ; %w = reshape %m : 4096x4096
 //          %0 = dot_general %x, %w over their last dimensions : 1x4096
 // Output:  %0 = reduce add (multiply %m, broadcast(reshape(%x) : 128x32)) over [1, 2]: one kernel, which reads codes and scales. No %m in memory.
-//          Several vectors have one reduction with as many sums. Codes of four bits, stack(%bytes & 15, %bytes >> 4), are multiplied with every
-//          second term each, and not stacked.
-//          So weights are written that are kept in few bits: one scale (and zero point) for each group of terms.
-// Leaves alone more than a few vectors (for which the matrix is unpacked into panels), small matrices, factors with other readers, those that are
+//          Several vectors have one reduction with as many sums. Where words hold several codes (nibbles of bytes, eight codes in 32 bits), the codes
+//          at one place of all words are multiplied with their own terms, or added to their own columns: nothing is unpacked in memory (MatrixParts.h).
+//          So weights are written that are kept in few bits: one scale (and zero point) for each group of terms, or a table of their values.
+//          With more vectors, codes in words are written as shifts by constants, whatever the program does: one elementwise kernel unpacks them.
+// Leaves alone more than a few vectors with other matrices, small matrices, factors with other readers, those that are
 // read as they are (numbers that are only widened: the product itself does that), and what is computed of more bytes than the factor has.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/MatrixParts.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
 
+#include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 
 #include <optional>
-#include <utility>
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -36,6 +38,12 @@ constexpr int64_t kMaxVectors = 4;
 /// Smaller matrices, 64 KB of f32, cost little to write and read again. Unit: elements of the matrix. Source: judgement, not measured: an estimate
 /// that holds on any machine.
 constexpr int64_t kMinMatrixElements = 16 << 10;
+/// Sums that one kernel computes in registers: of each vector one for each place in a word, if these are columns. Unit: sums. Source: arithmetic: eight
+/// sums, a word and what is made of it fill 16 registers.
+constexpr int64_t kMaxSums = 8;
+/// More operations on floats are no part of the kernel: it would take in only some of them (kMaxClusterOps). Unit: operations. Source: arithmetic: what is
+/// read, scaled and stored takes some, too.
+constexpr int64_t kMaxSumOps = 84;
 /// Operations between what is read and the factor: a bound of the size of a kernel, as kMaxClusterOps is. Unit: operations. Source: judgement, not
 /// measured alone; commit 928db3a has the figures of the whole change.
 constexpr unsigned kMaxFactorOps = 12;
@@ -92,11 +100,24 @@ struct Computed {
   DotGeneralOp dot;
   Value vectors, matrix; ///< the matrix in the shape in which it is computed
   int64_t rows = 1;      ///< vectors
+  int64_t count = 1;     ///< terms of a sum
   unsigned terms = 0;    ///< how many of its dimensions are added up: the last ones, or the first
   bool areFirst = false;
   bool isLeft = false;   ///< the matrix is the first factor
+  bool isMany = false;   ///< there are more vectors, or sums, than one reduction has
+  std::optional<MatrixParts> parts; ///< if it is computed from words that hold several codes
 
   bool match();
+  bool findTerms();
+  bool canJoinBytes() const;
+  /// Returns the shape in which the matrix is computed.
+  ArrayRef<int64_t> shape() const { return parts ? parts->shape() : typeOf(matrix).getShape(); }
+  /// Returns true if codes of a word belong to the same column.
+  bool isPartSummed() const { return areFirst ? parts->dim() < int64_t(terms) : parts->dim() >= int64_t(shape().size() - terms); }
+  /// Returns true if scales and zero points may be applied to sums of codes: small floats would have been rounded before.
+  bool canShare() const { return isPartSummed() && getElementTypeOrSelf(matrix.getType()).getIntOrFloatBitWidth() >= 32; }
+  /// Returns how many operations on floats the kernel has that adds up the codes of a word.
+  int64_t opsOfSums() const { return (3 * rows + 1) * (parts->count() + 1); }
 };
 
 bool Computed::match() {
@@ -123,209 +144,223 @@ bool Computed::match() {
   areFirst = !areLast && beginAt(summed, 0);
   if ((!areLast && !areFirst) || !beginAt(summedOfVectors, ofVectors.getRank() - int64_t(summedOfVectors.size())) || type.getNumElements() < kMinMatrixElements)
     return false;
-  auto some = [&](ArrayRef<int64_t> shape, size_t dims) { return areFirst ? shape.take_front(dims) : shape.take_back(dims); };
-  int64_t count = product(some(type.getShape(), summed.size()));
+  count = product(areFirst ? type.getShape().take_front(summed.size()) : type.getShape().take_back(summed.size()));
   rows = ofVectors.getNumElements() / std::max<int64_t>(1, count);
-  if (rows < 1 || rows > kMaxVectors || count < 2)
+  if (rows < 1 || count < 2)
     return false;
+  isMany = rows > kMaxVectors;
   matrix = factor;
-  if (auto reshape = factor.getDefiningOp<ReshapeOp>(); reshape && reshape->hasOneUse())
+  parts = MatrixParts::of(factor);
+  if (auto reshape = factor.getDefiningOp<ReshapeOp>(); reshape && reshape->hasOneUse() && !parts)
     matrix = reshape.getOperand();
   Operation *op = matrix.getDefiningOp();
-  if (!op || !op->hasOneUse() || !isElementwise(op) || !hasNumbers(op) || (matrix == factor && isa<ConvertOp>(op)))
+  if (!op || !op->hasOneUse() || (!parts && (!isElementwise(op) || !hasNumbers(op) || (matrix == factor && isa<ConvertOp>(op)))))
     return false;
-  // The terms are whole dimensions of the shape in which the matrix is computed, too.
-  ArrayRef<int64_t> shape = typeOf(matrix).getShape();
-  for (terms = 0; terms < shape.size() && product(some(shape, terms)) < count;)
-    ++terms;
-  if (product(some(shape, terms)) != count || terms == 0 || terms == shape.size())
+  if (!findTerms())
     return false;
+  if (parts)
+    isMany |= isPartSummed() ? terms == 1 || opsOfSums() > kMaxSumOps : rows * parts->count() > kMaxSums;
+  if (parts || isMany)
+    return parts.has_value();
   Sources sources;
   sources.add(matrix);
   return sources.isReadable && sources.bytes <= bytesOf(type);
 }
 
-/// A matrix whose last dimension is stacked of parts (the two codes of four bits that a byte holds, one after the other), and each part of it
-/// in a shape of its own: its last dimension is shorter by the number of parts. Nothing is created before all of it is known to work.
-class Stacked {
+/// Finds the terms: whole dimensions of the shape in which the matrix is computed.
+bool Computed::findTerms() {
+  auto some = [&](size_t dims) { return areFirst ? shape().take_front(dims) : shape().take_back(dims); };
+  for (terms = 0; terms < shape().size() && product(some(terms)) < count;)
+    ++terms;
+  return product(some(terms)) == count && terms > 0 && terms < shape().size();
+}
+
+/// Returns true if bytes whose codes are added up are the operand of a kernel that is not too large.
+bool Computed::canJoinBytes() const {
+  Computed wide = *this;
+  return wide.parts->joinBytes() && wide.findTerms() && wide.isPartSummed() && int64_t(wide.terms) > wide.parts->dims() && wide.opsOfSums() <= kMaxSumOps;
+}
+
+/// Writes the product as one reduction, with a sum for each vector: the matrix is computed once for all of them.
+class Rewriter {
 public:
-  explicit Stacked(Value matrix) : matrix(matrix), whole(typeOf(matrix).getShape()) {
-    if (!isOfParts(matrix, 0) || whole.back() % std::max<int64_t>(1, count) != 0)
-      count = 0;
-    shape.assign(whole.begin(), whole.end());
-    if (count > 0)
-      shape.back() /= count;
-  }
-  /// 0 if it is not stacked.
-  int64_t parts() const { return count; }
-  ArrayRef<int64_t> partShape() const { return shape; }
-  Value part(OpBuilder &b, int64_t number) { return partOf(b, matrix, number); }
+  explicit Rewriter(Computed &computed) : computed(computed), dot(computed.dot), b(computed.dot), loc(computed.dot.getLoc()) {}
+  void rewrite();
+  void unpack();
 
 private:
-  /// The stack that `value` is, through reshapes that keep its last dimension's neighbors together.
-  static ConcatenateOp stackOf(Value value) {
-    while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
-      if (!reshape->hasOneUse())
-        return {};
-      value = reshape.getOperand();
-    }
-    auto stack = value.getDefiningOp<ConcatenateOp>();
-    if (!stack || !stack->hasOneUse() || !hasPlainNumbers(stack))
-      return {};
-    const int64_t last = typeOf(stack).getRank() - 1;
-    bool isStack = int64_t(stack.getDimension()) == last && llvm::all_of(stack.getInputs(), [&](Value part) { return typeOf(part).getDimSize(last) == 1; });
-    return isStack ? stack : ConcatenateOp();
+  Value reshaped(Value value, ArrayRef<int64_t> shape) {
+    return typeOf(value).getShape() == shape ? value : Value(ReshapeOp::create(b, loc, typeOf(value).clone(shape), value));
   }
-
-  bool isOfParts(Value value, unsigned depth) {
-    if (typeOf(value).getRank() == 0 || isSplat(value))
-      return true;
-    Operation *op = value.getDefiningOp();
-    if (!op || depth > kMaxFactorOps || typeOf(value).getShape() != ArrayRef(whole))
-      return false;
-    if (ConcatenateOp stack = stackOf(value)) {
-      const int64_t number = stack.getInputs().size();
-      const bool isFirst = std::exchange(count, number) == 0;
-      return isFirst || count == number;
-    }
-    if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) // the same for all parts
-      return !llvm::is_contained(broadcast.getBroadcastDimensions(), int64_t(whole.size()) - 1);
-    return op->hasOneUse() && hasPlainNumbers(op) && isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return isOfParts(operand, depth + 1); });
+  Value converted(Value value, Type type) {
+    return typeOf(value).getElementType() == type ? value : Value(ConvertOp::create(b, loc, typeOf(value).clone(type), value));
   }
+  RankedTensorType inSumType(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, sumType); }
+  void arrangeVectors();
+  Value termsOf(int64_t row, size_t part);
+  SmallVector<Value> sumsOf(ArrayRef<Value> values, ArrayRef<int64_t> dims, ArrayRef<int64_t> kept);
+  Value columnsOf(ArrayRef<Value> sums);
 
-  /// The elements of `value` in the shape of a part. Elementwise operations are moved there: a reshape between them would keep kernels apart.
-  Value reshaped(OpBuilder &b, Value value, unsigned depth = 0) {
-    RankedTensorType type = typeOf(value).clone(shape);
-    Operation *op = value.getDefiningOp();
-    if (isSplat(value))
-      return ConstantOp::create(b, value.getLoc(), cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue()).resizeSplat(type));
-    if (op && depth <= kMaxFactorOps && isa<ReshapeOp>(op))
-      return reshaped(b, op->getOperand(0), depth + 1);
-    auto keepsShape = [&](Value operand) { return typeOf(operand).getShape() == typeOf(value).getShape(); };
-    if (op && depth <= kMaxFactorOps && op->hasOneUse() && op->getNumResults() == 1 && hasPlainNumbers(op) && isElementwise(op) && llvm::all_of(op->getOperands(), keepsShape)) {
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(reshaped(b, operand, depth + 1));
-      return moved(b, op, operands);
-    }
-    return typeOf(value) == type ? value : ReshapeOp::create(b, value.getLoc(), type, value);
-  }
-
-  Value partOf(OpBuilder &b, Value value, int64_t number) {
-    if (typeOf(value).getRank() == 0)
-      return value;
-    if (isSplat(value))
-      return reshaped(b, value);
-    if (ConcatenateOp stack = stackOf(value))
-      return reshaped(b, stack.getInputs()[number]);
-    Operation *op = value.getDefiningOp();
-    if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
-      return BroadcastInDimOp::create(b, op->getLoc(), typeOf(value).clone(shape), broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(partOf(b, operand, number));
-    return moved(b, op, operands);
-  }
-
-  /// `op` with other operands, in the shape of a part.
-  Value moved(OpBuilder &b, Operation *op, ArrayRef<Value> operands) {
-    OperationState state(op->getLoc(), op->getName(), operands, typeOf(op->getResult(0)).clone(shape), op->getAttrs());
-    return b.create(state)->getResult(0);
-  }
-
-  Value matrix;
-  SmallVector<int64_t> whole, shape;
-  int64_t count = 0;
+  Computed &computed;
+  DotGeneralOp dot;
+  OpBuilder b;
+  Location loc;
+  MatrixParts::Parts parts; ///< the matrix, or what it has at each place of the words
+  Type sumType;
+  Value vectors; ///< [vector, terms], or [place in the word, vector, terms] if places are terms; the last place has the sums of all others
+  SmallVector<int64_t> shape, termSizes, outerSizes, summed; ///< of a part
+  bool isPartTerm = false, isPartColumn = false;
 };
 
-/// The product as one reduction, with a sum for each vector: the matrix is computed once for all of them.
-void rewrite(Computed computed) {
-  DotGeneralOp dot = computed.dot;
-  OpBuilder b(dot);
-  Location loc = dot.getLoc();
-  RankedTensorType of = typeOf(computed.matrix), result = typeOf(dot);
-  Type sumType = typeOfSum(of.getElementType());
-  // Parts of a stack are multiplied with their own terms, and never stacked.
-  std::optional<Stacked> stacked;
-  SmallVector<Value> parts{computed.matrix};
-  if (!computed.areFirst && stacked.emplace(computed.matrix).parts() > 1) {
-    parts.clear();
-    for (int64_t part = 0; part < stacked->parts(); ++part)
-      parts.push_back(stacked->part(b, part));
-    of = of.clone(stacked->partShape());
+/// Brings the terms of each part next to each other, and adds up those that are multiplied with codes of the same word.
+void Rewriter::arrangeVectors() {
+  const int64_t count = product(termSizes);
+  vectors = converted(computed.vectors, sumType);
+  if (!isPartTerm) {
+    vectors = reshaped(vectors, {computed.rows, count});
+    return;
   }
-  const int64_t outer = of.getRank() - computed.terms, first = computed.areFirst ? 0 : outer;
-  ArrayRef<int64_t> termSizes = of.getShape().slice(first, computed.terms), outerSizes = of.getShape().slice(computed.areFirst ? computed.terms : 0, outer);
-  const int64_t columns = product(outerSizes), count = product(termSizes) * int64_t(parts.size());
-  SmallVector<int64_t> summed = llvm::to_vector(llvm::seq<int64_t>(first, first + computed.terms));
+  const int64_t place = computed.parts->dim() - (computed.areFirst ? 0 : int64_t(computed.shape().size()) - int64_t(computed.terms));
+  const int64_t before = product(ArrayRef(termSizes).take_front(place)), behind = count / before, number = parts.values.size();
+  vectors = reshaped(vectors, {computed.rows, before, number, behind});
+  vectors = TransposeOp::create(b, loc, inSumType({number, computed.rows, before, behind}), vectors, b.getDenseI64ArrayAttr({2, 0, 1, 3}));
+  vectors = reshaped(vectors, {number, computed.rows, count});
+  if (!parts.subtrahend)
+    return;
+  auto ofSums = inSumType({1, computed.rows, count});
+  Value sums = reshaped(sumsOf(vectors, ArrayRef<int64_t>{int64_t(0)}, {computed.rows, count})[0], ofSums.getShape());
+  vectors = ConcatenateOp::create(b, loc, inSumType({number + 1, computed.rows, count}), ValueRange{vectors, sums}, 0);
+}
 
-  auto inSumType = [&](ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, sumType); };
-  auto reshaped = [&](Value value, ArrayRef<int64_t> shape) {
-    return typeOf(value).getShape() == shape ? value : Value(ReshapeOp::create(b, loc, typeOf(value).clone(shape), value));
-  };
-  auto converted = [&](Value value, Type type) {
-    return typeOf(value).getElementType() == type ? value : Value(ConvertOp::create(b, loc, typeOf(value).clone(type), value));
-  };
-  for (Value &part : parts)
-    part = converted(part, sumType);
-  computed.vectors = converted(computed.vectors, sumType);
-  Value vectors = computed.rows > 1 ? reshaped(computed.vectors, {computed.rows, count}) : computed.vectors;
-  RankedTensorType wide = of.clone(sumType);
-  SmallVector<Value> products;
-  for (int64_t row = 0; row < computed.rows; ++row) {
-    Value one = vectors;
-    if (computed.rows > 1)
-      one = boxOf(b, loc, vectors, Box::along({computed.rows, count}, 0, row, row + 1));
-    Value sum;
-    for (auto [place, matrix] : llvm::enumerate(parts)) {
-      Value terms = one;
-      if (parts.size() > 1) {
-        SmallVector<int64_t> shape{count / int64_t(parts.size()), int64_t(parts.size())};
-        terms = boxOf(b, loc, reshaped(one, shape), Box::along(shape, 1, int64_t(place), int64_t(place) + 1));
-      }
-      terms = BroadcastInDimOp::create(b, loc, wide, reshaped(terms, termSizes), b.getDenseI64ArrayAttr(summed));
-      Value product = MulOp::create(b, loc, computed.isLeft ? matrix : terms, computed.isLeft ? terms : matrix);
-      sum = sum ? AddOp::create(b, loc, sum, product) : product;
-    }
-    products.push_back(sum);
-  }
+/// Returns the terms with which a part is multiplied for a vector, as often as there are columns.
+Value Rewriter::termsOf(int64_t row, size_t part) {
+  ArrayRef<int64_t> from = typeOf(vectors).getShape();
+  Value terms = vectors;
+  if (isPartTerm)
+    terms = reshaped(boxOf(b, loc, terms, Box::along(from, 0, int64_t(part), int64_t(part) + 1)), from.drop_front());
+  terms = boxOf(b, loc, terms, Box::along(typeOf(terms).getShape(), 0, row, row + 1));
+  return BroadcastInDimOp::create(b, loc, inSumType(shape), reshaped(terms, termSizes), b.getDenseI64ArrayAttr(summed));
+}
+
+/// Returns the sums of all values over `dims`, which leaves `kept`.
+SmallVector<Value> Rewriter::sumsOf(ArrayRef<Value> values, ArrayRef<int64_t> dims, ArrayRef<int64_t> kept) {
   auto scalar = RankedTensorType::get({}, sumType);
   Value zero = ConstantOp::create(b, loc, DenseElementsAttr::get(scalar, ArrayRef<Attribute>{b.getZeroAttr(sumType)}));
-  SmallVector<Type> kept(products.size(), inSumType(outerSizes));
-  auto reduce = ReduceOp::create(b, loc, kept, products, SmallVector<Value>(products.size(), zero), b.getDenseI64ArrayAttr(summed));
-  {
-    OpBuilder::InsertionGuard guard(b);
-    SmallVector<Type> types(2 * products.size(), scalar);
-    Block *body = b.createBlock(&reduce.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
-    SmallVector<Value> sums;
-    for (size_t i = 0; i < products.size(); ++i)
-      sums.push_back(AddOp::create(b, loc, body->getArgument(i), body->getArgument(products.size() + i)));
-    ReturnOp::create(b, loc, sums);
-  }
-  // The result begins with the dimensions of the first factor.
-  SmallVector<int64_t> columnOrRow = computed.isLeft ? SmallVector<int64_t>{columns, 1} : SmallVector<int64_t>{1, columns};
+  SmallVector<Type> results(values.size(), inSumType(kept));
+  auto reduce = ReduceOp::create(b, loc, results, values, SmallVector<Value>(values.size(), zero), b.getDenseI64ArrayAttr(dims));
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Type> types(2 * values.size(), scalar);
+  Block *body = b.createBlock(&reduce.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
   SmallVector<Value> sums;
-  for (Value sum : reduce.getResults())
-    sums.push_back(computed.rows == 1 ? sum : reshaped(sum, columnOrRow));
-  Value whole = sums.front();
-  if (sums.size() > 1)
-    whole = ConcatenateOp::create(b, loc, inSumType(computed.isLeft ? SmallVector<int64_t>{columns, computed.rows} : SmallVector<int64_t>{computed.rows, columns}), sums,
+  for (size_t i = 0; i < values.size(); ++i)
+    sums.push_back(AddOp::create(b, loc, body->getArgument(i), body->getArgument(values.size() + i)));
+  ReturnOp::create(b, loc, sums);
+  return SmallVector<Value>(reduce.getResults());
+}
+
+/// Returns the sums of a vector, one for each column: those of a place in the word are neighbours of those of the next place.
+Value Rewriter::columnsOf(ArrayRef<Value> sums) {
+  if (!isPartColumn)
+    return sums.front();
+  const int64_t place = computed.parts->dim() - (computed.areFirst ? int64_t(computed.terms) : 0);
+  SmallVector<int64_t> sizes(outerSizes);
+  sizes.insert(sizes.begin() + place, 1);
+  SmallVector<Value> pieces;
+  for (Value sum : sums)
+    pieces.push_back(reshaped(sum, sizes));
+  sizes[place] = pieces.size();
+  return ConcatenateOp::create(b, loc, inSumType(sizes), pieces, place);
+}
+
+/// Makes the product read the matrix as shifted words.
+void Rewriter::unpack() {
+  const unsigned place = computed.isLeft ? 0 : 1;
+  Value factor = dot->getOperand(place), matrix = computed.parts->makeWhole(b);
+  if (!matrix)
+    return;
+  dot->setOperand(place, reshaped(matrix, typeOf(factor).getShape()));
+  eraseUnused(factor);
+}
+
+void Rewriter::rewrite() {
+  RankedTensorType result = typeOf(dot);
+  sumType = typeOfSum(typeOf(computed.matrix).getElementType());
+  shape.assign(computed.shape());
+  parts = {{computed.matrix}, {}, {}};
+  if (computed.parts) {
+    isPartTerm = computed.isPartSummed();
+    isPartColumn = !isPartTerm;
+    if (computed.canShare() && computed.canJoinBytes()) {
+      Computed wide = computed;
+      wide.parts->joinBytes();
+      wide.findTerms();
+      parts = wide.parts->make(b, /*isShared=*/true);
+      if (!parts.values.empty())
+        computed = wide;
+    }
+    if (parts.values.empty() || parts.values.front() == computed.matrix)
+      parts = computed.parts->make(b, computed.canShare());
+    if (parts.values.empty())
+      return;
+    shape = computed.parts->partShape();
+  }
+  const unsigned terms = computed.terms - (isPartTerm ? computed.parts->dims() : 0), outer = shape.size() - terms;
+  const int64_t first = computed.areFirst ? 0 : outer;
+  termSizes.assign(ArrayRef(shape).slice(first, terms));
+  outerSizes.assign(ArrayRef(shape).slice(computed.areFirst ? terms : 0, outer));
+  summed = llvm::to_vector(llvm::seq<int64_t>(first, first + terms));
+  for (Value &part : parts.values)
+    part = converted(part, sumType);
+  arrangeVectors();
+  SmallVector<Value> products;
+  for (int64_t row = 0; row < computed.rows; ++row) {
+    Value sum;
+    for (auto [place, matrix] : llvm::enumerate(parts.values)) {
+      Value terms = termsOf(row, place);
+      Value product = MulOp::create(b, loc, computed.isLeft ? matrix : terms, computed.isLeft ? terms : matrix);
+      sum = sum && isPartTerm ? AddOp::create(b, loc, sum, product).getResult() : product;
+      if (isPartColumn || place + 1 == parts.values.size())
+        products.push_back(sum);
+    }
+    // What all codes of a word share is applied to their sum.
+    if (parts.subtrahend)
+      products.back() = SubtractOp::create(b, loc, sum, MulOp::create(b, loc, termsOf(row, parts.values.size()), converted(parts.subtrahend, sumType)));
+    for (Value factor : parts.factors)
+      products.back() = MulOp::create(b, loc, products.back(), converted(factor, sumType));
+  }
+  SmallVector<Value> sums = sumsOf(products, summed, outerSizes);
+  // The result begins with the dimensions of the first factor.
+  const int64_t perRow = sums.size() / computed.rows, columns = product(outerSizes) * perRow;
+  SmallVector<int64_t> columnOrRow = computed.isLeft ? SmallVector<int64_t>{columns, 1} : SmallVector<int64_t>{1, columns};
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < computed.rows; ++row) {
+    Value ofRow = columnsOf(ArrayRef(sums).slice(row * perRow, perRow));
+    rows.push_back(computed.rows == 1 ? ofRow : reshaped(ofRow, columnOrRow));
+  }
+  Value whole = rows.front();
+  if (rows.size() > 1)
+    whole = ConcatenateOp::create(b, loc, inSumType(computed.isLeft ? SmallVector<int64_t>{columns, computed.rows} : SmallVector<int64_t>{computed.rows, columns}), rows,
                                   /*dimension=*/computed.isLeft ? 1 : 0);
   whole = converted(reshaped(whole, result.getShape()), result.getElementType());
   Value factor = computed.isLeft ? dot.getLhs() : dot.getRhs();
   dot.getResult().replaceAllUsesWith(whole);
   dot.erase();
-  eraseUnused(factor); // the reshape, and a matrix that was stacked
+  eraseUnused(factor); // the reshape, and a matrix that is computed in parts
 }
 
 struct ReduceComputedOperands : impl::ReduceComputedOperandsPassBase<ReduceComputedOperands> {
+  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<MillraceDialect>(); } // bytes that are read as words
   void runOnOperation() override {
     forEachProgramBlock(getOperation(), [](Block &block) {
       for (auto dot : llvm::make_early_inc_range(block.getOps<DotGeneralOp>())) {
         Computed computed;
         computed.dot = dot;
-        if (computed.match())
-          rewrite(computed);
+        if (!computed.match())
+          continue;
+        if (computed.isMany)
+          Rewriter(computed).unpack();
+        else
+          Rewriter(computed).rewrite();
       }
     });
   }

@@ -15,9 +15,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -48,15 +46,6 @@ struct Cut {
   int64_t dim;
   SmallVector<int64_t> bounds; ///< of the parts, along `dim`
   size_t parts() const { return bounds.size() - 1; }
-
-  /// Without `dim` where it has one element: what is stacked has no such dimension.
-  SmallVector<int64_t> shapeOf(size_t part) const {
-    SmallVector<int64_t> shape(whole.getShape());
-    shape[dim] = bounds[part + 1] - bounds[part];
-    if (shape[dim] == 1)
-      shape.erase(shape.begin() + dim);
-    return shape;
-  }
 };
 
 /// Stacks that are put together alike, and what is computed of them element by element.
@@ -108,17 +97,35 @@ public:
   }
 
   void split() {
+    KnownBoxes known;
+    auto isFollowed = [&](Operation *op) {
+      return members.contains(op) || isa<ConstantOp>(op) || (isa<BroadcastInDimOp>(op) && typeOf(op->getOperand(0)).getRank() == 0);
+    };
+    auto partOf = [&](OpBuilder &b, Value whole, size_t i) {
+      return boxOf(b, whole.getLoc(), whole, Box::along(cut.whole.getShape(), cut.dim, cut.bounds[i], cut.bounds[i + 1]), isFollowed, &known);
+    };
     for (Operation &op : llvm::make_early_inc_range(*block)) { // makers before users
-      if (!members.contains(&op))
-        continue;
       OpBuilder b(&op);
-      SmallVector<Value> &parts = partsOf[op.getResult(0)];
+      if (auto slice = dyn_cast<SliceOp>(op); slice && members.contains(slice.getOperand().getDefiningOp())) {
+        if (std::optional<size_t> part = partReadBy(slice)) {
+          Box inner = Box::of(slice);
+          inner.start[cut.dim] -= cut.bounds[*part], inner.limit[cut.dim] -= cut.bounds[*part];
+          slice.getResult().replaceAllUsesWith(boxOf(b, slice.getLoc(), partOf(b, slice.getOperand(), *part), inner));
+        }
+        continue;
+      }
+      // Users of the whole value get a concatenation of the parts.
+      auto readsWhole = [&](OpOperand &use) { return !members.contains(use.getOwner()) && !(use.getOwner()->getBlock() == block && partReadBy(use.getOwner())); };
+      if (!members.contains(&op) || isa<ConcatenateOp>(op) || llvm::none_of(op.getUses(), readsWhole))
+        continue;
+      b.setInsertionPointAfter(&op);
+      SmallVector<Value> parts;
       for (size_t i = 0; i < cut.parts(); ++i)
-        parts.push_back(isa<ConcatenateOp>(op) ? shaped(b, op.getOperand(i), cut.shapeOf(i)) : partOf(b, &op, i));
+        parts.push_back(partOf(b, op.getResult(0), i));
+      Value joined = ConcatenateOp::create(b, op.getLoc(), cut.whole.clone(typeOf(op.getResult(0)).getElementType()), parts, uint64_t(cut.dim));
+      op.getResult(0).replaceUsesWithIf(joined, readsWhole);
     }
-    for (Operation *op : members)
-      replaceReaders(op->getResult(0));
-    // The stack, its reshapes, which would count as users, and unused parts are erased. Other stacks follow later.
+    // The stack, its slices and unused parts are erased. Other stacks follow later.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
       if (isOpTriviallyDead(&op) && (members.contains(&op) || !isa<ConcatenateOp>(op)))
         op.erase();
@@ -153,98 +160,9 @@ private:
     return std::nullopt;
   }
 
-  static Value shaped(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-    if (typeOf(value).getShape() == shape)
-      return value;
-    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && typeOf(reshape.getOperand()).getShape() == shape)
-      return reshape.getOperand();
-    return ReshapeOp::create(b, value.getLoc(), typeOf(value).clone(shape), value);
-  }
-
-  /// Part `i` of what `op` computes.
-  Value partOf(OpBuilder &b, Operation *op, size_t i) {
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      if (typeOf(operand).getRank() != 0 && !mapping.contains(operand))
-        mapping.map(operand, operandPart(b, operand, i));
-    Operation *copy = b.clone(*op, mapping);
-    copy->getResult(0).setType(typeOf(op->getResult(0)).clone(cut.shapeOf(i)));
-    return copy->getResult(0);
-  }
-
-  Value operandPart(OpBuilder &b, Value value, size_t i) {
-    if (auto known = partsOf.find(value); known != partsOf.end())
-      return known->second[i];
-    Value &part = outside[{value, i}];
-    if (!part)
-      part = cutOut(b, value, i);
-    return part;
-  }
-
-  Value cutOut(OpBuilder &b, Value value, size_t i) {
-    RankedTensorType type = typeOf(value).clone(cut.shapeOf(i));
-    if (auto constant = value.getDefiningOp<ConstantOp>())
-      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-        return ConstantOp::create(b, value.getLoc(), splat.resizeSplat(type));
-    if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>(); broadcast && typeOf(broadcast.getOperand()).getRank() == 0)
-      return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
-    return shaped(b, boxOf(b, value.getLoc(), value, Box::along(cut.whole.getShape(), cut.dim, cut.bounds[i], cut.bounds[i + 1])), cut.shapeOf(i));
-  }
-
-  /// Also where `from` is a part itself: what is stacked may have been taken apart before.
-  void replace(Value from, Value to) {
-    from.replaceAllUsesWith(to);
-    for (auto &[value, parts] : partsOf)
-      llvm::replace(parts, from, to);
-    for (auto &[key, part] : outside)
-      if (part == from)
-        part = to;
-  }
-
-  void replaceReaders(Value whole) {
-    const SmallVector<Value> &parts = partsOf.find(whole)->second;
-    for (OpOperand &use : llvm::make_early_inc_range(whole.getUses())) {
-      std::optional<size_t> part = partReadBy(use.getOwner());
-      if (!part || members.contains(use.getOwner()))
-        continue;
-      auto slice = cast<SliceOp>(use.getOwner());
-      OpBuilder b(slice);
-      SmallVector<int64_t> shape(cut.whole.getShape());
-      shape[cut.dim] = cut.bounds[*part + 1] - cut.bounds[*part];
-      Value own = parts[*part];
-      if (typeOf(slice).getShape() == ArrayRef(shape)) {
-        // Often a reshape drops the dimension that stacking has added: no trace of both remains.
-        for (Operation *user : llvm::make_early_inc_range(slice->getUsers()))
-          if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && reshape.getType() == own.getType())
-            replace(reshape.getResult(), own), reshape.erase();
-        replace(slice.getResult(), shaped(b, own, shape));
-      } else {
-        Box inner = Box::of(slice);
-        inner.start[cut.dim] -= cut.bounds[*part], inner.limit[cut.dim] -= cut.bounds[*part];
-        replace(slice.getResult(), boxOf(b, slice.getLoc(), shaped(b, own, shape), inner));
-      }
-      slice.erase();
-    }
-    // Users of the whole value get a concatenation of the parts, created once.
-    if (isa<ConcatenateOp>(whole.getDefiningOp()) || llvm::all_of(whole.getUsers(), [&](Operation *user) { return members.contains(user); }))
-      return;
-    OpBuilder b(whole.getContext());
-    b.setInsertionPointAfter(whole.getDefiningOp());
-    SmallVector<Value> stacked;
-    for (auto [i, part] : llvm::enumerate(parts)) {
-      SmallVector<int64_t> shape(cut.whole.getShape());
-      shape[cut.dim] = cut.bounds[i + 1] - cut.bounds[i];
-      stacked.push_back(shaped(b, part, shape));
-    }
-    Value joined = ConcatenateOp::create(b, whole.getLoc(), whole.getType(), stacked, uint64_t(cut.dim));
-    whole.replaceUsesWithIf(joined, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
-  }
-
   Block *block;
   Cut cut;
   llvm::SetVector<Operation *> members;
-  llvm::DenseMap<Value, SmallVector<Value>> partsOf;
-  llvm::DenseMap<std::pair<Value, size_t>, Value> outside; ///< parts of operands that are no members
 };
 
 struct SplitStacks : impl::SplitStacksPassBase<SplitStacks> {

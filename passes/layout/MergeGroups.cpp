@@ -9,11 +9,15 @@
 // value is not neutral, narrow floats (the intermediate sums would be rounded). After a reshape that also merges, it leaves alone reductions of the
 // last dimensions, whose rows fit into the cache, unless convolutions want their images in another order.
 #include "passes/Remarks.h"
-#include "passes/layout/Groups.h"
 #include "passes/layout/Passes.h"
 
+#include "dialects/stablehlo/Combiner.h"
+#include "dialects/stablehlo/IndexAtoms.h"
+#include "dialects/stablehlo/TensorTypes.h"
 #include "passes/fusion/FusionPolicy.h"
 
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <set>
@@ -28,26 +32,76 @@ namespace millrace::layout {
 
 namespace {
 
-/// A split: the shapes of its operand and of its result, and the shape that divides both.
+ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+
+RankedTensorType withShape(Type type, ArrayRef<int64_t> shape) { return cast<RankedTensorType>(type).clone(shape); }
+
+/// Returns `value` reshaped; `value` itself if it has that shape already.
+Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
+  if (shapeOf(value) == shape)
+    return value;
+  return ReshapeOp::create(b, loc, withShape(value.getType(), shape), value);
+}
+
+/// Returns why the reduction must not be done in two steps; empty if it may: its initial value is neutral, or combining with it twice gives the same
+/// result, and the intermediate results are not rounded to a smaller type.
+StringRef whyIndivisible(ReduceOp op) {
+  if (op.getInputs().size() != 1)
+    return "it has several results";
+  Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64))
+    return "results between two steps would be rounded";
+  constexpr StringLiteral kBody = "its body is no sum, minimum or maximum of its arguments", kInit = "its initial value is not known to be neutral";
+  DenseElementsAttr init;
+  if (!matchPattern(op.getInitValues()[0], m_Constant(&init)))
+    return kInit;
+  Operation *step = combinerOf(op.getBody());
+  if (isa_and_nonnull<MaxOp, MinOp>(step))
+    return "";
+  if (!isa_and_nonnull<AddOp>(step))
+    return kBody;
+  bool isZero = matchPattern(op.getInitValues()[0], m_Zero()) || matchPattern(op.getInitValues()[0], m_AnyZeroFloat());
+  return isZero ? StringRef() : StringRef(kInit);
+}
+
+/// A reduction of a split shape in two steps: first over whole merged dimensions, then over the rest.
+struct Stages {
+  SmallVector<int64_t> whole;   ///< merged dimensions that are reduced first
+  SmallVector<int64_t> partial; ///< refined dimensions that are reduced afterwards
+};
+
+/// A split: the shapes of its operand and of its result, and the indices that both have in common.
 struct Split {
   SmallVector<int64_t> merged, split, refined;
-  Groups ofMerged, ofSplit; ///< dimensions of `refined`
-  bool isMerging = false;   ///< the reshape also merges dimensions
+  Refinement::Groups ofMerged, ofSplit; ///< dimensions of `refined`
+  bool isMerging = false;               ///< the reshape also merges dimensions
 
   static std::optional<Split> of(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
-    bool isMerging = split.size() <= merged.size() || !groupsOf(merged, split);
-    std::optional<SmallVector<int64_t>> refined = isMerging ? commonRefinement(merged, split) : SmallVector<int64_t>(split);
-    std::optional<Groups> ofMerged = refined ? groupsOf(merged, *refined) : std::nullopt, ofSplit = refined ? groupsOf(split, *refined) : std::nullopt;
-    if (!ofMerged || !ofSplit || refined->size() <= merged.size())
+    std::optional<Refinement> both = refine(merged, split);
+    auto isMany = [](ArrayRef<int64_t> group) { return group.size() > 1; };
+    if (!both || llvm::none_of(both->ofLeft, isMany))
       return std::nullopt;
-    return Split{SmallVector<int64_t>(merged), SmallVector<int64_t>(split), *refined, *ofMerged, *ofSplit, isMerging};
+    bool isMerging = llvm::any_of(both->ofRight, isMany);
+    return Split{SmallVector<int64_t>(merged), SmallVector<int64_t>(split), both->sizes, both->ofLeft, both->ofRight, isMerging};
   }
 
+  /// Returns null unless whole dimensions of 16 elements or more are reduced, and parts of others.
   std::optional<Stages> stagesOf(ReduceOp op) const {
-    SmallVector<int64_t> dims;
+    SmallVector<int64_t> reduced;
     for (int64_t dim : op.getDimensions())
-      llvm::append_range(dims, ofSplit[dim]);
-    return layout::stagesOf(dims, refined, merged);
+      llvm::append_range(reduced, ofSplit[dim]);
+    Stages stages;
+    int64_t factor = 1;
+    for (auto [dim, group] : llvm::enumerate(ofMerged)) {
+      SmallVector<int64_t> here = llvm::filter_to_vector(group, [&](int64_t d) { return llvm::is_contained(reduced, d); });
+      if (!here.empty() && here.size() == group.size()) {
+        stages.whole.push_back(dim);
+        factor *= merged[dim];
+      } else {
+        llvm::append_range(stages.partial, here);
+      }
+    }
+    return stages.partial.empty() || factor < 16 ? std::nullopt : std::optional(stages);
   }
 };
 
@@ -66,7 +120,7 @@ public:
       ops.push_back(&op);
     for (Operation *op : ops) {
       hasConvolution |= isa<ConvolutionOp>(op);
-      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isDivisible(reduce))
+      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && whyIndivisible(reduce).empty())
         reductions.push_back(reduce);
     }
     const bool isIdle = reductions.empty();
@@ -174,7 +228,10 @@ private:
       if (!operands.back())
         return remarkMissed(op, "xla-merge-groups", "one of its operands could be merged by another pass over its elements only");
     }
-    result.replaceAllUsesWith(reshaped(b, op->getLoc(), computedOn(b, op, operands, split->merged), shapeOf(result)));
+    Operation *merged = b.clone(*op);
+    merged->setOperands(operands);
+    merged->getResult(0).setType(withShape(result.getType(), split->merged));
+    result.replaceAllUsesWith(reshaped(b, op->getLoc(), merged->getResult(0), shapeOf(result)));
     op->erase();
   }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SimplifyScatter.cpp - Turn scatter indices that are iotas into batching dimensions ===//
+//===- SimplifyScatter.cpp - Turn indices that are iotas into batching dimensions, scatters into updates ===//
 // Input:   scatter(%x : tensor<1000x256xf32>, concatenate(iota 0 : tensor<1000x64x1xi32>, %i : tensor<1000x64x1xi32>), %u), both dimensions inserted
 // Output:  scatter(%x, %i, %u), input_batching_dims = [0], scatter_indices_batching_dims = [0]
 //          JAX writes x.at[arange(n)[:, None], i].set(u) and PyTorch put_along_axis this way. Every row is updated by its own updates only, so that
-//          threads can share the rows.
-// Leaves alone iotas that are shorter or longer than the operand's dimension, and scatters without another index.
+//          threads can share the rows. Likewise gathers, as take_along_axis writes them.
+// Leaves alone iotas that are shorter or longer than the operand's dimension, and operations without another index.
 //
 // Input:   scatter(%x : tensor<200x220xf32>, dense<1> : tensor<2xi32>, %u : tensor<199x219xf32>) { add }
 // Output:  dynamic_update_slice(%x, add(slice(%x) [1:200, 1:220], %u), 1, 1)
@@ -13,6 +13,8 @@
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
+#include "passes/sharding/rules/ExplicitBatching.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -22,93 +24,22 @@ using namespace millrace::stablehlo;
 namespace millrace::simplify {
 namespace {
 
-/// Returns the dimension of size above 1 whose index every element of `value` equals; -1 if there is none.
-int64_t countedDimension(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || type.getNumElements() == 0 || !isa<IntegerType>(type.getElementType()))
-    return -1;
-  if (auto iota = value.getDefiningOp<IotaOp>()) {
-    // An iota of too few bits wraps around.
-    int64_t bits = type.getElementTypeBitWidth(), last = type.getDimSize(iota.getIotaDimension()) - 1;
-    return bits >= 64 || last < int64_t(1) << (bits - 1) ? iota.getIotaDimension() : -1;
-  }
-  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
-    int64_t inner = countedDimension(broadcast.getOperand());
-    if (inner < 0)
-      return -1;
-    int64_t dim = broadcast.getBroadcastDimensions()[inner];
-    return type.getDimSize(dim) == cast<ShapedType>(broadcast.getOperand().getType()).getDimSize(inner) ? dim : -1;
-  }
-  if (auto reshape = value.getDefiningOp<ReshapeOp>()) { // that adds or takes away dimensions of one element
-    auto before = dyn_cast<RankedTensorType>(reshape.getOperand().getType());
-    int64_t inner = before && before.hasStaticShape() ? countedDimension(reshape.getOperand()) : -1;
-    auto longer = [](RankedTensorType of) {
-      return llvm::filter_to_vector(llvm::seq<int64_t>(0, of.getRank()), [&](int64_t dim) { return of.getDimSize(dim) != 1; });
-    };
-    SmallVector<int64_t> from = before ? longer(before) : SmallVector<int64_t>(), to = longer(type);
-    bool isSame = from.size() == to.size() && llvm::all_of_zip(from, to, [&](int64_t a, int64_t b) { return before.getDimSize(a) == type.getDimSize(b); });
-    auto place = llvm::find(from, inner);
-    return isSame && place != from.end() ? to[place - from.begin()] : -1;
-  }
-  DenseElementsAttr elements;
-  if (!matchPattern(value, m_Constant(&elements)) || elements.isSplat())
-    return -1;
-  for (int64_t dim = 0, inner = type.getNumElements(); dim < type.getRank(); ++dim) {
-    int64_t size = type.getDimSize(dim);
-    inner /= size;
-    if (size == 1)
-      continue;
-    int64_t place = 0;
-    if (llvm::all_of(elements.getValues<APInt>(), [&](const APInt &element) { return element == uint64_t(place++ / inner % size); }))
-      return dim;
-  }
-  return -1;
-}
-
-struct BatchOfScatter : OpRewritePattern<ScatterOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScatterOp op, PatternRewriter &rewriter) const override {
-    auto numbers = op.getScatterDimensionNumbers();
-    auto join = op.getScatterIndices().getDefiningOp<ConcatenateOp>();
-    int64_t vectorDim = numbers.getIndexVectorDim();
-    if (!join || int64_t(join.getDimension()) != vectorDim || join->getNumOperands() < 2)
-      return rewriter.notifyMatchFailure(op, "the indices are not a concatenation");
-    auto inputType = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());
-    if (!inputType || !inputType.hasStaticShape() || inputType.getEncoding())
-      return rewriter.notifyMatchFailure(op, "unknown sizes");
-    int64_t component = 0;
-    for (auto [place, operand] : llvm::enumerate(join->getOperands())) {
-      auto type = dyn_cast<RankedTensorType>(operand.getType());
-      if (!type || !type.hasStaticShape())
-        return rewriter.notifyMatchFailure(op, "unknown sizes");
-      int64_t width = type.getDimSize(vectorDim), dim = width == 1 ? countedDimension(operand) : -1;
-      int64_t target = numbers.getScatterDimsToOperandDims()[component];
-      if (dim >= 0 && dim != vectorDim && type.getDimSize(dim) == inputType.getDimSize(target) && llvm::is_contained(numbers.getInsertedWindowDims(), target) &&
-          !llvm::is_contained(numbers.getScatterIndicesBatchingDims(), dim))
-        return drop(op, join, place, component, dim, rewriter);
-      component += width;
+template <typename IndexedOp>
+struct BatchOfIndices : OpRewritePattern<IndexedOp> {
+  using OpRewritePattern<IndexedOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(IndexedOp op, PatternRewriter &rewriter) const override {
+    rewriter.startOpModification(op);
+    if (!sharding::makeBatchingExplicit(op)) {
+      rewriter.cancelOpModification(op);
+      return rewriter.notifyMatchFailure(op, "no index is an iota along a dimension");
     }
-    return rewriter.notifyMatchFailure(op, "no index is an iota along a dimension");
-  }
-
-  static LogicalResult drop(ScatterOp op, ConcatenateOp join, unsigned place, int64_t component, int64_t dim, PatternRewriter &rewriter) {
-    auto numbers = op.getScatterDimensionNumbers();
-    int64_t target = numbers.getScatterDimsToOperandDims()[component];
-    SmallVector<int64_t> inserted(numbers.getInsertedWindowDims()), batch(numbers.getInputBatchingDims()),
-        batchOfIndices(numbers.getScatterIndicesBatchingDims()), map(numbers.getScatterDimsToOperandDims());
-    llvm::erase(inserted, target);
-    auto at = llvm::lower_bound(batch, target) - batch.begin(); // in order
-    batch.insert(batch.begin() + at, target);
-    batchOfIndices.insert(batchOfIndices.begin() + at, dim);
-    map.erase(map.begin() + component);
-    SmallVector<Value> rest(join->getOperands());
-    rest.erase(rest.begin() + place);
-    Value indices = rest.size() == 1 ? rest[0] : ConcatenateOp::create(rewriter, op.getLoc(), rest, join.getDimension()).getResult();
-    rewriter.modifyOpInPlace(op, [&] {
-      op.getScatterIndicesMutable().assign(indices);
-      op.setScatterDimensionNumbersAttr(ScatterDimensionNumbersAttr::get(op.getContext(), numbers.getUpdateWindowDims(), inserted, batch,
-                                                                         batchOfIndices, map, numbers.getIndexVectorDim()));
-    });
+    if constexpr (std::is_same_v<IndexedOp, GatherOp>) {
+      // A single index is no vector.
+      RankedTensorType indices = typeOf(op.getStartIndices());
+      if (int64_t last = indices.getRank() - 1; op.getDimensionNumbers().getIndexVectorDim() == last && indices.getDimSize(last) == 1)
+        op.getStartIndicesMutable().assign(ReshapeOp::create(rewriter, op.getLoc(), indices.clone(indices.getShape().drop_back()), op.getStartIndices()).getResult());
+    }
+    rewriter.finalizeOpModification(op);
     return success();
   }
 };
@@ -192,6 +123,6 @@ struct WindowOfScatter : OpRewritePattern<ScatterOp> {
 
 } // namespace
 
-void populateScatterSimplifications(RewritePatternSet &patterns) { patterns.add<BatchOfScatter, WindowOfScatter>(patterns.getContext()); }
+void populateScatterSimplifications(RewritePatternSet &patterns) { patterns.add<BatchOfIndices<GatherOp>, BatchOfIndices<ScatterOp>, WindowOfScatter>(patterns.getContext()); }
 
 } // namespace millrace::simplify

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SimplifyUnitDimensions.cpp - Give operations that can share a kernel one shape ===//
-// Fusion compares shapes. Operations whose shapes differ only by unit dimensions, by a dimension that is divided, or by a component that is sliced
-// from a short last dimension get one shape here.
+// Operations whose shapes differ only by unit dimensions, or by a component that is sliced from a short last dimension, get one shape here: what is
+// computed twice in two such shapes is computed once, and gathers and slices share kernels with their readers.
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Box.h"
@@ -79,48 +79,6 @@ struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// Input:  reshape(slice(x: 8x64x576 -> 8x64x192) -> 8x64x6x32), which is then transposed: heads of attention
-/// Output: slice(reshape(x -> 8x64x18x32) -> 8x64x6x32)
-/// Leaves alone cuts inside of the new dimensions, and reshapes that do more than divide one dimension.
-struct DividedSlice : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
-    auto slice = op.getOperand().getDefiningOp<SliceOp>();
-    if (!slice || !slice->hasOneUse() || !llvm::all_of(op->getUsers(), [](Operation *user) { return isa<TransposeOp>(user); }))
-      return rewriter.notifyMatchFailure(op, "no slice that is only transposed");
-    RankedTensorType whole = typeOf(slice.getOperand()), part = typeOf(slice), to = typeOf(op);
-    if (!whole.hasStaticShape() || !to.hasStaticShape() || part.getNumElements() == 0 || isa<quant::QuantizedType>(whole.getElementType()))
-      return rewriter.notifyMatchFailure(op, "dynamic, empty or quantized");
-    ArrayRef<int64_t> from = part.getShape(), divided = to.getShape();
-    int64_t added = int64_t(divided.size()) - int64_t(from.size()), dim = 0;
-    if (added <= 0 || llvm::is_contained(divided, 1))
-      return rewriter.notifyMatchFailure(op, "no dimensions added, or such of size one");
-    while (dim + 1 < int64_t(from.size()) && from[dim] == divided[dim])
-      ++dim;
-    if (from.drop_front(dim + 1) != divided.drop_front(dim + 1 + added))
-      return rewriter.notifyMatchFailure(op, "more than one dimension divided");
-    int64_t inner = from[dim] / divided[dim], start = slice.getStartIndices()[dim];
-    if (slice.getStrides()[dim] != 1 || start % inner != 0 || whole.getDimSize(dim) % inner != 0)
-      return rewriter.notifyMatchFailure(op, "cut inside of the new dimensions");
-    auto insert = [&](ArrayRef<int64_t> values, int64_t first, bool isSize) {
-      SmallVector<int64_t> result(values.take_front(dim));
-      result.push_back(first);
-      for (int64_t i = 1; i <= added; ++i)
-        result.push_back(isSize ? divided[dim + i] : 0);
-      llvm::append_range(result, values.drop_front(dim + 1));
-      return result;
-    };
-    SmallVector<int64_t> strides = insert(slice.getStrides(), 1, /*isSize=*/false);
-    for (int64_t i = 1; i <= added; ++i)
-      strides[dim + i] = 1;
-    Value source = ReshapeOp::create(rewriter, op.getLoc(), whole.clone(insert(whole.getShape(), whole.getDimSize(dim) / inner, /*isSize=*/true)), slice.getOperand());
-    rewriter.replaceOpWithNewOp<SliceOp>(op, to, source, rewriter.getDenseI64ArrayAttr(insert(slice.getStartIndices(), start / inner, /*isSize=*/false)),
-                                         rewriter.getDenseI64ArrayAttr(insert(slice.getLimitIndices(), start / inner + divided[dim], /*isSize=*/true)),
-                                         rewriter.getDenseI64ArrayAttr(strides));
-    return success();
-  }
-};
-
 /// Input:  slice(reshape(x: 16x1024 -> 16x1024x1)): PyTorch slices the gates of an LSTM this way
 ///         slices of op(a, b), its only users, each one index of a short last dimension (x and y of the corners of boxes, say)
 /// Output: reshape(slice(x)); op(slice(a), slice(b)): vectors hold one component instead of interleaved ones, and op's result is not stored
@@ -129,9 +87,9 @@ struct SliceOfComputed : OpRewritePattern<SliceOp> {
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     Operation *made = op.getOperand().getDefiningOp();
     if (!made || !(isa<ReshapeOp>(made) || isElementwise(made)) || !boxesRead(made, Box::of(op)))
-      return rewriter.notifyMatchFailure(op, "not of a reshape that adds unit dimensions, or of an elementwise operation on one shape");
-    if (isa<ReshapeOp>(made) && typeOf(made->getOperand(0)).getRank() >= typeOf(op.getOperand()).getRank())
-      return rewriter.notifyMatchFailure(op, "the reshape adds no dimensions");
+      return rewriter.notifyMatchFailure(op, "not of a reshape, or of an elementwise operation on one shape");
+    if (isa<ReshapeOp>(made) && !addedUnits(typeOf(made->getOperand(0)).getShape(), typeOf(op.getOperand()).getShape()))
+      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
     if (!isa<ReshapeOp>(made)) {
       if (!isComponent(op))
         return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
@@ -146,71 +104,6 @@ struct SliceOfComputed : OpRewritePattern<SliceOp> {
         return rewriter.notifyMatchFailure(op, "a component would be computed several times");
     }
     rewriter.replaceOp(op, sliceBefore(rewriter, op));
-    return success();
-  }
-};
-
-/// Returns the dimension whose index every element of `value` equals, or -1.
-int64_t countedDimension(Value value) {
-  if (auto iota = value.getDefiningOp<IotaOp>())
-    return iota.getIotaDimension();
-  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
-    int64_t inner = countedDimension(broadcast.getOperand());
-    if (inner < 0)
-      return -1;
-    int64_t dim = broadcast.getBroadcastDimensions()[inner];
-    return typeOf(broadcast.getOperand()).getDimSize(inner) == typeOf(broadcast).getDimSize(dim) ? dim : -1;
-  }
-  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
-    // The reshape appends a unit dimension.
-    ArrayRef<int64_t> from = typeOf(reshape.getOperand()).getShape(), to = typeOf(reshape).getShape();
-    return to.size() == from.size() + 1 && to.back() == 1 && to.drop_back() == from ? countedDimension(reshape.getOperand()) : -1;
-  }
-  return -1;
-}
-
-/// Input:  gather at (position, x), as take_along_axis writes it     Output: gather at x, with a batching dimension for the position
-struct GatherAtPosition : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
-    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
-    RankedTensorType from = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
-    auto joined = op.getStartIndices().getDefiningOp<ConcatenateOp>();
-    int64_t last = indices.getRank() - 1;
-    if (!joined || static_cast<int64_t>(joined.getDimension()) != last || numbers.getIndexVectorDim() != last || !from.hasStaticShape() ||
-        !indices.hasStaticShape() ||
-        llvm::any_of(joined.getInputs(), [&](Value part) { return typeOf(part).getDimSize(last) != 1; }))
-      return rewriter.notifyMatchFailure(op, "the indices are not a concatenation of single indices along the last dimension");
-    SmallVector<std::pair<int64_t, int64_t>> batching;
-    for (auto [dim, other] : llvm::zip_equal(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
-      batching.push_back({dim, other});
-    SmallVector<int64_t> collapsed(numbers.getCollapsedSliceDims()), map;
-    SmallVector<Value> left;
-    for (auto [part, dim] : llvm::zip_equal(joined.getInputs(), numbers.getStartIndexMap())) {
-      int64_t operandDim = dim, counted = countedDimension(part);
-      if (counted >= 0 && counted != last && llvm::is_contained(collapsed, operandDim) &&
-          from.getDimSize(operandDim) == indices.getDimSize(counted) &&
-          llvm::none_of(batching, [&](auto pair) { return pair.second == counted; })) {
-        batching.push_back({operandDim, counted});
-        llvm::erase(collapsed, operandDim);
-      } else {
-        left.push_back(part);
-        map.push_back(operandDim);
-      }
-    }
-    if (left.empty() || left.size() == joined.getInputs().size())
-      return rewriter.notifyMatchFailure(op, "not one index that is an iota and another one that is not");
-    llvm::sort(batching);
-    SmallVector<int64_t> dims = llvm::to_vector(llvm::make_first_range(batching)), others = llvm::to_vector(llvm::make_second_range(batching));
-    Value start = left.front();
-    int64_t vectorDim = last;
-    if (left.size() > 1)
-      start = ConcatenateOp::create(rewriter, op.getLoc(), left, last);
-    else
-      start = ReshapeOp::create(rewriter, op.getLoc(), indices.clone(indices.getShape().drop_back()), start);
-    auto changed = GatherDimensionNumbersAttr::get(op.getContext(), numbers.getOffsetDims(), collapsed, dims, others, map, vectorDim);
-    rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), op.getOperand(), start, changed, op.getSliceSizesAttr(),
-                                          op.getIndicesAreSortedAttr());
     return success();
   }
 };
@@ -272,7 +165,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void populateUnitDimensionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
+  patterns.add<ElementwiseOfUnitReshapes, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -17,6 +17,6 @@ def install(library: str) -> None:
 
 
 def _write(library: str) -> None:
-    # After this exception the interpreter ends itself by the signal, so that a shell sees it: nothing that C registers for the end is called.
+    # After this exception the interpreter ends itself by the signal, so that a shell sees it: no exit function of C is called.
     if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
         ctypes.CDLL(library).millrace_end_recording()

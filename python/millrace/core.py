@@ -55,8 +55,12 @@ def _number_of(dtype: np.dtype) -> int:
 class Error(RuntimeError):
     """An error of the compiler or the runtime.
 
-    Attributes:
+    Args:
       code: The status code of gRPC and PJRT, such as 3 for an invalid argument.
+      message: The text.
+
+    Attributes:
+      code: The status code.
     """
 
     def __init__(self, code: int, message: str) -> None:
@@ -160,12 +164,17 @@ class Client:
 
 
 class Executable:
-    """A program on the devices of a client; Client.compile() makes it.
+    """A program on the devices of a client; Client.compile() makes the objects.
+
+    Args:
+      client: The client that compiled the program.
+      program: The handle of the compiled program.
+      handle: The handle of the loaded program.
 
     Attributes:
-      num_arguments: Arguments per device.
-      num_results: Results per device.
-      num_devices: Devices on which the program runs at once.
+      num_arguments: The number of arguments per device.
+      num_results: The number of results per device.
+      num_devices: The number of devices on which the program runs at once.
     """
 
     def __init__(self, client: Client, program: _Handle, handle: _Handle) -> None:

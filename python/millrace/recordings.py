@@ -15,11 +15,17 @@ __all__ = ["Recording"]
 
 
 class Recording:
-    """What was recorded in a folder, of all processes together, or in one file *.xplane.pb.
+    """A recording in a folder, of all processes together, or in one file *.xplane.pb.
 
-    `findings` are the things to change, the most valuable first, each a dict: kind ("recompile", "read", "fallback", "imbalance", "serial", "leak",
-    "cache", "kernel", "host"), title, source ("train.py:12"), evidence, advice, ns (nanoseconds that it costs). print() shows the first three; in a
-    notebook the object is the page. FileNotFoundError where there is nothing, RuntimeError with what xla-prof says."""
+    print() shows the first three findings; in a notebook the object is shown as the page.
+
+    Args:
+      path: The folder or file.
+
+    Raises:
+      FileNotFoundError: It does not exist.
+      RuntimeError: In a method, if xla-prof cannot read it; with xla-prof's message.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -34,28 +40,36 @@ class Recording:
         return ran.stdout
 
     def views(self) -> dict:
-        """All that the page shows of the recording: findings, split, compilations, collectives, owners, memory. Times are nanoseconds."""
+        """Returns everything that the page shows: findings, split, compilations, collectives, owners, memory. Times are in nanoseconds."""
         if self._views is None:
             self._views = json.loads(self._run("--findings"))
         return self._views
 
     @property
     def findings(self) -> list[dict]:
+        """What is worth changing, the most valuable first.
+
+        Each finding is a dict: kind ("recompile", "read", "fallback", "imbalance", "serial", "leak", "cache", "kernel", "host"), title, source
+        ("train.py:12"), evidence, advice, and ns, the nanoseconds that it costs."""
         return self.views()["findings"]
 
     def html(self) -> str:
-        """The page, one file that needs no network."""
+        """Returns the page as HTML, which needs no network."""
         with tempfile.TemporaryDirectory(prefix="millrace-page-") as folder:
             self.save(os.path.join(folder, "page.html"))
             with open(os.path.join(folder, "page.html"), encoding="utf-8") as file:
                 return file.read()
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the page to `file`, whose name ends with .html."""
+        """Writes the page to a file.
+
+        Args:
+          file: The path, which ends with .html.
+        """
         self._run("--out", os.fspath(file))
 
     def open(self) -> str:
-        """Writes the page beside the recording, shows it in the browser, and returns its name."""
+        """Writes the page beside the recording, shows it in the browser, and returns its path."""
         page = os.path.join(self.path, "page.html") if os.path.isdir(self.path) else self.path + ".html"
         self.save(page)
         webbrowser.open("file://" + os.path.abspath(page))

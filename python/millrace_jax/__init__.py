@@ -71,7 +71,7 @@ def initialize() -> None:
         return
     if not versions.takes_profiler(jax.lib.__version__):
         library.millrace_hide_profiler()
-    # "cpu" is a platform JAX knows well; only a plug-in's claim to it counts as experimental.
+    # "cpu" is a stable platform of JAX, which warns of plug-ins for it as experimental.
     plugins = getattr(xla_bridge, "_nonexperimental_plugins", None)
     if isinstance(plugins, set):
         plugins.add("cpu")
@@ -90,6 +90,6 @@ def initialize() -> None:
     _interrupts.install(library._name)
     auto_sharding.install()
     if os.environ.get("MILLRACE_DEBUG", "0") not in ("", "0"):
-        # The plug-in says what it compiles and why the cache had nothing (pjrt/Compiler.cpp); JAX, which argument asked for another program.
+        # The plug-in logs what it compiles and why the cache missed (pjrt/Compiler.cpp); JAX logs which argument caused another program.
         jax.config.update("jax_explain_cache_misses", True)
     _active = True

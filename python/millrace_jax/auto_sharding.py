@@ -26,7 +26,7 @@ def _option(num_partitions: int) -> str | None:
         raise ValueError(f'XLA_AUTO_SPMD_MESH expects the sizes of a mesh, as "2,4", but is {text!r}')
     if math.prod(sizes) == num_partitions:
         return ",".join(f"auto{i}={size}" for i, size in enumerate(sizes))
-    # Programs of other devices, of a part of them, say, are left as they are.
+    # Programs of another number of devices, such as some of them, are left unchanged.
     import jax
 
     if math.prod(sizes) != jax.device_count():

@@ -45,7 +45,7 @@ class _Functions:
         return number
 
     def hold(self, number, delta):
-        released = None  # dropped outside of the lock: its end may run any code
+        released = None  # the object is released outside of the lock: its destructor may run any code
         with self._lock:
             entry = self._entries.get(number)
             if entry is None:
@@ -78,7 +78,7 @@ class _Handle:
 
 
 def _view(tensor):
-    """The memory of a tensor as an array."""
+    """Returns the memory of a tensor as an array."""
     dtype = core._dtype_of(tensor.dtype)
     shape = tensor.dims[:tensor.rank]
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -88,7 +88,7 @@ def _view(tensor):
 
 
 def _run(number, arguments, results):
-    # Copies: what a callback keeps must not change when the program goes on.
+    # The callback gets copies: arrays that it keeps must not change when the program continues.
     values = [None if t.dtype == _TOKEN else _view(t).copy() for t in arguments]
     outcome = _functions.get(number)(*values)
     if len(outcome) != len(results):
@@ -108,7 +108,7 @@ def _call(number, arguments, num_arguments, results, num_results, message, size)
     try:
         _run(number, arguments[:num_arguments], results[:num_results])
         return 0
-    except BaseException:  # nothing may pass through the frames of C++
+    except BaseException:  # no exception may pass through the frames of C++
         text = traceback.format_exc().encode()
         if len(text) >= size:  # the end says what happened, the beginning where
             text = text[:size // 4] + b"\n...\n" + text[len(text) - size // 2:]
@@ -158,7 +158,7 @@ def install(library: Any) -> None:
     callback.ffi = _Ffi(callback.ffi)
 
     def shutdown():
-        # Registered after JAX's own exit functions, so it runs before they take the devices away.
+        # This function is registered after JAX's own exit functions, so that it runs before they release the devices.
         try:
             jax.effects_barrier()
         finally:

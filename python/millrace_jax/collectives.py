@@ -19,7 +19,7 @@ def _take_rows(operand, output, input_offsets, send_sizes, output_offsets, recv_
             for index, member in enumerate(group):
                 place[member] = index
         mine = jnp.array(place)[mine]
-    # [sender, chunk]: what each of them has for this device.
+    # Indices are [sender, chunk]: the rows that each device sends to this one.
     begins, sizes, targets = (gathered(value).reshape(count, count, -1)[:, mine] for value in (input_offsets, send_sizes, output_offsets))
     at = jnp.arange(output.shape[0])
     made = output
@@ -33,6 +33,7 @@ def _take_rows(operand, output, input_offsets, send_sizes, output_offsets, recv_
 
 
 def install() -> None:
+    """Registers the lowering of jax.lax.ragged_all_to_all for the CPU; millrace_jax calls it once."""
     from jax._src.interpreters import mlir
     from jax._src.lax import parallel
 

@@ -11,7 +11,7 @@ _STAGES = ("instantiate", "prepare", "initialize", "execute")
 
 
 def _pointer(capsule):
-    """The function behind a PyCapsule."""
+    """Returns the function behind a PyCapsule."""
     if capsule is None:
         return None
     api = ctypes.pythonapi
@@ -39,7 +39,7 @@ def install(library: Any) -> None:
         if not error:
             return
         message = f"millrace: {what} '{name}': {error.decode()}"
-        # One bad registration must not cost the process its device; its user hears of it when the target is missing.
+        # A failed registration must not disable the device; a program that calls the missing target gets an error.
         if not installing:
             raise RuntimeError(message)
         _log.error(message)
@@ -56,7 +56,7 @@ def install(library: Any) -> None:
         name = name.decode() if isinstance(name, bytes) else name
         report("custom call", name, register(name.encode(), *pointers, int(api_version), int(traits or 0)))
 
-    # jaxlib's LAPACK handlers call through null pointers until JAX has initialized them, which it does before it uses one: until then
+    # jaxlib's LAPACK handlers call through null pointers until JAX has initialized them, which it does before it uses one. Until then
     # other clients of the process (torch_xla) keep the runtime's own.
     waiting: list[Any] = []
     initialize, initialized = _lapack.initialize, False
@@ -77,7 +77,7 @@ def install(library: Any) -> None:
 
     _lapack.initialize = initialize_and_register
 
-    # Types first: handlers with states ask for theirs when they are registered.
+    # Types are registered first: handlers with states look up their types when they are registered.
     versions.register_type_handler(type_handler)
     xla_client.register_custom_call_handler("cpu", handler_when_ready)
     installing = False

@@ -18,11 +18,11 @@ def _finish_devices() -> None:
     import jax
     import numpy
     for device in jax.local_devices():
-        with contextlib.suppress(Exception):  # of a program that failed, which is reported elsewhere
+        with contextlib.suppress(Exception):  # an error here follows a failure of the program, which is reported elsewhere
             (jax.device_put(numpy.float32(0), device) + 1).block_until_ready()
 
 
-# What the runtime says of a process that will not come to the barrier at the end.
+# The runtime's message about a process that does not reach the barrier at the end.
 _LOST = r"process \d+ \(pid \d+ on host [^)]*\) (has ended|has closed its connection|is stopped|cannot be reached|has been silent)"
 _SECONDS_FOR_THE_END = 5.0
 

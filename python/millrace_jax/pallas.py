@@ -38,7 +38,7 @@ class _Operand:
         return list(pallas_core._get_block_shape(self.mapping.block_shape))
 
     def squeezed(self, dimension: int) -> bool:
-        """Whether the kernel does not see that dimension."""
+        """Returns whether the kernel does not see that dimension."""
         return isinstance(self.mapping.block_shape[dimension], pallas_core.Squeezed)
 
     def labels(self) -> list[Any]:
@@ -60,7 +60,7 @@ class _Operand:
         return result
 
     def split(self, array: Any, grid: Sequence[Any]) -> Any:
-        """The array, padded, with the dimensions that labels() lists."""
+        """Returns the array, padded, with the dimensions that labels() lists."""
         padding = self.padded()
         if any(pair != (0, 0) for pair in padding):
             array = lax.pad(array, unset((), array.dtype), [(*pair, 0) for pair in padding])
@@ -97,7 +97,7 @@ class _Operand:
         return found
 
     def part_sizes(self) -> list[int]:
-        """The block's size in every dimension of a part."""
+        """Returns the block's size in every dimension of a part."""
         return [size for dimension, size in enumerate(self.sizes) if not (dimension in self.parallel and self.squeezed(dimension))]
 
     def part_squeezed(self) -> list[int]:
@@ -122,7 +122,7 @@ def _identities(mapping: Any, dimension: int) -> list[int]:
 
 
 def _separates(mapping: Any, dimension: int, size: int) -> bool:
-    """Whether cells along that dimension of the grid have blocks of their own, which together are the whole array."""
+    """Returns whether cells along that dimension of the grid have blocks of their own, which together are the whole array."""
     jaxpr = mapping.index_map_jaxpr.jaxpr
     places = _identities(mapping, dimension)
     if len(places) != 1 or any(jaxpr.invars[dimension] in equation.invars for equation in jaxpr.eqns):
@@ -131,7 +131,7 @@ def _separates(mapping: Any, dimension: int, size: int) -> bool:
 
 
 def _covers(mapping: Any, place: int, size: int) -> bool:
-    """Whether `size` blocks are the whole dimension of the array."""
+    """Returns whether `size` blocks are the whole dimension of the array."""
     block = mapping.block_shape[place]
     length = pallas_core._get_block_dim_size(block)
     is_block = isinstance(block, (pallas_core.Blocked, pallas_core.Squeezed))
@@ -148,7 +148,7 @@ def _declared(parameters: Any, dimensions: int) -> list[bool]:
 
 
 def _largest(jaxpr: core.Jaxpr) -> tuple[int, bool]:
-    """The bytes of the largest value that a body computes, and whether it multiplies matrices."""
+    """Returns the bytes of the largest value that a body computes, and whether it multiplies matrices."""
     largest, has_product = 0, False
     for equation in jaxpr.eqns:
         for variable in equation.outvars:
@@ -180,7 +180,7 @@ def _deciding(jaxpr: core.Jaxpr, given: Sequence[frozenset[int]]) -> tuple[set[i
             for branch in equation.params["branches"]:
                 found |= _deciding(branch.jaxpr, arguments[1:])[0]
         elif name == "while":
-            # Its numbers decide; arrays that only its body sees do not.
+            # The loop's scalars decide; arrays that only its body reads do not.
             found |= frozenset().union(*(axes for axes, atom in zip(arguments, equation.invars, strict=True)
                                          if isinstance(atom.aval, core.ShapedArray) and not atom.aval.shape))
         else:
@@ -230,7 +230,7 @@ class _Grid:
         return found
 
     def run(self, *arguments: Any) -> list[Any]:
-        """The outputs for (bounds of the grid that only a run knows, scalars, inputs)."""
+        """Returns the outputs for (bounds of the grid that only a run knows, scalars, inputs)."""
         dynamic = iter(arguments[:self.mapping.num_dynamic_grid_bounds])
         rest = arguments[self.mapping.num_dynamic_grid_bounds:]
         grid = [int(size) if isinstance(size, (int, np.integer)) else next(dynamic) for size in self.mapping.grid]
@@ -261,7 +261,7 @@ class _Run:
         self.inputs, self.results = self.operands[:count], self.operands[count:]
 
     def outputs(self, inputs: Sequence[Any], rest: Sequence[Any]) -> list[Any]:
-        """The arrays that the grid writes."""
+        """Returns the arrays that the grid writes."""
         parts = [operand.split(array, self.grid) for operand, array in zip(self.inputs, inputs, strict=True)]
         given = [self.results[out].split(rest[self.call.aliases[out]], self.grid) if out in self.call.aliases else None
                  for out in range(len(self.results))]
@@ -292,7 +292,7 @@ class _Run:
 
     def _looped(self, dimensions: list[int], numbers: dict[int, Any], parts: list[Any], given: list[Any], labels_in: list[list[Any]],
                 labels_out: list[list[Any]]) -> list[Any]:
-        """The outputs' parts for the cells along `dimensions`, one after the other."""
+        """Returns the outputs' parts for the cells along `dimensions`, one after the other."""
         if not dimensions:
             made, _ = self._steps(self.in_order, numbers, parts, list(given), [None] * len(self.call.semaphores))
             return [self._empty(out) if array is None else array for out, array in enumerate(made)]
@@ -326,7 +326,7 @@ class _Run:
         return unset(shape, operand.mapping.array_aval.dtype)
 
     def _labels(self, operand: _Operand) -> list[Any]:
-        """The dimensions of what cells that run at once have of an array."""
+        """Returns the dimensions of what cells that run at once have of an array."""
         return [label for label in operand.labels() if not isinstance(label, tuple) or label[1] in self.together]
 
     def _empty(self, out: int) -> Any:
@@ -370,7 +370,7 @@ class _Run:
 
     def _steps(self, dimensions: list[int], numbers: dict[int, Any], parts: list[Any], made: list[Any],
                scratch: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The outputs' parts and the scratch memory after the steps along `dimensions`."""
+        """Returns the outputs' parts and the scratch memory after the steps along `dimensions`."""
         if not dimensions:
             labels = ([self._labels(operand) for operand in self.inputs], [self._labels(operand) for operand in self.results],
                       [self._scratch_labels(index) for index in range(len(scratch))])
@@ -480,20 +480,34 @@ def _without(dimension: int, labels: Sequence[list[Any]]) -> tuple[list[int | No
 
 
 def _block(operand: _Operand, part: Any, starts: Sequence[Any]) -> Any:
-    """The block of a part of an array."""
+    """Returns the block of a part of an array."""
     sizes = operand.part_sizes()
     return lax.squeeze(take(part, starts, sizes), operand.part_squeezed())
 
 
 def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any:
-    """The lowering rule of a pallas_call that is not interpreted (pallas_hook)."""
+    """Lowers a pallas_call that is not interpreted; pallas_hook registers it as the rule for the CPU.
+
+    Args:
+      context: The LoweringRuleContext of JAX.
+      *nodes: The MLIR values of the operands.
+      interpret: Has no effect.
+      **parameters: The parameters of the pallas_call.
+
+    Returns:
+      The MLIR values of the results.
+
+    Raises:
+      ValueError: The kernel captures arrays.
+      NotImplementedError: The kernel is for a mesh of a GPU.
+    """
     from jax._src.interpreters import mlir
 
     info = parameters["jaxpr"].debug_info
     if parameters["jaxpr"].constvars:
         raise ValueError(f"the Pallas kernel {info.func_src_info} captures arrays: pass them as inputs")
     mesh = parameters.get("mesh")
-    # The cores of a TPU follow each other; a GPU's mesh has threads that work together.
+    # The cores of a TPU run one after the other here; a GPU's mesh has threads that synchronize with each other.
     if mesh is not None and type(mesh).__name__ != "TensorCoreMesh":
         raise NotImplementedError(f"the Pallas kernel {info.func_src_info} is for a mesh of the kind {type(mesh).__name__}, which a CPU does not "
                                   "have: use pl.pallas_call with a grid")

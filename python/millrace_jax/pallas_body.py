@@ -24,26 +24,36 @@ from millrace_jax.pallas_slices import place, take
 
 
 class Carried(Exception):
-    """A cell of the grid reads what another cell left in the scratch memory."""
+    """The signal that a cell of the grid reads what another cell wrote to the scratch memory."""
 
 
 @dataclasses.dataclass
 class Ranged:
-    """A scalar that is known when the program runs, and the numbers that it can be: low to high, both included."""
+    """A scalar whose value is known when the program runs, and the bounds of it that are known before: low to high, both included."""
     value: Any
     low: int
     high: int
 
 
 class Ref:
-    """A reference's value: an array, or nothing so far. `make` yields the array when it is read first. `strict`: reading nothing raises
-    Carried; else it reads as NaN, or the smallest integer, as in JAX's interpreter of Pallas."""
+    """The present value of a reference in a kernel.
+
+    Args:
+      aval: Its abstract value, with shape and dtype.
+      value: Its array; None: nothing was written.
+      make: Computes the array when it is read for the first time; None: nothing does.
+      strict: Whether reading nothing raises Carried. Otherwise it reads as NaN, or the smallest integer, as in JAX's interpreter of Pallas.
+    """
 
     def __init__(self, aval: Any, value: Any = None, make: Callable[[], Any] | None = None, strict: bool = False):
         self.aval, self._value, self._make, self.strict, self.written = aval, value, make, strict, False
 
     def read(self) -> Any:
-        """The array."""
+        """Returns the array.
+
+        Raises:
+          Carried: Nothing was written, and the reference is strict.
+        """
         if self._value is None:
             if self._make is not None:
                 self._value = self._make()
@@ -54,33 +64,50 @@ class Ref:
         return self._value
 
     def write(self, value: Any) -> None:
-        """Replaces the array."""
+        """Replaces the array.
+
+        Args:
+          value: The new array.
+        """
         self._value, self.written = value, True
 
     def settle(self) -> None:
-        """Makes the array if there is one to be made: here, not in the loop or branch that reads it first."""
+        """Computes the array if a function does: now, and not in the loop or branch that reads it first."""
         if self._make is not None:
             self.read()
 
     def peek(self) -> Any:
-        """The array, None if nothing was read or written."""
+        """Returns the array, or None if nothing was read or written."""
         return self._value
 
 
 def unset(shape: Sequence[int], dtype: Any) -> Any:
-    """An array for uninitialized memory; semaphores start at 0."""
+    """Returns an array for uninitialized memory; semaphores are 0.
+
+    Args:
+      shape: The sizes.
+      dtype: The element type, or a type of semaphores.
+    """
     if is_semaphore(dtype):
         return jnp.zeros(shape, jnp.int32)
     return primitives.uninitialized_value(tuple(shape), dtype)
 
 
 def is_semaphore(dtype: Any) -> bool:
-    """Whether `dtype` is one of Pallas' types of semaphores."""
+    """Returns whether an element type is one of Pallas' types of semaphores.
+
+    Args:
+      dtype: The type.
+    """
     return jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
 
 
 def plain(value: Any) -> Any:
-    """The value without what is known of it."""
+    """Returns the value of a Ranged, and any other value unchanged.
+
+    Args:
+      value: The value.
+    """
     return value.value if isinstance(value, Ranged) else value
 
 
@@ -117,7 +144,7 @@ def _compared(primitive: Any, x: Any, y: Any) -> bool | None:
 
 
 def _folded(equation: Any, values: Sequence[Any]) -> Any:
-    """The result of an equation on numbers that are known, as a number of numpy or a Ranged; None if it is not."""
+    """Returns the result of an equation on numbers that are known, as a number of numpy or a Ranged; None if it is not."""
     out = equation.outvars[0].aval if equation.outvars else None
     if not isinstance(out, core.ShapedArray) or out.shape or out.dtype.kind not in "iub":
         return None
@@ -149,7 +176,7 @@ def _folded(equation: Any, values: Sequence[Any]) -> Any:
                 other_low, other_high = other_high, other_low
             ends = [_FOLDED[primitive](low, other_low), _FOLDED[primitive](high, other_high)]
             return Ranged(primitive.bind(*(plain(value) for value in values)), *ends)
-    if primitive in (lax.and_p, lax.or_p) and out.dtype.kind == "b":  # one side may decide
+    if primitive in (lax.and_p, lax.or_p) and out.dtype.kind == "b":  # one operand may determine the result
         for value, other in (values, values[::-1]):
             if isinstance(value, np.bool_):
                 return other if bool(value) == (primitive is lax.and_p) else value
@@ -168,14 +195,31 @@ def _effect_inputs(jaxpr: core.Jaxpr) -> list[bool]:
 
 
 class Body:
-    """Evaluates a kernel's equations. `axes`: what pl.program_id and pl.num_programs say, by axis: (number, size). `names`: the numbers of
-    axes that have names."""
+    """An evaluator of a kernel's equations.
+
+    Args:
+      axes: Per axis of the grid the results of pl.program_id and pl.num_programs.
+      names: The results of lax.axis_index for axes that have names.
+      name: The name of the kernel, for messages.
+    """
 
     def __init__(self, axes: Sequence[tuple[Any, Any]], names: dict[Any, Any], name: str):
         self.axes, self.names, self.name, self._used = axes, names, name, True
 
     def run(self, jaxpr: core.Jaxpr, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """The results of a body; Refs among `arguments` are changed."""
+        """Evaluates a body.
+
+        Args:
+          jaxpr: The body.
+          constants: The values of its constants.
+          arguments: The values of its parameters; a Ref among them is written to.
+
+        Returns:
+          The values of its results.
+
+        Raises:
+          NotImplementedError: An equation has no form on a CPU.
+        """
         values: dict[core.Var, Any] = {}
 
         def read(atom: Any) -> Any:
@@ -198,7 +242,12 @@ class Body:
         return [read(atom) for atom in jaxpr.outvars]
 
     def refuse(self, equation: Any, what: str) -> Exception:
-        """The error for an equation that cannot run here, with its place in the user's code."""
+        """Returns the error for an equation that has no form on a CPU, with its line in the user's code.
+
+        Args:
+          equation: The equation.
+          what: The reason.
+        """
         return NotImplementedError(f"{source_info_util.summarize(equation.source_info)}: {what}, in the Pallas kernel {self.name}")
 
     def _equation(self, equation: Any, values: list[Any]) -> list[Any]:
@@ -225,7 +274,8 @@ class Body:
         if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings["cpu"]:
             raise self.refuse(equation, f"{primitive.name} is not supported on CPUs")
         if primitive.name == "threefry2x32":
-            # Its rules want operands of one shape, with or without the cells, which it does not say itself: a zero of them all is added.
+            # JAX's rules for this primitive require operands of one shape; adding a zero that depends on all operands gives them the cells'
+            # dimension.
             given = [plain(value) for value in values]
             zero = sum(value ^ value for value in given)
             values = [value + zero for value in given]
@@ -235,7 +285,7 @@ class Body:
         return list(results) if primitive.multiple_results else [results]
 
     def _discharged(self, equation: Any, values: list[Any]) -> list[Any]:
-        """An equation on references by JAX's rule, which turns it into one on values."""
+        """Evaluates an equation on references by JAX's rule, which turns it into one on values."""
         primitive = equation.primitive
         now = [value.read() if isinstance(value, Ref) else plain(value) for value in values]
         types_in, types_out = [atom.aval for atom in equation.invars], [variable.aval for variable in equation.outvars]
@@ -264,7 +314,7 @@ def _is_whole(transforms: Sequence[Any]) -> bool:
 
 
 def _window(transforms: Sequence[Any]) -> tuple[list[Any], list[int], list[int]] | None:
-    """(starts, sizes, dimensions that vanish) of a reference's window; None where it is none, or there is more than one transform."""
+    """Returns (starts, sizes, dimensions that vanish) of a reference's window; None where it is none, or there is more than one transform."""
     if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
         return None
     starts, sizes, scalars = [], [], []
@@ -322,7 +372,7 @@ def _update(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 def _put(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     ref, value = values[0], plain(values[1])
     if _is_whole(_transforms_of(equation, values)):
-        old = ref.read() if body._used else None  # memory that is only replaced is not read
+        old = ref.read() if body._used else None  # memory whose old value is not used is not read
         ref.write(jnp.asarray(value))
         return [old]
     transforms = _transforms_of(equation, values)
@@ -332,7 +382,7 @@ def _put(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None:
-    """The only transform, an indexer whose scalars are arrays; None if there are others."""
+    """Returns the only transform, an indexer whose scalars are arrays; None if there are others."""
     if not transforms:
         return indexing.NDIndexer.make_trivial_indexer(shape)
     if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
@@ -342,7 +392,7 @@ def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None
 
 
 def _is_inside(indexer: indexing.NDIndexer) -> bool:
-    """Whether all reads are in bounds, as far as is known here."""
+    """Returns whether all reads are in bounds, as far as is known here."""
     return all(isinstance(index, indexing.Slice) and isinstance(index.start, int) and
                index.start + index.size * index.stride <= size for index, size in zip(indexer.indices, indexer.shape, strict=True))
 
@@ -371,7 +421,7 @@ def _masked(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
-    """(source, its transforms), (destination, its transforms), (semaphore, ...), (remote semaphore, ...), remote device."""
+    """Returns (source, its transforms), (destination, its transforms), (semaphore, ...), (remote semaphore, ...), remote device."""
     now = [plain(value) for value in values]
     parts = mosaic._dma_unflatten(equation.params["tree"], now)
     if len(parts) == 9:  # JAX before 0.9 keeps references and their transforms apart
@@ -450,7 +500,7 @@ class _Region:
                 self.refs.append(value)
 
     def carried(self) -> list[Any]:
-        """The values of the references before the region."""
+        """Returns the values of the references before the region."""
         return [ref.read() for ref in self.refs]
 
     def inside(self, carried: Sequence[Any]) -> tuple[dict[int, Ref], list[Ref]]:
@@ -469,7 +519,7 @@ def _exchange(values: Sequence[Any], by: dict[int, Ref]) -> list[Any]:
 
 
 def _arrays(values: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
-    """Values as arrays of the variables' types."""
+    """Returns values as arrays of the variables' types."""
     return [jnp.asarray(plain(value), dtype=variable.aval.dtype) for value, variable in zip(values, variables, strict=True)]
 
 
@@ -549,7 +599,7 @@ def _same(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 
 
 def _reciprocal(body: Body, equation: Any, values: list[Any]) -> list[Any]:
-    return [1 / plain(values[0])]  # exact where an approximation is allowed
+    return [1 / plain(values[0])]  # the exact reciprocal stands for the approximation
 
 
 def _repeat(body: Body, equation: Any, values: list[Any]) -> list[Any]:
@@ -576,7 +626,7 @@ def _jaxpr_call(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     raise body.refuse(equation, "a call between kernels (jaxpr_call) is not supported on CPUs")
 
 
-# By module and name: not every version of JAX has them all.
+# Primitives are looked up by module and name, for not every version of JAX has all of them.
 _BY_NAME: list[tuple[Any, str, Callable[[Body, Any, list[Any]], list[Any]]]] = [
     (state_primitives, "get_p", _get), (state_primitives, "swap_p", _put), (state_primitives, "addupdate_p", _add),
     (state_primitives, "broadcast_to_p", _broadcast), (lax, "dynamic_slice_p", _slice), (lax, "dynamic_update_slice_p", _update),

@@ -33,7 +33,7 @@ class _Finder:
     """Finds those two modules."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The module's place, with a loader that changes it."""
+        """Returns the module's spec, with a loader that changes the module."""
         if name not in _CHANGES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
@@ -50,7 +50,7 @@ def _register(module: Any) -> None:
 
     original = module._pallas_call_lowering
     if not isinstance(original, partial):
-        # pl.kernel makes a call of this function on a CPU; for other platforms it stays what it is.
+        # pl.kernel calls this function on a CPU; for other platforms it calls the original.
         module._pallas_call_lowering = partial(_lowered, original)
     mlir.register_lowering(module.pallas_call_p, module._pallas_call_lowering, platform="cpu")
 
@@ -74,7 +74,7 @@ def _lowered(original: Any, context: Any, *nodes: Any, **parameters: Any) -> Any
 
 
 def install() -> None:
-    """For a Pallas that has been imported, and for one that will be."""
+    """Registers the lowering of Pallas kernels, now if Pallas has been imported, and otherwise when it is; millrace_jax calls it once."""
     for name, change in _CHANGES.items():
         if sys.modules.get(name) is not None:
             change(sys.modules[name])
@@ -84,7 +84,9 @@ def install() -> None:
 
 @contextlib.contextmanager
 def registered() -> Iterator[None]:
-    """For programs that are lowered, but not run, by this JAX (torch_xla's call_jax): the rule also where JAX itself stays on XLA:CPU."""
+    """Returns a context in which JAX lowers Pallas kernels with Millrace's rule, although JAX itself runs on XLA:CPU.
+
+    torch_xla's call_jax() uses it for programs that JAX lowers and does not run. Not thread-safe: the rule is global."""
     from jax._src.interpreters import mlir
     from jax._src.pallas import pallas_call
 

@@ -16,7 +16,13 @@ _wherep = core.Primitive("millrace_grid_update")
 
 
 def take(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """lax.dynamic_slice(); a static slice where all starts are known."""
+    """Returns a slice of an array, as lax.dynamic_slice(); a static slice if all starts are known, and the array if it is all of it.
+
+    Args:
+      array: The array.
+      starts: The first index per dimension: numbers or scalars, which are clamped so that the slice lies inside.
+      sizes: The number of elements per dimension.
+    """
     if tuple(sizes) == array.shape:
         return array
     if all(isinstance(start, (int, np.generic)) for start in starts):
@@ -26,7 +32,13 @@ def take(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
 
 
 def place(array: Any, update: Any, starts: Sequence[Any]) -> Any:
-    """lax.dynamic_update_slice(); the update itself where it is the whole array."""
+    """Returns an array with a slice replaced, as lax.dynamic_update_slice(); the update itself if it is all of it.
+
+    Args:
+      array: The array.
+      update: The new elements, of the same rank.
+      starts: The first index per dimension: numbers or scalars, which are clamped so that the slice lies inside.
+    """
     if update.shape == array.shape:
         return update
     return _wherep.bind(array, update, *(jnp.asarray(start, jnp.int32) for start in starts))

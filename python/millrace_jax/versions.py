@@ -8,7 +8,11 @@ OLDEST, NEWEST = (0, 8), (0, 10)
 
 
 def unsupported(version: str) -> str | None:
-    """Why JAX of this version cannot be used, and what to do; None if it can."""
+    """Returns why JAX of this version cannot be used and what to do, or None if it can.
+
+    Args:
+      version: The version, such as "0.10.2".
+    """
     minor = tuple(int(part) for part in version.split(".")[:2])
     if OLDEST <= minor <= NEWEST:
         return None
@@ -18,13 +22,22 @@ def unsupported(version: str) -> str | None:
 
 
 def takes_profiler(version: str) -> bool:
-    """Whether jaxlib of this version takes the table of PJRT's profiler extension as it is (pjrt/Profiler.cpp). One that expects another size
-    would call through null pointers when a profile begins. 0.8.0, 0.9.0 and 0.10.2 have been tried."""
+    """Returns whether jaxlib of this version takes the table of PJRT's profiler extension unchanged (pjrt/Profiler.cpp).
+
+    A jaxlib that expects another size would call through null pointers when a profile begins. 0.8.0, 0.9.0 and 0.10.2 have been tried.
+
+    Args:
+      version: The version, such as "0.10.2".
+    """
     return (0, 8) <= tuple(int(part) for part in version.split(".")[:2]) <= (0, 10)
 
 
 def register_type_handler(handler: Callable[[bytes | str, Any], None]) -> None:
-    """Sends the types of custom calls for `cpu` to `handler`: name, and a capsule or a dictionary of capsules (since JAX 0.9)."""
+    """Registers a function that jaxlib calls with the types of custom calls for the platform cpu.
+
+    Args:
+      handler: Gets the name of a type, and a capsule, or a dictionary of capsules (since JAX 0.9).
+    """
     from jaxlib import xla_client
 
     register = getattr(xla_client, "register_custom_type_handler", None) or xla_client.register_custom_type_id_handler

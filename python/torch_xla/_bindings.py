@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import re
+from typing import Any
 
 import torch
 
@@ -19,8 +20,8 @@ from .distributed.spmd.mesh import OpSharding, type_of
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 bound = Table()
-_replaced = {}  # the compiled module's own functions of the names that the table takes
-_hashes = {}  # by a hash that says more than the program: the hash of the program
+_replaced: dict[str, Any] = {}  # the compiled module's own functions of the names that the table takes
+_hashes: dict[bytes, bytes] = {}  # from hashes that also contain donations or shardings to the hashes of the programs alone
 
 
 class EmitMode(enum.Enum):
@@ -53,7 +54,7 @@ def _xla_set_default_device(device):
 
 @bound
 def _xla_runtime_is_initialized():
-    return _XLAC._has_started() and _XLAC._memory_stats()[1] > 0  # something was put on the device
+    return _XLAC._has_started() and _XLAC._memory_stats()[1] > 0  # memory of the device was allocated
 
 
 @bound
@@ -122,10 +123,10 @@ def _xla_step_marker(device="", devices=(), wait=False, reset_scope=True):
 @bound
 def _xla_sync_multi(tensors, devices=(), wait=False, sync_xla_data=True):
     tensors = list(tensors)
-    _replaced["_xla_sync_multi"](tensors, not sync_xla_data)  # automatic donation is a thing of step barriers
+    _replaced["_xla_sync_multi"](tensors, not sync_xla_data)  # only step barriers donate automatically
     if wait:
         for tensor in tensors:
-            if not _XLAC._is_placeholder(tensor):  # its memory was given up
+            if not _XLAC._is_placeholder(tensor):  # its memory was donated
                 _XLAC._await_tensor(tensor)
 
 
@@ -195,7 +196,7 @@ def _get_xla_tensors_hlo(tensors, emit_mode=EmitMode.HLO_READABLE):
     if emit_mode is EmitMode.HLO_PROTO:
         raise NotImplementedError("XLA's HLO protocol buffers are not written; its text is")
     if os.environ.get("XLA_DUMP_POST_OPTIMIZATIONS") == "1" and xr.is_spmd():
-        # What each device runs, with its collectives.
+        # The text is that of the program that each device runs, with its collectives.
         return annotated(_XLAC._program_hlo(_XLAC._spmd_partitioned(None if tensors is None else list(tensors))))
     return re.sub(r"\bArg_(\d+)\.\d+\b", lambda found: f"p{found[1]}.{int(found[1]) + 1}", annotated(_XLAC._hlo(list(tensors))))
 
@@ -211,7 +212,7 @@ def _get_xla_tensor_debug_info(tensor):
     if operation := _XLAC._operation(tensor):
         lines += [f"IR: [] {operation}, xla_shape={shape}", "XLAData: None", "Tensor on host: None"]
     elif is_spmd and not text:
-        # No device has it before a program or an annotation says which.
+        # A pending tensor is on no device before a program or an annotation determines it.
         lines += ["IR: None", "XLAData: None", f"Tensor on host: with size {list(tensor.shape)}"]
     elif is_spmd:
         lines += [f"IR: [] xla::device_data, xla_shape={shape}", "XLAShardedData:", "  Data Device: SPMD:0", f"  Data Shape: {shape}", f"  OpSharding: {text}",
@@ -342,12 +343,12 @@ def _ensure_xla_coordinator_initialized(global_rank, world_size, master_addr, ma
 @bound
 def _get_graph_hash(tensors):
     made = _replaced["_get_graph_hash"](tensors)
-    if _XLAC._xla_get_auto_sharding():  # what is split where decides over the program, too
+    if _XLAC._xla_get_auto_sharding():  # with automatic sharding the program depends on the shardings, too
         plain, made = made, hashlib.blake2b(made + os.environ.get("XLA_AUTO_SPMD_MESH", "").encode(), digest_size=16).digest()
         _hashes[made] = plain
     if _XLAC._get_donates_given_up():
         marked = [_XLAC._get_buffer_donation(leaf) for leaf in _XLAC._get_tensors_xla_device_data_node(tensors)[1]]
-        if any(marked):  # the same program; the caller gives up its inputs
+        if any(marked):  # the program is the same, but the caller donates its inputs
             plain, made = made, hashlib.blake2b(made + bytes(marked), digest_size=16).digest()
             _hashes[made] = _hashes.get(plain, plain)
     return made
@@ -378,7 +379,7 @@ def _install_rare_names():
 
 
 def _rare_name(wanted):
-    """The compiled module's __getattr__(): installs the names that few programs use when one of them is asked for."""
+    """Installs the names that few programs use when one of them is read, as the compiled module's __getattr__()."""
     if not wanted.startswith("__"):
         _install_rare_names()
         if wanted in vars(_XLAC):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """More names of torch_xla._XLAC that programs and PyTorch/XLA's tests use: the runtime, graphs that are run by their hash, tokens."""
 import os
+from typing import Any
 
 import torch
 from . import _devices, _load
@@ -15,8 +16,8 @@ _TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": 
           "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64",
           "complex128": "c128"}
 _names = {"graph": "", "prefixes": {}}
-_replaced = {}  # the compiled module's own functions of the names that the table takes
-_tokens = {}
+_replaced: dict[str, Any] = {}  # the compiled module's own functions of the names that the table takes
+_tokens: dict[str, Any] = {}
 
 
 class Token:
@@ -27,7 +28,7 @@ class Token:
 
 
 def shape_text(tensor):
-    """The type of a tensor as XLA writes it: f32[16,4]{1,0}."""
+    """Returns the type of a tensor as XLA writes it: f32[16,4]{1,0}."""
     name = str(tensor.dtype).removeprefix("torch.")
     layout = ",".join(map(str, reversed(range(tensor.dim()))))
     return f"{_TYPES.get(name, name)}[{','.join(map(str, tensor.shape))}]" + (f"{{{layout}}}" if layout else "")
@@ -48,7 +49,7 @@ def _prepare_to_exit():
 
 @bound
 def _xla_get_spmd_config_is_locked():
-    """Whether tensors exist that use_spmd() would have to move, if they were not on the host anyway."""
+    """Returns whether tensors exist that use_spmd() would have to move, if they were not on the host anyway."""
     return _XLAC._xla_runtime_is_initialized()
 
 
@@ -107,7 +108,7 @@ def _get_tensor_ids(tensors):
 
 @bound
 def _get_tensors_xla_device_data_node(tensors, inputs=()):
-    """(ids, tensors): the inputs of the graph of these tensors; those of `inputs` that are among them, and not new tensors for them."""
+    """Returns (ids, tensors): the inputs of the graph of these tensors; those of `inputs` that are among them, and not new tensors for them."""
     ids, leaves = _replaced["_get_tensors_xla_device_data_node"](tensors)
     given = {_XLAC._unique_id_for_ir_and_data(tensor): tensor for tensor in inputs or () if tensor.device.type == "xla"}
     for index, leaf in enumerate(leaves if given else ()):

@@ -60,17 +60,17 @@ class LoweringContext:
         return json.dumps(made)
 
     def parameter_id_tensor_mapping(self):
-        """{number of a parameter: its value, on the CPU}"""
+        """Returns {number of a parameter: its value, on the CPU}"""
         self._built()
         return {index: leaf.cpu() for index, leaf in enumerate(self._leaves)}
 
     def device_parameter_id_tensor_mapping(self):
-        """{number of a parameter: its tensor, on the device}"""
+        """Returns {number of a parameter: its tensor, on the device}"""
         self._built()
         return dict(enumerate(self._leaves))
 
     def tensor_parameter_id(self, tensor):
-        """The number of the parameter that a tensor is, or -1."""
+        """Returns the number of the parameter that a tensor is, or -1."""
         self._built()
         wanted = _XLAC._unique_id_for_ir_and_data(tensor)
         return next((i for i, leaf in enumerate(self._leaves) if _XLAC._unique_id_for_ir_and_data(leaf) == wanted), -1)
@@ -154,7 +154,7 @@ def _get_tensors_handle(tensors):
         if _XLAC._is_placeholder(tensor) and _XLAC._get_buffer_donation(tensor):
             raise RuntimeError("expects tensors with data, but got one whose buffer was donated and is deleted")
         node, index = map(int, _XLAC._unique_id_for_ir_and_data(tensor).split(", "))
-        made.append(node + index)  # a node is larger than it has results
+        made.append(node + index)  # node numbers leave room for the indices of results
     return made
 
 
@@ -253,6 +253,6 @@ def install(xlac):
                                           trace=_trace)
     for verb in ("set", "get"):
         setattr(xlac, f"_xla_{verb}_should_alias_with_buffer_donor_config", getattr(xlac, f"_xla_{verb}_enable_alias_with_buffer_donor_config"))
-        # The former names of the limit of graphs per function.
+        # These are former names of the limit of graphs per function.
         for former in ("num_different_graphs_allowed", "allowed_traces"):
             setattr(xlac, f"_dynamic_shape_detector_{verb}_max_{former}", getattr(xlac, f"_dynamic_shape_detector_{verb}_max_different_graphs"))

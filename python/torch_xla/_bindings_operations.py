@@ -185,7 +185,7 @@ def _check_device_tensor_need_materialization(device=""):
 
 @bound
 def _xla_tensors_report(nodes_threshold=100, device=""):
-    """The graphs of the tensors that are still to be computed and need more than so many operations. XLA_IR_DEBUG or XLA_HLO_DEBUG:
+    """Returns the graphs of the tensors that are still to be computed and need more than so many operations. XLA_IR_DEBUG or XLA_HLO_DEBUG:
     with the regions (xp.Trace) and the lines of the user in which operations were recorded."""
     made = []
     for tensor in _XLAC._live_tensors():

@@ -51,7 +51,7 @@ def compile(f: Callable[..., Any] | None = None, full_graph: bool = False, name:
         eager, allowed = _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution()
         _XLAC._set_use_eager_mode(False)
         try:
-            # What was pending is not part of it.
+            # Operations that were pending before are not part of the region's graph.
             barrier("torch_xla.compile clear the pending graph prior calling the target function", counts=False)
             _XLAC._set_allow_execution(not full_graph and allowed)
             if limit is not None:

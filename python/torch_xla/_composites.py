@@ -43,7 +43,7 @@ def _type_of(op):
 
 
 def _sorted(ops):
-    """The operations, those that define a value before those that use it; otherwise in their order."""
+    """Returns the operations, those that define a value before those that use it; otherwise in their order."""
     made_by = {result: op for op in ops for result in op.results}
     done, made = set(), []
     for first in ops:
@@ -83,7 +83,7 @@ def _without_dead(ops):
 
 
 def rewrite(text):
-    """The program with what its marks stand for."""
+    """Returns the program with what its marks stand for."""
     if "@mark_" not in text:
         return text
     start = text.index("\n", text.index("func.func @main")) + 1
@@ -96,7 +96,7 @@ def rewrite(text):
 
 
 def _outlined(ops, types):
-    """The operations with a stablehlo.composite for every marked part, and the functions that these parts become."""
+    """Returns the operations with a stablehlo.composite for every marked part, and the functions that these parts become."""
     functions = []
     for op in ops:
         for result in op.results:
@@ -117,7 +117,7 @@ def _outlined(ops, types):
             if not (op.mark and op.mark in [o.mark for o in inputs]) and op.uses & inner:
                 inner |= set(op.results)
             if op.results and not op.mark and op.uses & set(types) <= fixed:
-                fixed |= set(op.results)  # depends on constants only: the part has its own
+                fixed |= set(op.results)  # the operation depends on constants only, and is copied into the composite's function
         body, captured, stack = set(), [], [op.mark["operand"] for op in outputs]
         while stack:
             value = stack.pop()
@@ -139,7 +139,7 @@ def _outlined(ops, types):
         functions.append(f"  func.func private @{impl}({given}) -> ({results}) {{\n{lines}\n"
                          f"    return {', '.join(op.mark['operand'] for op in outputs)} : {results}\n  }}\n")
         operands = [op.mark["operand"] for op in inputs] + captured
-        given_attributes = {k: v for op in group for k, v in op.mark["attr"].items()}  # on any of the marks
+        given_attributes = {k: v for op in group for k, v in op.mark["attr"].items()}  # attributes may be on any of the marks
         attributes = ", ".join(f"{k if re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', k) else json.dumps(k)} = {_attribute(v)}" for k, v in given_attributes.items())
         new = f"%composite{number}"
         call = Op(f"    {new}:{len(outputs)} = stablehlo.composite {json.dumps(name)} {', '.join(operands)} "

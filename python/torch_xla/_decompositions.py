@@ -4,18 +4,18 @@ import torch
 
 from . import _torchvision
 
-# Their decompositions ask for values, or are slower than the CPU's own kernel.
+# The decompositions of these operators read values, or are slower than the CPU's kernel.
 _NOT = {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
         "aten::equal", "aten::is_nonzero", "aten::allclose", "aten::bincount", "aten::_local_scalar_dense", "aten::item",
         "aten::_to_copy", "aten::copy", "aten::clone", "aten::detach", "aten::alias", "aten::empty_like",
         "aten::lift_fresh", "aten::lift", "aten::index_select", "aten::_softmax", "aten::_log_softmax",
         "aten::index_add", "aten::masked_fill", "aten::complex", "aten::rrelu_with_noise", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d",
-        # Defined by themselves: PyTorch's decomposition ends in a primitive that is the operator again.
+        # PyTorch's decompositions of these operators end in a primitive that calls the operator again.
         "aten::i0", "aten::igamma", "aten::igammac", "aten::as_strided_scatter", "aten::special_i0e", "aten::special_i1",
         "aten::special_i1e", "aten::special_erfcx", "aten::special_ndtri", "aten::special_zeta",
         "aten::special_bessel_j0", "aten::special_bessel_j1", "aten::special_spherical_bessel_j0"}
 
-# PyTorch has a kernel for all devices, but that one ends on the CPU.
+# PyTorch's kernel of these operators for all devices ends on the CPU.
 _RATHER = {"aten::nan_to_num", "aten::eye", "aten::eye.m", "aten::linspace", "aten::logspace", "aten::addbmm",
            "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor"}
 
@@ -36,11 +36,11 @@ def _into(targets, results):
 
 
 def _filled(function):
-    """A factory's form with out=: PyTorch's fills the memory of the CPU."""
+    """Returns a factory's form with out=; PyTorch's fills the memory of the CPU."""
     return lambda *args, out: _into([out], [function(*args, dtype=out.dtype, device=out.device)])[0]
 
 
-# Forms that write for which PyTorch has a kernel of its own, which is not for this device.
+# These are in-place and out= forms for which PyTorch has kernels of other devices only.
 _WRITING = {
     "rrelu_with_noise_": lambda x, noise, *args, **named: x.copy_(torch.ops.aten.rrelu_with_noise(x, noise, *args, **named)),
     "conj_physical_": lambda x: x.copy_(torch.ops.aten._conj_physical(x)),
@@ -75,7 +75,7 @@ _known = None
 
 
 def _table():
-    """{name: (operator, function)} of everything that may be decomposed."""
+    """Returns {name: (operator, function)} of everything that may be decomposed."""
     from torch._decomp import decomposition_table
     known = {}
     for op, function in decomposition_table.items():
@@ -84,12 +84,12 @@ def _table():
         schema = op._schema
         name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
         if schema.name in _NOT or schema.is_mutable or any(argument.alias_info for argument in schema.arguments):
-            continue  # a view is the C++ shim's business
+            continue  # the C++ shim implements views
         known[name] = (op, function)
     return known
 
 
-# Of another library, which may be loaded later than this module.
+# These operators belong to another library, which may be loaded later than this module.
 _FOREIGN = {"torchvision::nms": _torchvision.nms, "torchvision::roi_align": _torchvision.roi_align,
             "torchvision::_roi_align_backward": _torchvision.roi_align_backward}
 
@@ -135,7 +135,7 @@ def _convolution_gradients(gradient, x, weight, stride, padding, dilation, trans
 
 def install(xlac):
     _copies.impl("embedding_sparse_backward", _no_sparse_tensors, "XLA")
-    # What torch._convolution() asks a device that is not PyTorch's own for.
+    # torch._convolution() calls this operator for devices that are not PyTorch's own.
     _copies.impl("convolution_overrideable", lambda *args: torch.ops.aten.convolution(*args), "XLA")
     _copies.impl("convolution_backward_overrideable", _convolution_gradients, "XLA")
     xlac._set_decomposer(_register)
@@ -155,11 +155,11 @@ def install(xlac):
 
 
 _copies = torch.library.Library("aten", "IMPL")
-_copied = []
+_copied: list[str] = []
 
 
 def _copied_from(view):
-    """The function that gives copies of a view, or of each view in a list of them."""
+    """Returns the function that gives copies of a view, or of each view in a list of them."""
     def run(*args, **kwargs):
         made = view(*args, **kwargs)
         return made.clone() if isinstance(made, torch.Tensor) else [part.clone() for part in made]

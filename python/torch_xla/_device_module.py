@@ -25,7 +25,7 @@ def _load_to_device():
         bytes = storage._untyped_storage
         if not isinstance(bytes, _ForDevice):
             return rebuild(storage, storage_offset, size, stride)
-        if storage.dtype not in bytes.copies:  # one for all tensors over this memory: they share it on the device too
+        if storage.dtype not in bytes.copies:  # tensors that share this memory get one copy, so that they share memory on the device, too
             bytes.copies[storage.dtype] = torch.empty(0, dtype=storage.dtype).set_(bytes).to("xla")
         made = torch.empty(0, dtype=storage.dtype, device="xla")
         return made.set_(bytes.copies[storage.dtype].untyped_storage(), storage_offset, size, stride)
@@ -76,7 +76,7 @@ def install(xlac):
     module.current_device = xlac._current_device
     module.is_available = lambda: True
     module.is_initialized = lambda: True
-    module._initialized = True  # torch.utils.checkpoint keeps the random state of devices that say so
+    module._initialized = True  # torch.utils.checkpoint saves the random state of devices that are marked as initialized
     module.set_device = lambda device: xlac._set_current_device(_index(device, xlac._current_device()))
     _Device._xlac = xlac
     module.device = _Device
@@ -85,7 +85,7 @@ def install(xlac):
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
     torch._register_device_module("xla", module)
 
-    # torch.manual_seed knows a fixed list of devices: a wrapper around it seeds ours.
+    # torch.manual_seed seeds a fixed list of devices: a wrapper around it seeds this one.
     original = torch.manual_seed
 
     def seed_all(seed):

@@ -32,7 +32,7 @@ def device(index: int | None = None) -> torch.device:
       NoSuchDevice: No device has this index.
     """
     if torch.compiler.is_dynamo_compiling() and index in (None, 0):
-        return torch.device("xla", 0)  # Dynamo cannot trace the question for the thread's current device.
+        return torch.device("xla", 0)  # Dynamo cannot trace the call that returns the thread's current device.
     if index is None:
         return torch.device("xla", _XLAC._current_device())
     if index not in range(device_count()):

@@ -3,6 +3,7 @@
 where hashes of graphs tell donated inputs apart in whatever program does; a graph of torch.compile gives it back when it has been called.
 Marks belong to values: a tensor that has been written since has another one."""
 import contextlib
+from collections.abc import Iterator
 
 from . import _load
 
@@ -10,8 +11,16 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 @contextlib.contextmanager
-def alias_with_buffer_donor_config(should_alias=True):
-    """Inside, the hash of a graph depends on which of its inputs are marked, and every program donates them."""
+def alias_with_buffer_donor_config(should_alias: bool = True) -> Iterator[bool]:
+    """Returns a context in which every program donates the inputs that are marked, not only those of step barriers; the hash of a graph depends on
+    the marks.
+
+    Args:
+      should_alias: False restores what is usual: only the programs of step barriers donate.
+
+    Returns:
+      The context, whose value is the setting before it.
+    """
     before = _XLAC._get_donates_given_up()
     _XLAC._set_donates_given_up(should_alias)
     try:

@@ -20,7 +20,7 @@ _ATTRIBUTE = "__dynamo_disable"
 
 def _marked() -> Iterator[Callable[..., Any]]:
     """The functions of PyTorch's decompositions, and kernels of torch_xla, that torch._disable_dynamo marks: without the mark."""
-    code = torch._disable_dynamo(lambda: None).__code__  # all that it returns share their code
+    code = torch._disable_dynamo(lambda: None).__code__  # all functions that torch._disable_dynamo() returns share this code object
     place = code.co_freevars.index("fn")
     for marked in gc.get_referrers(code):
         if isinstance(marked, FunctionType) and marked.__closure__:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 # Files of PyTorch whose functions its dispatcher calls, so that frames of C++ are below them on the stack.
 _KERNELS = ("_compile.py", "_decomp/", "_library/", "_meta_registrations.py", "_ops.py", "_prims/", "_prims_common/", "_refs/", "_subclasses/", "library.py")
-_PATIENCE = 4.0  # seconds: for one more, threads that come to an operator stay there (csrc/Ending.cpp)
+_PATIENCE = 4.0  # Unit: seconds. For one second more, threads that enter an operator are held there (csrc/Ending.cpp).
 _LONGEST_WAIT = 30.0  # seconds
 
 
@@ -19,9 +19,9 @@ def install(begin_ending: Callable[[], None]) -> None:
 
 
 def _end(begin_ending: Callable[[], None]) -> None:
-    # The first call of an operator imports modules of PyTorch, for a second; the compiled part does not see that. CPython would end such a
-    # thread where it asks for the interpreter's lock again, by unwinding the frames of C++, whose destructors use Python objects: the process
-    # would abort. At its next operator the thread stays, see begin_ending.
+    # The first call of an operator imports modules of PyTorch, for a second, which the compiled part does not notice. CPython would end such a
+    # thread where it acquires the interpreter's lock again, by unwinding the frames of C++, whose destructors use Python objects: the process
+    # would abort. The thread is held at its next operator, see begin_ending.
     latest = time.monotonic() + _LONGEST_WAIT
     while True:
         begin_ending()
@@ -35,12 +35,12 @@ def _end(begin_ending: Callable[[], None]) -> None:
 
 
 def _are_in_kernels() -> bool:
-    """Whether a thread other than this one is in a function that PyTorch's dispatcher has called."""
+    """Returns whether a thread other than this one is in a function that PyTorch's dispatcher has called."""
     return any(thread != threading.get_ident() and _is_in_kernel(frame) for thread, frame in sys._current_frames().items())
 
 
 def _is_in_kernel(frame: types.FrameType | None) -> bool:
-    """Whether a function that PyTorch's dispatcher has called is among the callers."""
+    """Returns whether a function that PyTorch's dispatcher has called is among the callers."""
     here = _folder_of_torch()
     while frame is not None:
         path = frame.f_code.co_filename
@@ -51,4 +51,4 @@ def _is_in_kernel(frame: types.FrameType | None) -> bool:
 
 
 def _folder_of_torch() -> str:
-    return sys.modules["torch"].__file__.removesuffix("__init__.py")
+    return str(sys.modules["torch"].__file__).removesuffix("__init__.py")

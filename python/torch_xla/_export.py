@@ -6,6 +6,7 @@ are open are given several sizes, one recording each: what differs between them 
 import dataclasses
 import json
 import warnings
+from typing import Any
 
 import torch
 from torch import fx
@@ -43,7 +44,7 @@ class Traced:
 
 
 _library = torch.library.Library("aten", "IMPL")
-_checks = []  # what the operator that is being exported would look at: not zero where a factorization failed
+_checks: list[Any] = []  # error codes that the exported operator would check: not zero where a factorization failed
 
 
 def _check_errors(info, api_name, *, is_matrix):
@@ -59,7 +60,7 @@ _library.impl("_linalg_check_errors", _check_errors, "XLA")
 
 
 def _poisoned(result):
-    """A result with NaN for the matrices of which a factorization failed."""
+    """Returns a result with NaN for the matrices of which a factorization failed."""
     if not isinstance(result, torch.Tensor) or not (result.is_floating_point() or result.is_complex()):
         return result
     for info in _checks:
@@ -132,14 +133,14 @@ def _custom_call(op, args, kwargs):
 
 
 def _size(value, symbols):
-    """A size of the exported program for these values of its symbols."""
+    """Returns a size of the exported program for these values of its symbols."""
     if isinstance(value, torch.SymInt):
         return int(value.node.expr.xreplace(symbols))
     return int(value)
 
 
 def _symbol_of(expr):
-    """(symbol, factor, offset) of a size that is factor * symbol + offset, else (None, 0, 0)."""
+    """Returns (symbol, factor, offset) of a size that is factor * symbol + offset, else (None, 0, 0)."""
     if len(expr.free_symbols) == 1:
         symbol = next(iter(expr.free_symbols))
         polynomial = expr.as_poly(symbol)
@@ -170,7 +171,7 @@ def _open_symbols(program, placeholders):
 
 
 def _record(program, placeholders, symbols, options):
-    """One recording: (text, constants, results, which tensor each parameter of the text is)."""
+    """Returns one recording: (text, constants, results, which tensor each parameter of the text is)."""
     arguments = []
     for _, value in placeholders:
         if isinstance(value, torch.Tensor):
@@ -203,7 +204,7 @@ def _dumped(spec):
     try:
         return pytree.treespec_dumps(spec)
     except (NotImplementedError, TypeError):
-        return None  # a class of the user's, which has no name in a file
+        return None  # a user's class, which a file cannot name
 
 
 def trace(program, options):

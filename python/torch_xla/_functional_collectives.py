@@ -33,7 +33,7 @@ def _all_to_all(x, output_sizes, input_sizes, group):
 
 
 def _of_world(name):
-    """The operator among all replicas."""
+    """Returns the operator among all replicas."""
     from .core import _collective_programs as programs
     return {"broadcast": lambda x, src, group: programs.collective_broadcast(x, src),
             "all_reduce": lambda x, op, group: _reduced(op, lambda kind: programs.all_reduce(kind, x)),
@@ -46,7 +46,7 @@ def _kernel(name, alone):
     def run(*args):
         if not dist.is_initialized() or args[-1] in ("", "default"):
             return alone(*args) if _world.size() == 1 else _of_world(name)(*args)
-        # The kernel for all devices, which asks the process group.
+        # This is PyTorch's kernel for all devices, which calls the process group.
         return getattr(torch.ops._c10d_functional, name).default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), *args)
     return run
 

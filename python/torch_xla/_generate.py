@@ -31,11 +31,11 @@ _MODULE = "transformers.generation.utils"
 @dataclasses.dataclass
 class _Call:
     """One generate() of a model on the device."""
-    capacity: int = 0  # of the caches that it makes
-    is_inside: bool = False  # forward() runs: the model is on the device again
-    caches: list[Any] = dataclasses.field(default_factory=list)  # with sized layers; whoever gets them wants others
+    capacity: int = 0  # the number of tokens in the caches that generate() makes
+    is_inside: bool = False  # whether forward() runs, during which the model's tensors are on the device
+    caches: list[Any] = dataclasses.field(default_factory=list)  # caches with layers of fixed size; the caller of generate() gets ordinary ones
     helper: Any = None  # the _Call of an assistant_model
-    sampler: _sampling.Sampler | None = None  # where tokens are chosen on the device
+    sampler: _sampling.Sampler | None = None  # the sampler, if tokens are chosen on the device
 
 
 class _Calls(threading.local):
@@ -49,7 +49,7 @@ _calls = _Calls()
 
 
 def _call_of(model: Any) -> _Call | None:
-    """The generate() that `model` is in, unless forward() runs."""
+    """Returns the generate() that `model` is in, unless forward() runs."""
     call = _calls.of.get(id(model))
     return None if call is None or call.is_inside else call
 
@@ -60,26 +60,26 @@ def _moved(value: Any, device: torch.device) -> Any:
         return value.to(device)
     if isinstance(value, (list, tuple)):
         return type(value)(_moved(part, device) for part in value)
-    if isinstance(value, dict):  # a ModelOutput, too
+    if isinstance(value, dict):  # a ModelOutput is a dict, too
         items = {key: _moved(part, device) for key, part in value.items()}
         return items if type(value) is dict else type(value)(**items)
     return value
 
 
 @functools.cache
-def _layer_class() -> type:
+def _layer_class() -> Any:
     from transformers.cache_utils import DynamicLayer
 
     class SizedLayer(DynamicLayer):
         """Keys and values [batch, heads, capacity, size of a head] of one layer, of which the first `length` are written. `length` is the
         host's: taking tokens back costs nothing. `window`: what a layer with a sliding window looks back; its mask applies that."""
-        is_compileable = True  # generate() makes its masks, of all columns of the buffer
+        is_compileable = True  # generate() makes masks for all columns of the buffer
         is_croppable = True
 
         def __init__(self, capacity: int, window: int | None = None):
             super().__init__()
             self.capacity, self.window, self.is_sliding = capacity, window, window is not None
-            self.length, self.rows = 0, None  # rows: of the next update, how many are tokens, where others follow
+            self.length, self.rows = 0, None  # rows: the number of tokens among the rows of the next update, if padding follows them
 
         def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
             self.dtype, self.device = key_states.dtype, key_states.device
@@ -111,7 +111,7 @@ def _layer_class() -> type:
             return self.capacity, 0
 
         def get_seq_length(self) -> int | torch.Tensor:
-            """A tensor for forward(): the numbers 0 and 1 would be constants of a program, a tensor never is."""
+            """Returns a tensor for forward(): the numbers 0 and 1 would be constants of a program, a tensor never is."""
             return torch.tensor(self.length) if _calls.forwards else self.length
 
         def get_max_length(self) -> int:
@@ -134,7 +134,7 @@ def _self_attention(cache: Any) -> Any:
 
 
 def _sized_layers(cache: Any) -> list[Any]:
-    """The layers of a cache that is all of sized ones, otherwise none."""
+    """Returns the layers of a cache that is all of sized ones, otherwise none."""
     layers = getattr(_self_attention(cache), "layers", None) or []
     sized = [layer for layer in layers if isinstance(layer, _layer_class())]
     others = [layer for layer in layers if not isinstance(layer, _layer_class())]
@@ -142,7 +142,7 @@ def _sized_layers(cache: Any) -> list[Any]:
 
 
 def _as_sized(layer: Any, capacity: int) -> Any:
-    """A sized layer with what `layer` holds; `layer` itself where it is one already or holds nothing; None for layers of other kinds."""
+    """Returns a sized layer with what `layer` holds; `layer` itself where it is one already or holds nothing; None for layers of other kinds."""
     from transformers import cache_utils
     if isinstance(layer, _layer_class()):
         layer.grow(capacity)
@@ -163,7 +163,7 @@ def _as_sized(layer: Any, capacity: int) -> Any:
 
 
 def _as_dynamic(layer: Any) -> Any:
-    """The layer of a DynamicCache with what a sized one holds."""
+    """Returns the layer of a DynamicCache with what a sized one holds."""
     from transformers import cache_utils
     if not isinstance(layer, _layer_class()):
         return layer
@@ -256,7 +256,7 @@ def _sampled(sampler: _sampling.Sampler, out: Any, keep: Callable[[torch.Tensor]
     """Logits of the CPU that only the token is possible of which the device has chosen from the last ones of `out`."""
     from .torch_xla import sync
     logits = out.logits
-    # Which of the rows is the last is an argument of the program: a prompt's size class is one program.
+    # The index of the last row is an argument of the program: all prompts of one size class use one program.
     last = logits.index_select(1, torch.tensor([keep(logits).shape[1] - 1]).to(logits.device))[:, 0] if keep else logits[:, -1]
     tokens, vocabulary = sampler.choose(last), logits.shape[-1]
     out.logits = logits = last = None  # of the step only the tokens, keys and values are results
@@ -287,7 +287,7 @@ def _wrapped_forward(model: Any, forward: Callable[..., Any], device: torch.devi
             if call.sampler is not None:
                 out.logits = _sampled(call.sampler, out, keep)
                 return out
-            out.logits = out.logits.clone()  # no view: reading a view of a result is a program of its own
+            out.logits = out.logits.clone()  # a clone, because reading a view of a result would need a program of its own
             sync()  # the logits, keys and values in one program
             logits = out.logits.cpu()
             out.logits = keep(logits) if keep else logits
@@ -342,7 +342,8 @@ def _device(model: Any) -> torch.device:
 
 
 def _is_ours(model: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether a generate() with these arguments can run so: the model can run with caches of a fixed size, and the loop is transformers' own."""
+    """Returns whether a generate() with these arguments can run so: the model can run with caches of a fixed size, and the loop is transformers'
+    own."""
     return (getattr(model, "_can_compile_fullgraph", False) and kwargs.get("custom_generate") is None and not kwargs.get("synced_gpus")
             and not hasattr(model, "hf_device_map"))
 
@@ -383,9 +384,10 @@ _GROWN = 4  # so many single tokens at the end of one layer on the device: a loo
 
 
 def _user_line() -> tuple[str, int]:
-    """The innermost line of the user's code, outside of libraries."""
+    """Returns the innermost line of the user's code, outside of libraries."""
     frame = sys._getframe(1)
-    folders = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (__file__, torch.__file__, sys.modules["transformers"].__file__))
+    files = (__file__, torch.__file__, sys.modules["transformers"].__file__)
+    folders = tuple(os.path.dirname(os.path.abspath(str(path))) + os.sep for path in files)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(folders):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
@@ -484,7 +486,7 @@ def _use(module: Any) -> None:
         call.capacity = max(call.capacity, size_class(max_cache_length))
         wanted = generation_config.cache_implementation
         if model_kwargs.get("past_key_values") is None and wanted in ("static", "hybrid", "sliding_window"):
-            generation_config.cache_implementation = None  # ours takes its place
+            generation_config.cache_implementation = None  # Millrace's cache replaces that implementation
         try:
             result = original_prepare(self, generation_config, model_kwargs, generation_mode, batch_size, max_cache_length)
         finally:

@@ -16,13 +16,19 @@ _CONFIGURED = ("repetition_penalty", "min_length", "min_new_tokens", "no_repeat_
 _WITHOUT_EFFECT = (None, 0, 1, 1.0, 0.0)
 
 
+def _note_time(times: list[float], token: int | None) -> None:
+    """Records the time of a token; None is the end of the sequence."""
+    if token is not None:
+        times.append(time.perf_counter())
+
+
 def _refuse_what_is_missing(config: Any, batching: Any, others: dict[str, Any]) -> None:
     wanted = [f"{name}={value!r}" for name in _CONFIGURED if (value := getattr(config, name, None)) not in _WITHOUT_EFFECT]
     wanted += [f"{name}={value!r}" for name, value in others.items()]
     if getattr(batching, "return_logprobs", False):
         wanted.append("return_logprobs=True")
     if wanted:
-        raise NotImplementedError(f"generate_batch() on device xla does not know {', '.join(wanted)}: use generate() (docs/guide/language-models.md)")
+        raise NotImplementedError(f"generate_batch() on device xla does not support {', '.join(wanted)}: use generate() (docs/guide/language-models.md)")
 
 
 def _generate_batch(model: Any, inputs: list[list[int]], generation_config: Any, batching: Any, max_new_tokens: int | None, timestamps: bool) -> dict[str, Any]:
@@ -42,11 +48,11 @@ def _generate_batch(model: Any, inputs: list[list[int]], generation_config: Any,
     requests, times = [], []
     for prompt in inputs:
         for _ in range(copies):
-            seed = int(torch.randint(1 << 62, ())) if config.do_sample else 0  # follows torch.manual_seed()
+            seed = int(torch.randint(1 << 62, ())) if config.do_sample else 0  # the seed depends on torch.manual_seed()
             spent: list[float] = []
             times.append(spent)
             requests.append(Request([int(token) for token in prompt], limit, **sampling, seed=seed, stop_ids=ends,
-                                    on_token=lambda token, spent=spent: None if token is None else spent.append(time.perf_counter())))
+                                    on_token=functools.partial(_note_time, spent)))
     page = 16
     running = min(len(requests), getattr(batching, "max_requests_per_batch", None) or 64)
     wanted = 1 + sum(sorted(-(-(len(request.prompt) + limit) // page) for request in requests)[-running:])

@@ -5,7 +5,7 @@ import re
 
 
 def _closing(text, start):
-    """Index of the parenthesis that closes the one at `start`."""
+    """Returns the index of the parenthesis that closes the one at `start`."""
     depth = 0
     for index in range(start, len(text)):
         depth += (text[index] in "({[") - (text[index] in ")}]")
@@ -21,7 +21,7 @@ _LISTS = re.compile(r"\b(branch_computations|called_computations)=\{([^}]*)\}")
 
 
 def _parts(line):
-    """(ROOT, name, type, operation, operands, the rest) of an instruction, or None."""
+    """Returns (ROOT, name, type, operation, operands, the rest) of an instruction, or None."""
     head = _HEAD.match(line)
     if not head:
         return None
@@ -72,7 +72,7 @@ def _named(match):
 
 
 def annotated(text):
-    """The text in that form; operations of PyTorch are called aten__add in it."""
+    """Returns the text in that form; operations of PyTorch are called aten__add in it."""
     text = _NAMED.sub(_named, text)
     made, head, body = [], None, []
     for line in text.split("\n"):

@@ -32,7 +32,7 @@ class _Finder:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, name)
+            spec.loader = _Loader(spec.loader, name)  # type: ignore[assignment]  # a loader by its methods
         return spec
 
 

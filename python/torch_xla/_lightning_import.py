@@ -27,7 +27,7 @@ def _use(module: Any) -> None:
                     barrier("all have looked at the folder")
                 return function(*args, **kwargs)
             return checked
-        # Each rank calls one of these first when it has looked: by default ranks write in turn, and wait for each other with barriers.
+        # Each rank calls one of these functions first. By default ranks write one after the other, and wait for each other with barriers.
         self.barrier, self._save_checkpoint_shard = after_all(barrier), after_all(save_shard)
         try:
             return save(self, *args, **kwargs)

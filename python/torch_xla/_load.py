@@ -41,7 +41,7 @@ def check_original(folder: str) -> None:
 
 
 def load() -> ModuleType:
-    """The module torch_xla._XLAC."""
+    """Returns the module torch_xla._XLAC."""
     here = os.path.dirname(os.path.realpath(__file__))
     root = os.path.dirname(os.path.dirname(here))
     build = os.environ.get("MILLRACE_BUILD") or os.path.join(root, "build")
@@ -54,7 +54,7 @@ def load() -> ModuleType:
 
 
 def loaded() -> ModuleType | None:
-    """The module torch_xla._XLAC, if an import of torch_xla that failed later has loaded it in this process; else None."""
+    """Returns the module torch_xla._XLAC, if an import of torch_xla that failed later has loaded it in this process; else None."""
     return sys.modules.get(_COMPILED)
 
 
@@ -77,17 +77,17 @@ def _load(path: str) -> ModuleType:
         where = getattr(millrace, "__file__", None) or "sys.path"
         raise ImportError(f"torch_xla needs Millrace's distribution millrace, but the millrace in {where} is another program: "
                           "`pip uninstall millrace`, and install the wheel that came with this one (docs/guide/install.md)")
-    millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
+    millrace.load_library("libmillrace.so")  # an error names the Debian package that is missing
     import torch
 
-    try:  # before it is loaded, which may fail with another torch
+    try:  # versions are compared before the library is loaded, which may fail with another torch
         with open(path[:-len(".so")] + ".torch", encoding="ascii") as file:
             check_torch(file.read().strip(), torch.__version__)
     except OSError:
         pass  # checked below
     loader = importlib.machinery.ExtensionFileLoader(_COMPILED, path)
     spec = importlib.util.spec_from_file_location(_COMPILED, path, loader=loader)
-    assert spec is not None  # there is a loader
+    assert spec is not None  # the finder has a loader
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)

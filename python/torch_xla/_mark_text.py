@@ -10,7 +10,7 @@ _PLACE = re.compile(r' loc\((?:[^()"]|"(?:[^"\\]|\\.)*"|\((?:[^()"]|"(?:[^"\\]|\
 
 
 def config(text):
-    """The object that a mark's backend_config is the JSON of."""
+    """Returns the object that a mark's backend_config is the JSON of."""
     return json.loads(re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), text).replace('\\"', '"'))
 
 

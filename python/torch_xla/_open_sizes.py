@@ -12,19 +12,19 @@ from torch.utils import _pytree as pytree
 from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 
 PRIMES = [7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113]
-# More quotients in one graph are not told apart by few values: every size has a program of its own then.
+# More quotients in one graph cannot be distinguished by a few values: every size gets a program of its own then.
 _MOST_DIVISIONS = 24
 # Values of a size behind strides: large enough for what several strides leave of it to differ.
 _LEAST_VALUE, _MOST_VALUE, _MOST_TRIED = 40, 360, 20000
 
 
 def integer(value):
-    """The sympy number of a Python integer."""
+    """Returns the sympy number of a Python integer."""
     return sympy.Integer(value)
 
 
 def expressions(graph):
-    """The sympy expressions of all sizes in the shapes of a graph's nodes.
+    """Returns the sympy expressions of all sizes in the shapes of a graph's nodes.
 
     Args:
         graph: a torch.fx.Graph whose nodes have fake tensors as `val` or `example_value`.
@@ -66,7 +66,7 @@ class Divisions:
         for expr in found:
             parts = [self._terms(part, generators, names) for part in ((expr, sympy.Integer(1)) if isinstance(expr, sympy.Add) else expr.args)]
             if len(parts) != 2 or None in parts or len(self.columns) == _MOST_DIVISIONS:
-                continue  # what uses it is no polynomial of what is known
+                continue  # the expression is no polynomial of the known symbols
             self.columns.append(expr)
             self.described.append(("remainder" if isinstance(expr, (Mod, PythonMod)) else "quotient", *parts))
             names[expr] = sympy.Dummy(integer=True)
@@ -74,7 +74,7 @@ class Divisions:
 
     @staticmethod
     def _terms(expr, generators, names):
-        """[(factor, [generator, ...]), ...] of a polynomial with integers as factors; else None."""
+        """Returns [(factor, [generator, ...]), ...] of a polynomial with integers as factors; else None."""
         expr = sympy.expand(expr.xreplace(names))
         if not expr.free_symbols <= set(generators) or not expr.is_polynomial(*generators):
             return None
@@ -84,7 +84,7 @@ class Divisions:
         return [(int(factor), [number for number, power in enumerate(powers) for _ in range(power)]) for powers, factor in terms]
 
     def values(self, symbols):
-        """The values of the columns for these values of the symbols."""
+        """Returns the values of the columns for these values of the symbols."""
         return [int(column.xreplace(symbols)) for column in self.columns]
 
 
@@ -98,12 +98,12 @@ def guards_of(values):
 
 
 def are_allowed(guards, symbols):
-    """Whether no guard is false for these values of the symbols."""
+    """Returns whether no guard is false for these values of the symbols."""
     return not any(guard.xreplace(symbols) == sympy.false for guard in guards)
 
 
 def bounds_of(ranges, symbol):
-    """(least, largest) value of a symbol by its range of PyTorch, within those that are recorded for."""
+    """Returns (least, largest) value of a symbol by its range of PyTorch, within those that are recorded for."""
     bounds = ranges.get(symbol)
     lower, upper = (bounds.lower, bounds.upper) if bounds is not None else (None, None)  # PyTorch's int_oo: no bound
     return (max(2, int(lower)) if isinstance(lower, (int, sympy.Integer)) else 2,
@@ -111,7 +111,7 @@ def bounds_of(ranges, symbol):
 
 
 def samples(symbols, divisions, guards, ranges):
-    """Values of the symbols to record a graph for.
+    """Returns values of the symbols to record a graph for.
 
     Args:
         symbols: the symbols of open sizes.

@@ -76,7 +76,7 @@ def _adagrad(params, grads, state_sums, steps, *, lr, lr_decay, weight_decay, ep
 _library = torch.library.Library("aten", "IMPL")
 
 
-# torch.distributed.optim compiles optimizers with TorchScript, and what they call: it wants annotations, and reads closures.
+# torch.distributed.optim compiles optimizers and the functions that they call with TorchScript, which requires annotations and reads closures.
 
 
 def _with_xla(original: Callable[[], list[str]]) -> Callable[[], list[str]]:
@@ -92,7 +92,7 @@ def _always_with_xla(original: Callable[[bool], list[str]]) -> Callable[[bool], 
 
 
 def _unless_differentiable(original):
-    """The choice between lists and single tensors, told whether the step is differentiable. SGD leaves that out, and the gradient of a sum of
+    """Returns the choice between lists and single tensors, told whether the step is differentiable. SGD leaves that out, and the gradient of a sum of
     lists keeps the parameters, which the step then writes to."""
     @functools.wraps(original)
     def choice(params, differentiable, use_fused=False):
@@ -110,7 +110,7 @@ def install():
     sgd._default_to_fused_or_foreach = _unless_differentiable(sgd._default_to_fused_or_foreach)
     for name, module in list(sys.modules.items()):
         if name.startswith("torch.optim.") and hasattr(module, "_get_capturable_supported_devices"):
-            # PyTorch lets the xla device in where an optimizer steps tensor by tensor; lists are as good.
+            # PyTorch allows the xla device where an optimizer updates tensor by tensor; updates of lists work as well.
             module._get_capturable_supported_devices = _always_with_xla(module._get_capturable_supported_devices)
     for name, function in {"_fused_adam_": _adam(False), "_fused_adamw_": _adam(True), "_fused_sgd_": _sgd,
                            "_fused_adagrad_": _adagrad}.items():

@@ -68,7 +68,7 @@ def _have_all_devices():
             return make_with_groups(self, *args, **kwargs)
         make(self, *args, **kwargs)
         if is_ours(self):
-            from .distributed.spmd import _dtensor  # noqa: F401  who has a mesh makes DTensors on it
+            from .distributed.spmd import _dtensor  # noqa: F401  programs with a DeviceMesh make DTensors on it
             self._rank, self._dim_group_names, self._coordinate_on_dim = 0, [], (0,) * len(self._layout)
 
     def mesh(self):
@@ -154,8 +154,8 @@ def _keep_parameters():
         finally:
             torch.__future__.set_swap_module_params_on_conversion(False)
             _moving.inside = False
-        # Something holds on to a parameter (torch.compile does): it stays, and each module gets a new one. Those that were one parameter are
-        # one again.
+        # If an object such as a compiled function holds a parameter, it stays, and each module gets a new one. Modules that shared one parameter
+        # share the new one.
         places = {}
         for module in self.modules():
             for name, parameter in module._parameters.items():

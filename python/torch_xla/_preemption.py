@@ -9,7 +9,7 @@ class _Notice:
     def __init__(self) -> None:
         self.previous: Any = None
         self.active = self.told = False
-        self.step: int | None = None  # the first one asked about after the signal
+        self.step: int | None = None  # the first step that is asked about after the signal
 
     def _tell(self, number: int, frame: FrameType | None) -> None:
         self.told = True
@@ -32,7 +32,7 @@ def activate() -> None:
 def deactivate() -> None:
     """SIGTERM does again what it did before."""
     if _notice.active:
-        # None: a handler that Python has not set.
+        # None stands for a handler that was not set from Python.
         signal.signal(signal.SIGTERM, _notice.previous if _notice.previous is not None else signal.SIG_DFL)
         _notice.active = False
 

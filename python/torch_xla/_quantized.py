@@ -14,12 +14,12 @@ from ._mark_text import Op, config, rename
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _STORAGE = {torch.int8: "i8", torch.uint8: "u8", torch.int16: "i16", torch.int32: "i32"}
 
-# Values of tensors of which the graph that is being exported has but the shapes (_export.py); None: nothing is being exported.
+# The values of tensors of which the graph under export has only shapes (_export.py); None: no export runs.
 known_values = None
 
 
 def _numbers(value):
-    """A scale or a zero point as a list; None if it is not known yet."""
+    """Returns a scale or a zero point as a list; None if it is not known yet."""
     if not isinstance(value, torch.Tensor):
         return [value]
     if value.device.type == "xla":
@@ -91,9 +91,9 @@ def _element(type_):
 
 
 def rewrite(ops):
-    """The operations (_mark_text.Op) with marks replaced."""
-    made, quantized = [], {}  # of an integer value: (the quantized one that it is the bits of, its type)
-    real = {}  # of an integer value and its types: what it stands for, which is computed once for all who ask
+    """Returns the operations (_mark_text.Op) with marks replaced."""
+    made, quantized = [], {}  # from an integer value to the quantized value with the same bits and its type
+    real = {}  # from an integer value and its types to the dequantized value, which is computed once
     for number, op in enumerate(ops):
         if not op.call or op.call[0] != "mark_quantized":
             made.append(op)

@@ -6,7 +6,7 @@ that runs backwards. Packed sequences are padded: where one has ended, the state
 (one step, tensors of torch.compile, transforms of torch.func, forward-mode gradients) runs PyTorch's own definition, a copy of
 the cell per step."""
 import dataclasses
-from typing import Callable
+from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
@@ -46,7 +46,7 @@ def _relu(x, h, state):
 class _Kind:
     cell: Callable
     states: int = 1
-    sums: bool = True  # the cell looks at the sum of both products only, so one gradient serves both
+    sums: bool = True  # the cell reads only the sum of both contractions, so that both have one gradient
 
 
 _KINDS = {"lstm": _Kind(_lstm, states=2), "gru": _Kind(_gru, sums=False), "rnn_tanh": _Kind(_tanh), "rnn_relu": _Kind(_relu)}
@@ -63,8 +63,8 @@ class _Plan:
     states: int
     length: int
     reverse: bool
-    product: int  # of which sequence the gradient is that of the state's product
-    joint: Joint = None
+    product: int  # the sequence whose gradient is that of the state's contraction
+    joint: Joint | None = None
 
 
 class _Loop(torch.autograd.Function):
@@ -102,7 +102,7 @@ class _Loop(torch.autograd.Function):
 
 
 def _differentiable_gradient(plan, tensors, gradients, needed):
-    """The gradient, with gradients of its own: through the steps one after the other."""
+    """Returns the gradient, with gradients of its own: through the steps one after the other."""
     with torch.enable_grad():
         weight, *rest = tensors
         projection = rest.pop() if plan.joint.variables else None
@@ -115,19 +115,19 @@ def _differentiable_gradient(plan, tensors, gradients, needed):
     return [next(made) if wanted else None for wanted in needed]
 
 
-_joints = {}  # by what a loop's body depends on: the next step of a training finds it here
+_joints: dict[Any, Joint] = {}  # recorded bodies by what they depend on; the next training step finds them here
 _MOST_JOINTS = 256
 
 
 def _joint(kind, step, weight, projection, state, sequences):
-    """The body of the loop, with its gradient: without a projection, a function of the cell and of sizes and types alone."""
-    watched = torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack() > 0  # a mode is to see what is recorded
+    """Returns the body of the loop, with its gradient: without a projection, a function of the cell and of sizes and types alone."""
+    watched = torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack() > 0  # a dispatch mode must see the recorded operations
     key = None
     if projection is None and not watched:
         key = (kind, *[(t.shape, t.dtype) for t in (weight, *state)], *[(s.shape[1:], s.dtype) for s in sequences])
         known = _joints.get(key)
         if known is not None:
-            _XLAC._forget_views()  # as recording does: every step makes the same program
+            _XLAC._forget_views()  # as recording does, so that every step has the same program
             return known
     variable = None if projection is None else projection.detach().requires_grad_()
 
@@ -143,7 +143,7 @@ def _joint(kind, step, weight, projection, state, sequences):
 
 
 def _layer(kind, x, state, params, has_biases, reverse, mask):
-    """(outputs, last state) of x [length, batch, features] with state [batch, hidden] each."""
+    """Returns (outputs, last state) of x [length, batch, features] with state [batch, hidden] each."""
     w_input, weight, *rest = params
     biases, projection = (rest[:2], rest[2:]) if has_biases else (None, rest)
     projection = projection[0] if projection else None
@@ -151,7 +151,7 @@ def _layer(kind, x, state, params, has_biases, reverse, mask):
         products = F.linear(x, w_input)
     else:
         products = F.linear(x, w_input, biases[0] + biases[1] if kind.sums else biases[0])
-    weight = weight.to(products.dtype)  # autocast's type, if that is on
+    weight = weight.to(products.dtype)  # autocast's type, if autocast is on
     added = None if kind.sums or biases is None else biases[1].to(products.dtype)
     with torch.autocast("xla", enabled=False):
         differentiable = torch.is_grad_enabled() and any(
@@ -191,7 +191,7 @@ def _layer(kind, x, state, params, has_biases, reverse, mask):
 
 
 def _network(kind, x, states, params, has_biases, layers, dropout, train, bidirectional, mask=None):
-    """(outputs [length, batch, directions * hidden], one stack of last states per state)"""
+    """Returns (outputs [length, batch, directions * hidden], one stack of last states per state)"""
     directions = 2 if bidirectional else 1
     count = len(params) // (layers * directions)
     last = []
@@ -258,10 +258,10 @@ def _of_packed(name, kind):
 def install():
     """Once, at the import of torch_xla."""
     global _library
-    torch.nn.GRU._orig = torch.nn.GRU  # PyTorch/XLA replaces the class and keeps PyTorch's under this name: programs ask for it
+    torch.nn.GRU._orig = torch.nn.GRU  # PyTorch/XLA replaces the class and keeps PyTorch's under this name, which programs use
     _library = torch.library.Library("aten", "IMPL")
     for name, kind in _KINDS.items():
         for key in ("XLA", "AutogradXLA"):
-            # Called between the graphs of torch.compile, too, which would look for graphs in here.
+            # torch.compile calls this function between its graphs, too, and would trace it.
             _library.impl(f"{name}.input", torch._disable_dynamo(_of_input(name, kind)), key)
             _library.impl(f"{name}.data", torch._disable_dynamo(_of_packed(name, kind)), key)

@@ -17,7 +17,7 @@ _COMBINE = {"sum": torch.add, "mul": torch.mul, "and": torch.bitwise_and, "or": 
 
 
 def current() -> "tuple[Replicas, int] | None":
-    """The replicas that this thread is one of, and which one."""
+    """Returns the replicas that this thread is one of, and which one."""
     return getattr(_local, "place", None)
 
 
@@ -39,10 +39,10 @@ class Replicas:
     def __init__(self, devices: Sequence[torch.device]):
         self.devices = list(devices)
         self._changed = threading.Condition()
-        # Of each, guarded by _changed: what it waits for the others in, with what it brings; None while it may run.
+        # Per replica, guarded by _changed: the call in which it waits for the others and its tensors; None while it may run.
         self._brought: list[tuple[str, Any] | None] = [None] * len(self.devices)
         self._ended = [False] * len(self.devices)
-        self._met = Meeting([])  # the last one
+        self._met = Meeting([])  # the last meeting
         self._turn = 0
         self._error: tuple[int, BaseException] | None = None
 
@@ -71,7 +71,7 @@ class Replicas:
                 thread.start()
             for thread in threads:
                 thread.join()
-        except BaseException as error:  # Ctrl-C: they end where they meet next
+        except BaseException as error:  # after Ctrl-C the replicas end at their next rendezvous
             with self._changed:
                 self._error = self._error or (0, error)
                 self._changed.notify_all()
@@ -81,8 +81,9 @@ class Replicas:
         return results
 
     def meet(self, index: int, what: str, value: Any = None) -> Meeting:
-        """A meeting of all replicas, for which each has to come with the same `what`; a step barrier (what="") does without those that
-        have ended. RuntimeError names who does something else, or has ended."""
+        """Waits for all replicas, each of which has to call it with the same `what`, and returns what they contribute.
+
+        A step barrier (what="") does without replicas that have ended. RuntimeError names a replica that calls something else, or has ended."""
         with self._changed:
             self._brought[index] = (what, value)
             self._pass_on(index)
@@ -109,7 +110,7 @@ class Replicas:
             if all(self._ended):
                 return
             self._end_meeting()
-            index = count - 1  # the first one goes on
+            index = count - 1  # replica 0 continues first
         self._turn = next(other % count for other in range(index + 1, index + 1 + count) if not self._brought[other % count] and not self._ended[other % count])
         self._changed.notify_all()
 
@@ -118,19 +119,20 @@ class Replicas:
         if len(names) > 1 or (names != {""} and any(self._ended)):
             texts = [f"replica {index} {'has ended' if not brought else f'calls xm.{brought[0]}' if brought[0] else 'is at a step barrier'}"
                      for index, brought in enumerate(self._brought)]
-            self._error = self._error or (0, RuntimeError("the replicas do not do the same: " + ", ".join(texts)))
+            self._error = self._error or (0, RuntimeError("the replicas call different functions: " + ", ".join(texts)))
         self._met = Meeting([brought and brought[1] for brought in self._brought])
         self._brought = [None] * len(self._brought)
 
 
 def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.Tensor], reduction: str, dims: Sequence[int],
                groups: list[list[int]] | None) -> list[torch.Tensor]:
-    """The results of a collective of StableHLO for this replica, as _collective_programs records it for processes. `groups`: of collective_permute
-    pairs."""
+    """Returns the results of a collective of StableHLO for this replica, as _collective_programs records it for processes. `groups`: of
+    collective_permute pairs."""
     replicas, index = place
-    meeting = replicas.meet(index, name, [tensor.detach().clone() for tensor in tensors])  # who goes on first may write to its own
+    # Clones, for the replica that continues first may write to its tensors.
+    meeting = replicas.meet(index, name, [tensor.detach().clone() for tensor in tensors])
     if any(len(each) != len(tensors) for each in meeting.brought):
-        raise RuntimeError(f"xm.{name}: the replicas bring {', '.join(str(len(each)) for each in meeting.brought)} tensors")
+        raise RuntimeError(f"xm.{name}: expects equally many tensors of all replicas, but got {', '.join(str(len(each)) for each in meeting.brought)}")
     every = list(zip(*meeting.brought))
     for brought in every:
         if name != "all_gather" and any(each.shape != brought[0].shape or each.dtype != brought[0].dtype for each in brought):
@@ -160,7 +162,7 @@ def collective(place: tuple[Replicas, int], name: str, tensors: Sequence[torch.T
 
 
 def _reduced(every: list[list[torch.Tensor]], reduction: str) -> list[torch.Tensor]:
-    """The reduction of each list, in order. Behind a barrier: all replicas get the same bits, whatever each computes with them."""
+    """Returns the reduction of each list, in order. Behind a barrier: all replicas get the same bits, whatever each computes with them."""
     made = []
     for members in every:
         dtype, device = members[0].dtype, members[0].device

@@ -55,13 +55,13 @@ class Sampler:
     top_k: int | None = None
     top_p: float | None = None
     min_p: float | None = None
-    least: int = 1  # so many tokens stay possible
-    scores: torch.Tensor | None = None  # what the loop gets, used again for each token
+    least: int = 1  # the least number of tokens that stay possible
+    scores: torch.Tensor | None = None  # the scores that the loop gets, which are reused for each token
     chosen: torch.Tensor | None = None
 
     def choose(self, logits: torch.Tensor) -> torch.Tensor:
         """Tokens [batch] of logits [batch, vocabulary], on their device."""
-        # Numbers as tensors are arguments of the program: another temperature compiles nothing.
+        # Scalars that are tensors are arguments of the program, so that another temperature compiles no program.
         def number(value: float) -> torch.Tensor:
             return torch.tensor(value, dtype=torch.float32)
         scores = logits.to(torch.float32)
@@ -81,7 +81,7 @@ class Sampler:
         if self.min_p is not None:
             shares = scores.softmax(-1)
             scores = scores.masked_fill(self._is_beyond(shares < number(self.min_p) * shares.amax(-1, keepdim=True), shares), float("-inf"))
-        # The first of exponential clocks whose rates are the tokens' shares to ring belongs to each with that share.
+        # Exponential variables whose rates are the tokens' probabilities: each token has the smallest one with its probability.
         clocks = -torch.log1p(-torch.rand(scores.shape, device=scores.device))
         place = (scores.softmax(-1) / clocks.clamp(min=1e-30)).argmax(-1, keepdim=True)
         return (place if places is None else places.gather(-1, place))[:, 0]
@@ -92,7 +92,7 @@ class Sampler:
             kept = torch.arange(mask.shape[-1], device=mask.device) < self.least if order is None \
                 else order >= order.topk(self.least).values[:, -1:]
             return mask & ~kept
-        return mask  # the best token is never below its own share
+        return mask  # the best token never falls below its own threshold
 
     def as_scores(self, tokens: torch.Tensor, vocabulary: int) -> torch.Tensor:
         """Logits [batch, 1, vocabulary] of the CPU in which these tokens are the largest."""
@@ -106,7 +106,7 @@ class Sampler:
 
 
 def sampler_for(processors: Any, config: Any) -> Sampler | None:
-    """The sampler that does what `processors` do; None, and a warning, where the device cannot."""
+    """Returns the sampler that does what `processors` do; None, and a warning, where the device cannot."""
     other = next((type(each).__name__ for each in processors if type(each).__name__ not in _PROCESSORS
                   or getattr(each, "filter_value", float("-inf")) != float("-inf")), None)
     names = [type(each).__name__ for each in processors]
@@ -117,7 +117,7 @@ def sampler_for(processors: Any, config: Any) -> Sampler | None:
     if other is not None:
         if not _State.has_warned:
             _State.has_warned = True
-            warnings.warn(f"tokens are chosen on the CPU although sample_on_device() is on, because of {other}: the device knows temperature, "
+            warnings.warn(f"tokens are chosen on the CPU although sample_on_device() is on, because of {other}: the device supports temperature, "
                           "top_k, top_p and min_p.", UserWarning, stacklevel=2)
         return None
     sampler = Sampler()

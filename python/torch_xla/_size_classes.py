@@ -5,7 +5,7 @@ _SMALLEST = 16
 
 
 def size_class(length: int) -> int:
-    """The least of 16, 32, 48, 64, 96, 128, 192, … (powers of two and halfway to the next) that `length` fits into."""
+    """Returns the least of 16, 32, 48, 64, 96, 128, 192, … (powers of two and halfway to the next) that `length` fits into."""
     size = _SMALLEST
     while size < length:
         if size > _SMALLEST and size * 3 // 2 >= length:

@@ -25,7 +25,7 @@ def _barrier(wait: bool = False, counts: bool = True, reset_scope: bool = True) 
 
     The name begins with an underscore because tracing/reports/Analysis.cpp leaves such frames out of the stacks that it reports.
     """
-    if place := _replicas.current():  # All replicas arrive here, and one of them passes the barrier for all.
+    if place := _replicas.current():  # All replicas wait here, and one of them executes the barrier for all.
         replicas, index = place
         if next(number for number, one in enumerate(replicas.meet(index, "", True).brought) if one) != index:
             return

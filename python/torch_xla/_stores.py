@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-_TOLD_SECONDS = 5.0      # who has waited for that long says so on standard error
-_STOPPED_SECONDS = 2.0   # from then on whether the keeper is stopped is looked up
-_SILENT_SECONDS = 30.0   # a store answers within milliseconds; a machine that is overloaded, within seconds
+_TOLD_SECONDS = 5.0      # Unit: seconds. A process that has waited for that long says so on standard error.
+_STOPPED_SECONDS = 2.0   # Unit: seconds. After that time it is checked whether the keeper is stopped.
+_SILENT_SECONDS = 30.0   # Unit: seconds. A store answers within milliseconds, on an overloaded machine within seconds.
 _KEEPER_KEY, _SIZE_KEY = "millrace/keeper", "millrace/size"
 _PROCESS_KEY = r"millrace/process/(\d+)"  # runtime/transport/Store.cpp
 
@@ -30,7 +30,7 @@ def _words(error: BaseException) -> str:
 
 
 def _host() -> list[str]:
-    """The same for processes that see each other's numbers: until the host boots again, in one container."""
+    """Returns an identifier that is equal for processes that see each other's numbers: until the host boots again, in one container."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return [file.read().strip(), os.readlink("/proc/self/ns/pid")]
@@ -43,9 +43,9 @@ class Keeper:
 
     def __init__(self, name: str, what: str):
         self.name, self.what = name, what
-        self.is_here = False  # this process
-        self.is_of_one_job = False  # each process puts what it puts once
-        self.failure: RuntimeError | None = None  # once it is known to be gone: a question that was given up may hold the store's lock
+        self.is_here = False  # whether this process keeps the store
+        self.is_of_one_job = False  # each key is set once, by one process
+        self.failure: RuntimeError | None = None  # set once the keeper is known to be gone: a request that was abandoned may hold the store's lock
         self._signed, self._place = None, None
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Keeper:
             self._place, self._signed = json.loads(self._signed.get(_KEEPER_KEY)), None
 
     def is_stopped(self) -> bool:
-        """Whether it is a process of this host that a signal or a debugger has stopped."""
+        """Returns whether it is a process of this host that a signal or a debugger has stopped."""
         if not self._place or not self._place["host"] or self._place["host"] != _host():
             return False
         try:
@@ -84,13 +84,13 @@ def _answer(call: Callable[[], Any], keeper: Keeper, seconds: float) -> Any:
     def ask() -> None:
         try:
             answers.append((call(), None))
-        except Exception as error:  # of the store, to be raised by who has asked
+        except Exception as error:  # an error of the store, which the calling thread raises
             answers.append((None, error))
         has_answered.set()
 
     try:
         threading.Thread(target=ask, daemon=True, name="millrace-store").start()
-    except RuntimeError:  # the interpreter is ending: there are no new threads
+    except RuntimeError:  # an interpreter that ends starts no threads
         ask()
     begin, is_told = time.monotonic(), False
     while not has_answered.wait(0.25):
@@ -166,7 +166,7 @@ class TextStore:
         begin, pause = time.monotonic(), 0.001
         while self.try_get(f"{key}/done") is None:
             if why := loss():
-                if self.try_get(f"{key}/done") is not None:  # who has met the others may leave
+                if self.try_get(f"{key}/done") is not None:  # a process that has met the others may have left
                     return
                 raise RuntimeError(f"xm.rendezvous: {why}")
             if time.monotonic() - begin >= seconds:
@@ -185,7 +185,7 @@ def _await_listener(host: str, port: int, keeper: Keeper, seconds: float) -> Non
         try:
             socket.create_connection((host, port), timeout=max(0.1, min(2.0, seconds - waited))).close()
             return
-        except OSError as error:  # of names, too: a cluster's may come later than its processes
+        except OSError as error:  # an error of name resolution, too: names of a cluster may exist later than its processes
             reason = f"{host}:{port} (MASTER_ADDR, MASTER_PORT) says: {error}"
         waited = time.monotonic() - begin
         if waited >= seconds:
@@ -206,8 +206,8 @@ def check_size(store, keeper: Keeper, rank: int, size: int, left: tuple[str, str
 
 
 def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, seconds: float) -> tuple[Any, Keeper]:
-    """(torch.distributed.TCPStore, its keeper) at a port, for process `rank` of `size`. The first one keeps it, or the agent of torchrun. RuntimeError, with
-    what to do, if it cannot be had within so many seconds."""
+    """Returns (torch.distributed.TCPStore, its keeper) at a port, for process `rank` of `size`. The first one keeps it, or the agent of torchrun.
+    RuntimeError, with what to do, if it cannot be had within so many seconds."""
     import datetime
     import torch.distributed as dist
     name, is_here = "torchrun" if is_agents else f"process 0 of {size}", not is_agents and rank == 0
@@ -231,5 +231,5 @@ def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, second
         store = _answer(make, keeper, min(_SILENT_SECONDS, seconds))
         if not is_agents:
             keeper.expect(store)
-    keeper.is_of_one_job = not is_agents  # of which attempts follow each other
+    keeper.is_of_one_job = not is_agents  # an agent's store serves several attempts
     return store, keeper

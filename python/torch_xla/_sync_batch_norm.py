@@ -26,7 +26,7 @@ class _Sum(torch.autograd.Function):
 
 
 def _normalize(module: torch.nn.SyncBatchNorm, batch: torch.Tensor, group: dist.ProcessGroup) -> torch.Tensor:
-    """The batches (N, C, ...) of all processes of the group, normalized together. They may be of different sizes."""
+    """Returns the batches (N, C, ...) of all processes of the group, normalized together. They may be of different sizes."""
     channels, shape = batch.size(1), [1, -1] + [1] * (batch.dim() - 2)
     dims = [0, *range(2, batch.dim())]
     values = batch.float() if batch.dtype in (torch.bfloat16, torch.float16) else batch

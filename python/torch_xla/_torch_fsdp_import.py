@@ -13,7 +13,8 @@ import torch.nn as nn
 from . import _import_hooks
 
 _PACKAGE = "torch.distributed.fsdp"
-_OF_WRAPPED = ("summon_full_params", "state_dict_type", "set_state_dict_type", "optim_state_dict", "full_optim_state_dict")  # of its class
+# Methods of PyTorch's class.
+_OF_WRAPPED = ("summon_full_params", "state_dict_type", "set_state_dict_type", "optim_state_dict", "full_optim_state_dict")
 _HOW_TO_SAVE = ("of which every rank has another: each rank saves it under a name of its own, {f'rank{xr.global_ordinal()}': {'model': "
                 "model.state_dict(), ...}}, or in a file of its own, xm.save({'model': model.state_dict(), 'shard_metadata': "
                 "model.get_shard_metadata()}, path, master_only=False), from which consolidate_sharded_model_checkpoints makes the whole model")
@@ -25,7 +26,7 @@ def _check(name: str, module: nn.Module, mesh: Any, is_of_xla: bool = False) -> 
     elif dist.is_initialized():
         is_of_xla = is_of_xla or dist.get_backend() == "xla"
     if is_of_xla or any(parameter.device.type == "xla" for parameter in module.parameters()):
-        raise NotImplementedError(f"{_PACKAGE}.{name} does not work on the device xla: split the model with "
+        raise NotImplementedError(f"{_PACKAGE}.{name} does not work on the device xla: shard the model with "
                                   "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel, or under SPMD with "
                                   "torch_xla.experimental.spmd_fully_sharded_data_parallel.SpmdFullyShardedDataParallel")
 
@@ -42,7 +43,7 @@ def check_shards_of_ranks(plans: Iterable[Any]) -> None:
 
 
 def _is_split(module: Any) -> bool:
-    """Whether a part of the module is an XlaFullyShardedDataParallel."""
+    """Returns whether a part of the module is an XlaFullyShardedDataParallel."""
     ours = sys.modules.get("torch_xla.distributed.fsdp")
     return ours is not None and isinstance(module, nn.Module) and any(isinstance(part, ours.XlaFullyShardedDataParallel) for part in module.modules())
 
@@ -75,7 +76,7 @@ def _use_state_dicts(module: Any) -> None:
         @functools.wraps(function)
         def checked(model: Any, *args: Any, **kwargs: Any) -> Any:
             if getattr(kwargs.get("options"), "full_state_dict", False) and _is_split(model):
-                raise NotImplementedError(f"{name} with StateDictOptions(full_state_dict=True) does not put together the shards of an "
+                raise NotImplementedError(f"{name} with StateDictOptions(full_state_dict=True) does not merge the shards of an "
                                           f"XlaFullyShardedDataParallel, {_HOW_TO_SAVE}. A whole state dict goes into the model before it is wrapped")
             return function(model, *args, **kwargs)
         return checked
@@ -100,7 +101,7 @@ def _use(package: Any) -> None:
         init(self, module, *args, **kwargs)
     for name in (_PACKAGE, f"{_PACKAGE}._fully_shard", f"{_PACKAGE}._fully_shard._fully_shard"):
         if getattr(sys.modules.get(name), "fully_shard", None) is fully_shard:
-            sys.modules[name].fully_shard = checked_fully_shard
+            vars(sys.modules[name])["fully_shard"] = checked_fully_shard
     package.FullyShardedDataParallel.__init__ = checked_init
     for name in _OF_WRAPPED:
         setattr(package.FullyShardedDataParallel, name, staticmethod(_refusing_split(name, getattr(package.FullyShardedDataParallel, name))))

@@ -24,8 +24,8 @@ def _use(module: Any) -> None:
 
     for name, loaded in list(sys.modules.items()):
         if name.startswith("torchao") and getattr(loaded, "safe_int_mm", None) is original:
-            loaded.safe_int_mm = safe_int_mm
-    module.safe_int_mm = safe_int_mm
+            vars(loaded)["safe_int_mm"] = safe_int_mm
+    vars(module)["safe_int_mm"] = safe_int_mm
 
 
 def install() -> None:

@@ -20,7 +20,8 @@ def nms(boxes, scores, iou_threshold):
     area = (high - low).prod(1)
     common = (torch.minimum(high[:, None], high) - torch.maximum(low[:, None], low)).clamp(min=0).prod(2)
     # torchvision compares with a double: a share of 0.3 as a float is above 0.3.
-    threshold = torch.tensor(iou_threshold, dtype=corners.dtype, device="cpu")  # whatever the default device is: .item() would wait for it
+    # On the CPU whatever the default device is: .item() would wait for the device.
+    threshold = torch.tensor(iou_threshold, dtype=corners.dtype, device="cpu")
     if threshold.item() > iou_threshold:
         threshold = torch.nextafter(threshold, torch.full_like(threshold, -math.inf))
     covers = (common / (area[:, None] + area - common) > threshold.item()).triu(1).to(corners.dtype)
@@ -44,7 +45,7 @@ def _along(first, last, pooled, ratio, aligned):
 
 
 def _neighbours(regions, index, pooled, size):
-    """The two positions beside the samples number `index` of all bins, and their weights: [n, pooled] each. A sample that no bin has,
+    """Returns the two positions beside the samples number `index` of all bins, and their weights: [n, pooled] each. A sample that no bin has,
     or further than 1 outside, has no weight; one beyond the first or last position counts as that one."""
     first, length, samples = (t[:, None] for t in regions)
     at = first + torch.arange(pooled, device=first.device, dtype=first.dtype) * length + (index + 0.5) * length / samples
@@ -88,7 +89,7 @@ def roi_align(images, rois, spatial_scale, pooled_height, pooled_width, sampling
 
 
 def roi_align_backward(grad, rois, spatial_scale, pooled_height, pooled_width, batch_size, channels, height, width, sampling_ratio, aligned):
-    """The gradient of the images; regions have none."""
+    """Returns the gradient of the images; regions have none."""
     if len(rois) == 0:
         return grad.new_zeros(batch_size, channels, height, width)
     values = _single_or_double(grad.permute(0, 2, 3, 1))

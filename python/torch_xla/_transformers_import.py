@@ -78,7 +78,7 @@ def _use(module: Any) -> None:
         return made
     module.Trainer._wrap_model = wrap
     save = getattr(module, "save_tpu_checkpoint", None)
-    if save is not None:  # transformers 4 has it in the class, and a PEFT that matches names by itself
+    if save is not None:  # in transformers 4 it is a method of the class, and PEFT matches names itself
         @functools.wraps(save)
         def save_with_plain_names(model: Any, *args: Any, **kwargs: Any) -> Any:
             with _saving_by_plain_names(model):

@@ -14,7 +14,7 @@ def minor_of(torch: str) -> str:
 
 
 def version_for(torch: str) -> str:
-    """The version of torch_xla that is built for this version of torch."""
+    """Returns the version of torch_xla that is built for this version of torch."""
     return f"{minor_of(torch)}.0+millrace{MILLRACE}"
 
 

@@ -21,13 +21,13 @@ from . import _load, _replicas, _stores
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
-_meetings = [0]  # how often meet() was called
+_meetings = [0]  # the number of calls of meet()
 _begin = time.monotonic()
-_job_store = []  # what _find_store() found, once it has
+_job_store: list[Any] = []  # the result of _find_store(), after its first call
 
 
 def process_index() -> int:
-    """Index of this process among all."""
+    """Returns the index of this process among all."""
     return _XLAC._world()[0]
 
 
@@ -37,8 +37,8 @@ def process_count() -> int:
 
 
 def rank() -> int:
-    """Index of this replica among all: each process is one, except under SPMD, where all of them are one together, and in data_parallel, where
-    each of its threads is one."""
+    """Returns the index of this replica among all: each process is one, except under SPMD, where all of them are one together, and in data_parallel,
+    where each of its threads is one."""
     if place := _replicas.current():
         return place[1]
     return 0 if _XLAC._spmd_partitions() else process_index()
@@ -52,7 +52,7 @@ def size() -> int:
 
 
 def local_rank() -> int:
-    """Index of this process among those of this host."""
+    """Returns the index of this process among those of this host."""
     return _XLAC._world()[2]
 
 
@@ -67,7 +67,7 @@ def of_process(file: str) -> str:
 
 
 for _query in (process_index, process_count, rank, size, local_rank, local_size):
-    _query._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result() has it, which imports Dynamo
+    vars(_query)["_dynamo_marked_constant"] = True  # what torch.compiler.assume_constant_result() sets, which would import Dynamo
 
 
 def _seconds_to_connect() -> float:
@@ -80,13 +80,13 @@ def _port_of(job: str) -> int:
 
 
 def _first_of(nodes: str) -> str:
-    """The first of SLURM's list of hosts: "node[03-05,9],other" -> "node03"."""
-    name, bracket, rest = re.match(r"([^,\[]*)(\[?)(.*)", nodes).groups()
-    return name + re.match(r"\d+", rest)[0] if bracket else name
+    """Returns the first of SLURM's list of hosts: "node[03-05,9],other" -> "node03"."""
+    found = re.match(r"([^,\[]*)(?:\[(\d+))?", nodes)
+    return (found[1] + (found[2] or "")) if found else nodes
 
 
 def _place_of_launcher() -> tuple[str | None, str | None]:
-    """(host, port) of the first process, as mpirun or srun tells; (None, None) where none does."""
+    """Returns (host, port) of the first process, as mpirun or srun tells; (None, None) where none does."""
     uri, slurm = os.environ.get("OMPI_MCA_orte_hnp_uri"), os.environ.get("SLURM_STEP_NODELIST")
     if uri and "OMPI_COMM_WORLD_SIZE" in os.environ:
         is_here = os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") == os.environ["OMPI_COMM_WORLD_SIZE"]
@@ -102,7 +102,7 @@ def _keeper_of_torch() -> _stores.Keeper:
 
 
 def _find_store() -> tuple[Any, _stores.Keeper]:
-    """(torch.distributed.Store, who keeps it)."""
+    """Returns (torch.distributed.Store, who keeps it)."""
     import torch.distributed as dist
     place = os.environ.get("MILLRACE_STORE")
     if place:
@@ -111,19 +111,19 @@ def _find_store() -> tuple[Any, _stores.Keeper]:
     if not host and not port:
         host, port = _place_of_launcher()
     if host and port:
-        if not port.isdigit() or not 0 < int(port) < 65536:  # at 0 each process would wait at a port of its own
+        if not port.isdigit() or not 0 < int(port) < 65536:  # with port 0 each process would wait at another port
             raise RuntimeError(f"MASTER_PORT: expects the port of the first process, but got {port}; let torchrun find a free one with --standalone, or name one "
                                "with --master-port")
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         made, keeper = _stores.over_tcp(host, int(port), process_index(), process_count(), is_agents, _seconds_to_connect())
-        # The agent's lives on when it starts the processes anew.
+        # The agent's store stays when it restarts the processes.
         store = dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
         if not is_agents:
             _stores.check_size(store, keeper, process_index(), process_count(), _XLAC._left_mark())
         return store, keeper
     if dist.is_initialized():
         return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store()), _keeper_of_torch()
-    raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun, xmp.spawn, Open MPI's "
+    raise RuntimeError(f"process {process_index()} of {process_count()} has no address of the other processes: start them with torchrun, xmp.spawn, Open MPI's "
                        "mpirun or srun, or set MASTER_ADDR and MASTER_PORT")
 
 
@@ -135,7 +135,7 @@ def _job_store_and_keeper() -> tuple[Any, _stores.Keeper]:
 
 
 def job_store() -> Any:
-    """The store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
+    """Returns the store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
     return _job_store_and_keeper()[0]
 
 
@@ -169,7 +169,7 @@ def _await_late_comers(store: _stores.TextStore) -> None:
     end = min(time.monotonic() + 10, _begin + 60)
     while time.monotonic() < end:
         if all(store.try_get(f"{folder}/{rank}") is not None for rank in range(process_count())):
-            time.sleep(1)  # who has just come reads the mark next
+            time.sleep(1)  # a process that has just connected reads the mark next
             return
         time.sleep(0.1)
 
@@ -216,7 +216,7 @@ def _leave() -> None:
     if process_count() > 1 and not _XLAC._is_connected() and not _is_helper[0]:
         _say_that_nobody_comes(not isinstance(failure, KeyboardInterrupt))
     error = _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
-    if error and failure is None:  # of a step of which no value was read: the job has failed, and its launcher has to know
+    if error and failure is None:  # an error of a step of which no value was read: the job has failed, and the exit status tells its launcher
         print(f"torch_xla: a step failed: {error}", file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()

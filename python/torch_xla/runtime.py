@@ -11,7 +11,7 @@ from ._devices import xla_device  # noqa: F401
 from .utils.utils import check_env_flag
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_auto_sharding = [False]  # what use_spmd() was told last
+_auto_sharding = [False]  # the argument `auto` of the last use_spmd()
 _auto_by_user = [False]  # whether the user has set XLA_AUTO_SPMD, and not use_spmd()
 
 

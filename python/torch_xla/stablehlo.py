@@ -172,7 +172,7 @@ class StableHLOGraphModule:
         return name
 
     def _fixed_argument(self, location, signature):
-        """A weight or a constant, on the device, once."""
+        """Returns a weight or a constant, on the device, once."""
         key = (location.type_, location.position, location.name)
         if key not in self._fixed:
             array = (self._bundle.state_dict[location.name] if location.type_ == VariableType.PARAMETER
@@ -230,7 +230,12 @@ class StableHLOGraphModule:
         return self._name_to_stablehlo[self._name_of(method_name)].bytecode
 
     def save(self, directory_path: str | os.PathLike, options: StableHLOExportOptions | None = None) -> None:
-        """Writes the bundle to a folder."""
+        """Writes the bundle to a folder.
+
+        Args:
+          directory_path: The folder, which is made.
+          options: Whether weights and text are written; None: the default ones.
+        """
         options = options or StableHLOExportOptions()
         for folder in ("functions", "constants") + (("data",) if options.save_weights else ()):
             os.makedirs(os.path.join(directory_path, folder), exist_ok=True)
@@ -308,13 +313,19 @@ def exported_program_to_stablehlo(exported_model: torch.export.ExportedProgram,
 
 
 def _run_decompositions(exported_model):
-    """The exported program in terms of core operators, as exported_program_to_stablehlo() reads it."""
+    """Returns the exported program in terms of core operators, as exported_program_to_stablehlo() reads it."""
     return exported_model.run_decompositions({})
 
 
 def save_as_stablehlo(exported_model: torch.export.ExportedProgram, stablehlo_dir: str | os.PathLike,
                       options: StableHLOExportOptions | None = None) -> None:
-    """Converts an exported program to StableHLO and saves it to a folder; see exported_program_to_stablehlo()."""
+    """Converts an exported program to StableHLO and saves it to a folder; see exported_program_to_stablehlo().
+
+    Args:
+      exported_model: The program.
+      stablehlo_dir: The folder, which is made.
+      options: The options of the export; None: the default ones.
+    """
     options = options or StableHLOExportOptions()
     exported_program_to_stablehlo(exported_model, options).save(stablehlo_dir, options)
 

@@ -14,16 +14,46 @@ def _refuse(name):
 
 
 def make_tf_function(stablehlo_program: Any, bundle: Any = None) -> None:
-    """NotImplementedError."""
+    """Raises an error: unlike PyTorch/XLA, Millrace makes no functions of TensorFlow.
+
+    Args:
+      stablehlo_program: Has no effect.
+      bundle: Has no effect.
+
+    Raises:
+      NotImplementedError: Always; the message says what to use.
+    """
     _refuse("make_tf_function")
 
 
 def save_stablehlo_graph_as_tf(stablehlo_program: Any, path: str, serving_key: str = "serving_default", function_alias: str = "") -> None:
-    """NotImplementedError."""
+    """Raises an error: unlike PyTorch/XLA, Millrace writes no SavedModels of TensorFlow.
+
+    Args:
+      stablehlo_program: Has no effect.
+      path: Has no effect.
+      serving_key: Has no effect.
+      function_alias: Has no effect.
+
+    Raises:
+      NotImplementedError: Always; the message says what to use.
+    """
     _refuse("save_stablehlo_graph_as_tf")
 
 
-def save_torch_module_as_tf_saved_model(torch_model: torch.nn.Module, args: tuple[Any, ...], saved_model_dir: str, dynamic_shapes: Any = None, serving_key: str = "serving_default",
-                                        function_alias: str = "") -> None:
-    """NotImplementedError."""
+def save_torch_module_as_tf_saved_model(torch_model: torch.nn.Module, args: tuple[Any, ...], saved_model_dir: str, dynamic_shapes: Any = None,
+                                        serving_key: str = "serving_default", function_alias: str = "") -> None:
+    """Raises an error: unlike PyTorch/XLA, Millrace writes no SavedModels of TensorFlow.
+
+    Args:
+      torch_model: Has no effect.
+      args: Has no effect.
+      saved_model_dir: Has no effect.
+      dynamic_shapes: Has no effect.
+      serving_key: Has no effect.
+      function_alias: Has no effect.
+
+    Raises:
+      NotImplementedError: Always; the message says what to use.
+    """
     _refuse("save_torch_module_as_tf_saved_model")

@@ -58,7 +58,7 @@ def launch(fn: Callable[..., Any], args: tuple = (), start_method: str = "spawn"
     """
     from .distributed import xla_multiprocessing
     if runtime.is_spmd():
-        raise NotImplementedError("torch_xla.launch under SPMD: there one process is all devices; call the function")
+        raise NotImplementedError("torch_xla.launch under SPMD, where one process has all devices: call the function itself")
     if "TORCHELASTIC_RUN_ID" in os.environ:
         return fn(int(os.environ.get("LOCAL_RANK", "0")), *args)
     return xla_multiprocessing.spawn(fn, args=args, nprocs=1 if debug_single_process else None, start_method=start_method)

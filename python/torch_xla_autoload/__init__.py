@@ -9,6 +9,6 @@ def load() -> None:
     """Imports torch_xla. If that fails, PyTorch stays usable: a RuntimeWarning gives the reason, which `import torch_xla` raises again."""
     try:
         import torch_xla  # noqa: F401
-    except Exception as error:  # whatever PyTorch would turn into the end of its own import
+    except Exception as error:  # any exception would end the import of torch
         warnings.warn(f"PyTorch goes on without the device xla: torch_xla cannot be imported ({type(error).__name__}: {error}). "
                       "TORCH_DEVICE_BACKEND_AUTOLOAD=0 leaves it out without this warning", RuntimeWarning, stacklevel=2)

@@ -33,6 +33,7 @@ nav button[aria-selected="true"] { border-bottom-color: var(--accent); font-weig
 .cost { float: right; margin-left: .5rem; color: var(--bad); font-weight: 600; } .faint { color: var(--faint); font-size: 13px; }
 .split { display: flex; height: 1.4rem; max-width: 70rem; border: 1px solid var(--rule); } .split span { min-width: 1px; }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .8em; vertical-align: baseline; }
+.item { white-space: nowrap; }
 svg { display: block; max-width: 100%; height: auto; } svg text { fill: var(--text); font: 11px system-ui, sans-serif; }
 svg .axis { stroke: var(--rule); } svg .roof { stroke: var(--bad); stroke-width: 1.5; fill: none; }
 svg .dot { fill: var(--accent); fill-opacity: .55; stroke: var(--accent); }
@@ -42,7 +43,10 @@ overflow-wrap: anywhere; }
 pre { overflow-x: auto; font-size: 12px; margin: .3rem 0; } .heat { color: #000; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 section[hidden] { display: none; }
-@media (max-width: 40rem) { body { padding: .6rem; } nav button { padding: .45rem .5rem; } }
+@media (max-width: 40rem) {
+  body { padding: .6rem; } nav button { padding: .45rem .5rem; }
+  th, th.n { white-space: normal; } th, td { padding: .15rem .35rem; }
+}
 )page";
 
 /// The beginning of a script: numbers as texts, tables that sort, views with buttons.

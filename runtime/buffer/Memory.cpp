@@ -3,6 +3,7 @@
 #include "runtime/buffer/Memory.h"
 #include "runtime/base/Background.h"
 #include "runtime/buffer/Pages.h"
+#include "runtime/profile/MemoryListener.h"
 #include "runtime/profile/Recorder.h"
 
 #include <algorithm>
@@ -30,6 +31,14 @@ void recordChange(const Allocator *allocator, int64_t bytes, uint64_t inUse, con
   record.d = uint64_t(reinterpret_cast<uintptr_t>(profile::MemoryFor::current.place));
   record.start = record.end = profile::ticks();
   profile::append(record);
+}
+
+/// The same of memory of a value, of which other profilers are told, too. An execution takes its arena on one thread and gives it back on another,
+/// where theirs do not look: they would see memory that is never freed.
+void recordValue(const Allocator *allocator, int64_t bytes, uint64_t inUse, void *data) {
+  recordChange(allocator, bytes, inUse, data);
+  if (profile::isOn()) [[unlikely]]
+    profile::tellOfMemory(allocator, data, bytes, inUse);
 }
 
 Status noMemoryLeft(uint64_t bytes) { return resourceExhausted(cannot(bytes) + ": the system has no memory left"); }
@@ -106,7 +115,7 @@ StatusOr<void *> Allocator::allocate(uint64_t bytes) {
     if (data) {
       ++counters.poolHits;
       markUsed(data, capacity);
-      recordChange(this, int64_t(bytes), counters.inUse, data);
+      recordValue(this, int64_t(bytes), counters.inUse, data);
       return data;
     }
   }
@@ -123,7 +132,7 @@ StatusOr<void *> Allocator::allocate(uint64_t bytes) {
   }
   if (profile::isOn()) [[unlikely]] {
     std::lock_guard lock(mutex);
-    recordChange(this, int64_t(bytes), counters.inUse, data);
+    recordValue(this, int64_t(bytes), counters.inUse, data);
   }
   return data;
 }
@@ -137,7 +146,7 @@ void Allocator::deallocate(void *data, uint64_t bytes) {
   {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
-    recordChange(this, -int64_t(bytes), counters.inUse, data);
+    recordValue(this, -int64_t(bytes), counters.inUse, data);
     markFree(data, capacity);
     values.put(index, data, ++uses);
     boundValues(leaving);

@@ -2,6 +2,7 @@
 //===- Cache.cpp - Persistent compilation cache ----------------------------===//
 #include "runtime/cache/Cache.h"
 #include "runtime/base/Environment.h"
+#include "runtime/cache/PartsIndex.h"
 #include "runtime/cache/Turn.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
@@ -16,10 +17,10 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unordered_set>
 
 namespace millrace::runtime {
 namespace {
@@ -299,16 +300,26 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, 
   return std::nullopt;
 }
 
-/// Reads the newest entries only: the explanation is for people, and must not read gigabytes.
+/// Compares the key with those of the index, and with the newest entries that it lacks (an older Millrace wrote none). Both are bounded: the
+/// explanation is for people, and must not read gigabytes.
 std::string Cache::explain(const CacheKey &key) const {
+  const std::string line = indexLine(key);
+  const IndexedKey asked = readIndex(line).at(0);
+  bool isWhole = true;
+  const std::string text = newestOfIndex(settings.folder, isWhole);
+  std::vector<IndexedKey> stored = readIndex(text);
+  std::reverse(stored.begin(), stored.end()); // the newest first
+  std::unordered_set<std::string_view> known;
+  for (const IndexedKey &each : stored)
+    known.insert(each.digest);
   std::vector<EntryFile> files = listRecentPrograms(settings.folder, /*names=*/4096);
-  if (files.empty())
-    return "the cache is empty";
+  const bool isEmpty = files.empty();
+  std::erase_if(files, [&](const EntryFile &file) { return known.contains(file.path.stem().string()); });
   std::sort(files.begin(), files.end(), [](const EntryFile &a, const EntryFile &b) { return a.used > b.used; });
   constexpr size_t examined = 16;
+  isWhole &= files.size() <= examined;
   files.resize(std::min(files.size(), examined));
-  std::vector<std::string> best;
-  bool found = false, bestIsSameProgram = false;
+  std::vector<std::string> lines; // of entries that are not in the index
   for (const EntryFile &file : files) {
     if (file.bytes > (uint64_t(16) << 20))
       continue;
@@ -317,34 +328,39 @@ std::string Cache::explain(const CacheKey &key) const {
     const fb::CacheEntry *entry = content ? verify(content->bytes, ignored) : nullptr;
     if (!entry)
       continue;
-    std::map<std::string, std::string> stored;
+    std::vector<CacheKey::Part> parts;
     for (const fb::KeyPart *part : *entry->parts())
       if (part->name() && part->digest())
-        stored[part->name()->str()] = part->digest()->str();
-    std::vector<std::string> different;
-    for (const CacheKey::Part &part : key.parts()) {
-      auto it = stored.find(part.name);
-      if (it == stored.end() || it->second != part.digest)
-        different.push_back(part.name);
-      if (it != stored.end())
-        stored.erase(it);
-    }
-    for (const auto &[name, digest] : stored)
-      different.push_back(name);
-    // The same program with other options says why it misses here; another program of this process, which has its options, says nothing.
-    const bool isSameProgram = std::find(different.begin(), different.end(), "program") == different.end();
-    if (!found || std::pair(!isSameProgram, different.size()) < std::pair(!bestIsSameProgram, best.size())) {
-      best = std::move(different);
-      bestIsSameProgram = isSameProgram;
-      found = true;
-    }
+        parts.push_back({part->name()->str(), part->digest()->str()});
+    lines.push_back(indexLine(entry->key()->str(), parts));
   }
-  if (!found)
-    return "no intact entry is in the cache";
-  std::string text = "the most similar entry differs in: ";
-  for (size_t i = 0; i < best.size(); ++i)
-    text += (i ? ", " : "") + best[i];
-  return text;
+  for (const std::string &each : lines)
+    for (IndexedKey &found : readIndex(each))
+      stored.push_back(std::move(found));
+
+  std::vector<std::pair<Difference, size_t>> candidates; // of equal ones the newest first
+  for (size_t i = 0; i < stored.size(); ++i)
+    candidates.emplace_back(differenceOf(stored[i], asked), i);
+  std::sort(candidates.begin(), candidates.end());
+  size_t numEvicted = 0;
+  for (const auto &[difference, index] : candidates) {
+    const IndexedKey &nearest = stored[index];
+    if (::access(path(std::string(nearest.digest), EntryKind::Program).c_str(), F_OK) != 0) {
+      // An index of evicted programs only is possible, and each costs a call. Unit: programs. Source: judgement, not measured alone.
+      constexpr size_t kMostEvicted = 1024;
+      if (++numEvicted == kMostEvicted)
+        break;
+      continue;
+    }
+    std::string told = isWhole ? "the most similar entry differs in: "
+                               : "the most similar of the newest " + std::to_string(candidates.size()) + " entries differs in: ";
+    std::vector<std::string> names;
+    differenceOf(nearest, asked, &names);
+    for (size_t i = 0; i < names.size(); ++i)
+      told += (i ? ", " : "") + names[i];
+    return told;
+  }
+  return isEmpty ? "the cache is empty" : "no intact entry is in the cache";
 }
 
 void Cache::store(const CacheKey &key, std::string_view value, EntryKind kind) {
@@ -376,6 +392,8 @@ void Cache::store(const CacheKey &key, std::string_view value, EntryKind kind) {
     warnOnce("write", "the cache entry cannot be written: " + std::string(status.message()));
     return;
   }
+  if (kind == EntryKind::Program)
+    appendToIndex(settings.folder, key);
   count(bytes.size(), /*tellOthers=*/kind == EntryKind::Program, file);
 }
 

@@ -4,7 +4,7 @@
 // renamed, and validated completely (checksum, flatbuffers verifier, key) when they are read. Processes that miss the same entry may take turns, so
 // that one of them makes it for all.
 //   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels, .mrs for plans of shardings;
-//   <folder>/usage: the size of all entries
+//   <folder>/usage: the size of all entries; <folder>/keys: the parts of programs' keys (PartsIndex.h)
 // The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by the parts in which the most
 // similar entry differs.
 #pragma once

@@ -213,7 +213,7 @@ StatusOr<std::shared_ptr<LoadedCode>> LoadedCode::load(const Program &program, c
       session.observer->enablePerfMap();
   }
   if (!options.dumpFolder.empty())
-    MILLRACE_TRY(dump(program, number, options.dumpFolder).withContext("--jit-dump"));
+    MILLRACE_TRY(dump(program, number, options.dumpFolder).withContext("MILLRACE_JIT_DUMP"));
 
   std::shared_ptr<LoadedCode> code(new LoadedCode);
   JITDylib &library = session.session->createBareJITDylib("program" + std::to_string(number));

@@ -17,7 +17,7 @@ using KernelFunction = int32_t (*)(void **buffers, const int64_t *dims, int64_t 
 using KernelSlot = std::atomic<KernelFunction>;
 
 struct LoaderOptions {
-  std::string dumpFolder; ///< --jit-dump: every object is written there as <program>-<number>.o
+  std::string dumpFolder; ///< MILLRACE_JIT_DUMP: every object is written there as <program>-<number>.o
   bool perfMap = false;   ///< appends symbols to /tmp/perf-<pid>.map
   bool gdb = false;       ///< registers objects with the GDB JIT interface
 };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 namespace millrace::runtime::profile {
 namespace {
@@ -108,85 +109,154 @@ std::string jsonText(std::string_view text) {
   return out + "\"";
 }
 
-std::string chromeTrace(const XSpace &whole, size_t most) {
-  const bool isLarge = whole.numEvents() > most;
-  const XSpace fewer = isLarge ? thinned(whole, most) : XSpace();
-  const XSpace &space = isLarge ? fewer : whole;
+namespace {
+
+/// Writes a trace, or tells how many bytes each part of it takes.
+class Writer {
+public:
+  /// `start`: the time that becomes 0, in nanoseconds.
+  Writer(const XSpace &space, int64_t start) : space(space), start(start) {}
+
+  /// Returns nullopt as soon as the text has more than `most` bytes.
+  std::optional<std::string> write(size_t most) {
+    std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    bool isFirst = true;
+    auto put = [&](const std::string &text) {
+      out += isFirst ? "\n" : ",\n";
+      isFirst = false;
+      out += text;
+    };
+    const bool isWhole = forParts(
+        [&](const std::string &titles) { put(titles); },
+        [&](const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
+          object.clear();
+          append(plane, line, event);
+          if (!object.empty())
+            put(object);
+          return out.size() <= most;
+        });
+    if (!isWhole)
+      return std::nullopt;
+    out += "\n]";
+    if (!space.warnings.empty()) {
+      out += ",\"otherData\":{";
+      for (size_t i = 0; i < space.warnings.size(); ++i)
+        out += (i ? "," : "") + jsonText("warning " + std::to_string(i + 1)) + ":" + jsonText(space.warnings[i]);
+      out += "}";
+    }
+    out += "}\n";
+    return out.size() <= most ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+  /// Bytes of the titles of processes and threads, and of what stands around all events.
+  uint64_t bytesOfTitles() {
+    uint64_t bytes = 0;
+    forParts([&](const std::string &titles) { bytes += titles.size() + kSeparator; },
+             [](const Plane &, const Plane::Line &, const Plane::Event &) { return true; });
+    for (const std::string &warning : space.warnings)
+      bytes += jsonText(warning).size();
+    return bytes;
+  }
+
+  /// Bytes of an event. The plane may be that of a copy of the space, so that its number is not known: that of the last plane has as many digits.
+  uint64_t bytesOf(const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
+    processText = std::to_string(space.planes.size());
+    thread = std::to_string(line.id);
+    object.clear();
+    append(plane, line, event);
+    return object.empty() ? 0 : object.size() + kSeparator;
+  }
+
+private:
+  static constexpr uint64_t kSeparator = 2; ///< Fact: ",\n"
+
+  /// Calls `titled` with the titles of each process and thread that has events, and `visit` with each event until it returns false.
+  template <typename Titled, typename Visit>
+  bool forParts(Titled titled, Visit visit) {
+    for (size_t p = 0; p < space.planes.size(); ++p) {
+      const Plane &plane = space.planes[p];
+      if (plane.name.starts_with(kMetadataPlane) || std::all_of(plane.lines.begin(), plane.lines.end(), [](const Plane::Line &line) { return line.events.empty(); }))
+        continue;
+      processText = std::to_string(p + 1);
+      titled(title("process_name", nullptr, "name", jsonText(plane.name)));
+      titled(title("process_sort_index", nullptr, "sort_index", processText));
+      for (size_t l = 0; l < plane.lines.size(); ++l) {
+        const Plane::Line &line = plane.lines[l];
+        if (line.events.empty())
+          continue;
+        thread = std::to_string(line.id);
+        if (line.name != "_counters_") {
+          titled(title("thread_name", &thread, "name", jsonText(line.name)));
+          titled(title("thread_sort_index", &thread, "sort_index", std::to_string(l)));
+        }
+        for (const Plane::Event &event : line.events)
+          if (!visit(plane, line, event))
+            return false;
+      }
+    }
+    return true;
+  }
+
+  std::string title(const char *what, const std::string *ofThread, const char *key, const std::string &value) const {
+    return std::string("{\"ph\":\"M\",\"name\":\"") + what + "\",\"pid\":" + processText + (ofThread ? ",\"tid\":" + *ofThread : "") +
+           ",\"args\":{" + jsonText(key) + ":" + value + "}}";
+  }
+
+  void append(const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
+    const int64_t at = (line.start - start) * 1000 + event.offset; // picoseconds
+    if (line.name == "_counters_") {
+      if (!event.numStats)
+        return;
+      const Stat &value = line.stats[event.firstStat];
+      object += "{\"ph\":\"C\",\"name\":" + jsonText(plane.kinds[event.kind].name) + ",\"pid\":" + processText + ",\"ts\":";
+      appendMicroseconds(object, at);
+      object += ",\"args\":{" + jsonText(plane.nameOf(value)) + ":";
+      appendValue(object, plane, value);
+      object += "}}";
+      return;
+    }
+    const std::string where = ",\"pid\":" + processText + ",\"tid\":" + thread + ",\"ts\":";
+    object += "{\"ph\":\"X\",\"name\":" + jsonText(plane.kinds[event.kind].name) + where;
+    appendMicroseconds(object, at);
+    object += ",\"dur\":";
+    appendMicroseconds(object, event.duration);
+    appendArguments(object, plane, line, event);
+    object += "}";
+    for (const char *role : {"_p", "_c"})
+      if (const Stat *flow = plane.find(line, event, role)) {
+        const bool isStart = role[1] == 'p';
+        object += std::string(",\n{\"ph\":\"") + (isStart ? "s" : "f\",\"bp\":\"e") + "\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":\"" +
+                  std::to_string(flow->number) + "\"" + where;
+        appendMicroseconds(object, at);
+        object += "}";
+      }
+  }
+
+  const XSpace &space;
+  int64_t start;
+  std::string processText, thread, object;
+};
+
+} // namespace
+
+std::string chromeTrace(const XSpace &space, size_t most) {
   int64_t start = std::numeric_limits<int64_t>::max();
   for (const Plane &plane : space.planes)
     for (const Plane::Line &line : plane.lines)
       if (!line.events.empty())
         start = std::min(start, line.start);
-  std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-  bool isFirst = true;
-  auto begin = [&] {
-    out += isFirst ? "\n" : ",\n";
-    isFirst = false;
-  };
-  auto meta = [&](const char *what, size_t process, const std::string *thread, const std::string &key, const std::string &value) {
-    begin();
-    out += std::string("{\"ph\":\"M\",\"name\":\"") + what + "\",\"pid\":" + std::to_string(process);
-    if (thread)
-      out += ",\"tid\":" + *thread;
-    out += ",\"args\":{" + jsonText(key) + ":" + value + "}}";
-  };
-  for (size_t p = 0; p < space.planes.size(); ++p) {
-    const Plane &plane = space.planes[p];
-    if (plane.name.starts_with(kMetadataPlane) || std::all_of(plane.lines.begin(), plane.lines.end(), [](const Plane::Line &line) { return line.events.empty(); }))
-      continue;
-    const size_t process = p + 1;
-    const std::string processText = std::to_string(process);
-    meta("process_name", process, nullptr, "name", jsonText(plane.name));
-    meta("process_sort_index", process, nullptr, "sort_index", processText);
-    for (size_t l = 0; l < plane.lines.size(); ++l) {
-      const Plane::Line &line = plane.lines[l];
-      const std::string thread = std::to_string(line.id);
-      const int64_t shift = (line.start - start) * 1000; // picoseconds
-      if (line.name == "_counters_") {
-        for (const Plane::Event &event : line.events) {
-          if (!event.numStats)
-            continue;
-          const Stat &value = line.stats[event.firstStat];
-          begin();
-          out += "{\"ph\":\"C\",\"name\":" + jsonText(plane.kinds[event.kind].name) + ",\"pid\":" + processText + ",\"ts\":";
-          appendMicroseconds(out, shift + event.offset);
-          out += ",\"args\":{" + jsonText(plane.nameOf(value)) + ":";
-          appendValue(out, plane, value);
-          out += "}}";
-        }
-        continue;
-      }
-      meta("thread_name", process, &thread, "name", jsonText(line.name));
-      meta("thread_sort_index", process, &thread, "sort_index", std::to_string(l));
-      for (const Plane::Event &event : line.events) {
-        const std::string where = ",\"pid\":" + processText + ",\"tid\":" + thread + ",\"ts\":";
-        begin();
-        out += "{\"ph\":\"X\",\"name\":" + jsonText(plane.kinds[event.kind].name) + where;
-        appendMicroseconds(out, shift + event.offset);
-        out += ",\"dur\":";
-        appendMicroseconds(out, event.duration);
-        appendArguments(out, plane, line, event);
-        out += "}";
-        for (const char *role : {"_p", "_c"})
-          if (const Stat *flow = plane.find(line, event, role)) {
-            const bool isStart = role[1] == 'p';
-            begin();
-            out += std::string("{\"ph\":\"") + (isStart ? "s" : "f\",\"bp\":\"e") + "\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":\"" +
-                   std::to_string(flow->number) + "\"" + where;
-            appendMicroseconds(out, shift + event.offset);
-            out += "}";
-          }
-      }
-    }
-  }
-  out += "\n]";
-  if (!space.warnings.empty()) {
-    out += ",\"otherData\":{";
-    for (size_t i = 0; i < space.warnings.size(); ++i)
-      out += (i ? "," : "") + jsonText("warning " + std::to_string(i + 1)) + ":" + jsonText(space.warnings[i]);
-    out += "}";
-  }
-  return out + "}\n";
+  Writer writer(space, start);
+  // Fewer bytes no slice has. Fact: {"ph":"X","name":"","pid":1,"tid":1,"ts":0,"dur":0}, and a line's end.
+  constexpr size_t kLeastBytes = 54;
+  if (space.numEvents() <= most / kLeastBytes)
+    if (std::optional<std::string> whole = writer.write(most))
+      return std::move(*whole);
+  // What stands around the events, and the sentence about those that are left out. Unit: bytes. Source: arithmetic: 62, and less than 200.
+  constexpr uint64_t kAround = 512;
+  const uint64_t fixed = writer.bytesOfTitles() + kAround, room = most > fixed ? most - fixed : 0;
+  const Weight weight = [&](const Plane &plane, const Plane::Line &line, const Plane::Event &event) { return writer.bytesOf(plane, line, event); };
+  const XSpace fewer = thinned(space, {room, 0, weight, /*isShared=*/true}, "are not drawn here; tables and the file for XProf have them");
+  return Writer(fewer, start).write(std::numeric_limits<size_t>::max()).value();
 }
 
 } // namespace millrace::runtime::profile

@@ -5,14 +5,13 @@
 
 namespace millrace::runtime::profile {
 
-/// Slices of a trace, and points of its counters: 90 MB of JSON, which viewers open in seconds. Unit: events. Source: benchmarks.recording_cost: 184 MB
-/// of 500,000.
-inline constexpr size_t kMostSlices = 250'000;
+/// Bytes of a trace: viewers open so many in seconds, and stop at some 200 MB. Unit: bytes. Source: judgement: a file stays below 100 MB.
+inline constexpr size_t kMostTraceBytes = 95'000'000;
 
 /// The JSON object that chrome://tracing and ui.perfetto.dev read: planes are processes, lines are threads, launches have arrows to executions,
-/// memory is a counter. Times are microseconds since the first line begins. Of more than `most` events the longest ones: viewers stop at some
-/// 200 MB.
-std::string chromeTrace(const XSpace &space, size_t most = kMostSlices);
+/// memory is a counter. Times are microseconds since the first line begins. The text has at most `most` bytes: where that is too little for all events,
+/// it has the longest ones, and says how many are left out.
+std::string chromeTrace(const XSpace &space, size_t most = kMostTraceBytes);
 
 /// `text` in quotes, for JSON; what is not UTF-8 becomes U+FFFD.
 std::string jsonText(std::string_view text);

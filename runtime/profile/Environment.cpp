@@ -4,6 +4,7 @@
 #include "runtime/base/Environment.h"
 #include "runtime/base/File.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
 
 #include <atomic>
@@ -19,6 +20,9 @@ namespace {
 
 /// Bytes of a process's records. Unit: bytes. Source: benchmarks.recording_cost: 256 MiB became a file of 198 MB; files stay below 100.
 constexpr uint64_t kBytesOfProcess = uint64_t(112) << 20;
+/// Bytes of a file *.xplane.pb. Most recordings need less: those with long names, or with the HLO of thousands of programs, need more. Unit: bytes.
+/// Source: judgement: a file stays below 100 MB.
+constexpr uint64_t kMostFileBytes = 98'000'000;
 
 struct OfProcess {
   std::mutex mutex;
@@ -53,8 +57,8 @@ bool isOfferedToFrameworks() { return !isHidden; }
 
 void endFromEnvironment() { writeAtEnd(); }
 
-Status writeFiles(const XSpace &space, const std::string &path) {
-  MILLRACE_TRY(writeFileAtomically(path + ".xplane.pb", encode(space)));
+Status writeFiles(XSpace &space, const std::string &path) {
+  MILLRACE_TRY(writeFileAtomically(path + ".xplane.pb", encodeWithin(space, kMostFileBytes)));
   return writeFileAtomically(path + ".trace.json", chromeTrace(space));
 }
 

@@ -19,7 +19,7 @@ void endFromEnvironment();
 bool isOfferedToFrameworks();
 void hideFromFrameworks();
 
-/// Writes `<path>.xplane.pb` and `<path>.trace.json`.
-Status writeFiles(const XSpace &space, const std::string &path);
+/// Writes `<path>.xplane.pb` and `<path>.trace.json`, each of less than 100 MB. `space` becomes what the first one has, with a warning if that is less.
+Status writeFiles(XSpace &space, const std::string &path);
 
 } // namespace millrace::runtime::profile

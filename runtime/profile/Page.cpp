@@ -115,7 +115,7 @@ std::string htmlPage(const XSpace &space, const std::string &title, const Roofs 
   putInPage(page, "@TITLE@", inHtml(title)); // before the data, which may contain marks
   const std::string mark = "@DATA@";
   page.replace(page.rfind(mark), mark.size(), inScript("{\"summary\":" + toJson(summary) + ",\n\"views\":" + toJson(views) + ",\n\"roofs\":" +
-                                                       toJson(roofs) + ",\n\"timeline\":" + events + "}"));
+                                                       toJson(withThreads(roofs, space)) + ",\n\"timeline\":" + events + "}"));
   return page;
 }
 

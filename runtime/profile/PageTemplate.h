@@ -77,7 +77,8 @@ byId("split").innerHTML = parts.map(
     (part, k) => `<span style="flex: ${part.ns / whole_ns}; background: ${palette[k % 8]}"` +
     ` title="${inHtml(part.name)}: ${duration(part.ns)}"></span>`).join("");
 byId("splitkey").innerHTML = parts.map(
-    (part, k) => `<span class="key" style="background: ${palette[k % 8]}"></span>${inHtml(part.name)} ${percent(part.ns / whole_ns)}`).join(" ");
+    (part, k) => `<span class="item"><span class="key" style="background: ${palette[k % 8]}"></span>${inHtml(part.name)} ` +
+              `${percent(part.ns / whole_ns)}</span>`).join(" ");
 const total = summary.steps.reduce((sum, row) => sum + row.ns, 0) || 1;
 table("steps", summary.steps, [number("time", r => r.ns, duration), number("share", r => r.ns / total, x => (100 * x).toFixed(1) + " %"),
   number("calls", r => r.calls, String), number("per call", r => r.ns / r.calls, duration),
@@ -161,7 +162,7 @@ function drawMemory() {
     out += `<text x="${left}" y="${H - 6}">0</text><text x="${W - 10}" y="${H - 6}" text-anchor="end">${duration(last)}</text>`;
     all += `<h3>${inHtml(m.device)}, at most ${bytes(most)}</h3>` +
       svgText(W, H, "memory in use over time", out) + `<p class="faint">` +
-      m.purposes.map((purpose, p) => `<span class="key" style="background: ${palette[p % 8]}"></span>${inHtml(purpose)}`).join(" ") + "</p>";
+      m.purposes.map((purpose, p) => `<span class="item"><span class="key" style="background: ${palette[p % 8]}"></span>${inHtml(purpose)}</span>`).join(" ") + "</p>";
   });
   byId("memorychart").innerHTML = all || "<p>No memory was allocated or given back in this recording.</p>";
 }

@@ -2,6 +2,7 @@
 //===- Recorder.cpp - What happens in this process, and when ---------------===//
 #include "runtime/profile/Recorder.h"
 #include "runtime/base/ThreadPool.h"
+#include "runtime/profile/MemoryListener.h"
 
 #include <algorithm>
 #include <chrono>
@@ -309,6 +310,24 @@ void setPlaceSource(const Name *(*source)()) { placeSource.store(source, std::me
 const Name *currentPlace() {
   auto *source = isOn() ? placeSource.load(std::memory_order_acquire) : nullptr;
   return source ? source() : nullptr;
+}
+
+static std::atomic<MemoryListener> memoryListener{nullptr};
+void setMemoryListener(MemoryListener listener) { memoryListener.store(listener, std::memory_order_release); }
+void tellOfMemory(const void *allocator, void *data, int64_t bytes, uint64_t inUse) {
+  const MemoryListener listener = memoryListener.load(std::memory_order_acquire);
+  if (!listener)
+    return;
+  uint32_t device;
+  {
+    Registry &registry = Registry::get();
+    std::lock_guard lock(registry.mutex);
+    auto found = registry.devices.find(allocator);
+    if (found == registry.devices.end())
+      return;
+    device = found->second;
+  }
+  listener(device, data, bytes, inUse);
 }
 
 static thread_local std::vector<Record> regions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ToXSpace.cpp - A recording as planes, lines and events --------------===//
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/base/ThreadPool.h"
 #include "runtime/profile/ProgramInfo.h"
 
 #include <algorithm>
@@ -233,6 +234,9 @@ std::string titleOf(const Recording::Thread &thread) {
   return thread.name.empty() ? "thread " + std::to_string(thread.id) : thread.name;
 }
 
+// Fact: values of host_tracer_level from which on there are regions of the user's program, and what the client and the compiler do.
+constexpr uint64_t kUsersLevel = 1, kExecutionLevel = 2;
+
 } // namespace
 
 void setHostPrefix(std::string text) {
@@ -240,7 +244,7 @@ void setHostPrefix(std::string text) {
   prefix() = std::move(text);
 }
 
-XSpace toXSpace(const Recording &recording, bool isWhole, bool hasPrograms) {
+XSpace toXSpace(const Recording &recording, bool isWhole, const Wanted &wanted) {
   const Timeline &timeline = recording.timeline;
   std::string hostPrefix;
   {
@@ -253,6 +257,8 @@ XSpace toXSpace(const Recording &recording, bool isWhole, bool hasPrograms) {
     Plane::Line *line = nullptr;
     for (const Record &record : thread.records) {
       if (isOfDevice(record.kind)) {
+        if (!wanted.deviceLevel)
+          continue;
         uint32_t device = record.device;
         if (record.kind == Kind::Memory) {
           auto found = recording.devices.find(record.what);
@@ -264,27 +270,34 @@ XSpace toXSpace(const Recording &recording, bool isWhole, bool hasPrograms) {
         addDeviceRecord(found->second, record, timeline);
         continue;
       }
+      if (wanted.hostLevel < (record.kind == Kind::Region ? kUsersLevel : kExecutionLevel))
+        continue;
       if (!line)
         line = &host.line(thread.id, titleOf(thread));
       addHostRecord(host, *line, record, hostPrefix);
     }
   }
   XSpace space;
+  space.hasMemoryEvents = wanted.hostLevel >= kExecutionLevel;
   std::map<uint64_t, const ProgramInfo *> programs; ///< that ran, by id
   for (const Recording::Thread &thread : recording.threads)
     for (const Record &record : thread.records)
       if (record.kind == Kind::Execution)
         programs.emplace(static_cast<const ProgramInfo *>(record.what)->id, static_cast<const ProgramInfo *>(record.what));
-  for (auto &[device, builder] : devices)
+  for (auto &[device, builder] : devices) {
+    if (!programs.empty()) // otherwise there may be no pool
+      builder.plane.stats.push_back(builder.plane.number(kThreadsStat, ThreadPool::global().size()));
     space.planes.push_back(builder.finish());
-  space.planes.push_back(host.finish());
+  }
+  if (wanted.hostLevel)
+    space.planes.push_back(host.finish());
   if (!programs.empty()) {
     Plane &graphs = space.planes.emplace_back();
     graphs.name = kProgramsPlane;
     for (const auto &[id, program] : programs)
       graphs.stats.push_back(graphs.text(titleOf(*program), program->graph));
   }
-  if (hasPrograms && !programs.empty())
+  if (wanted.hasPrograms && !programs.empty())
     space.planes.push_back(metadata(programs, timeline));
   if (isWhole) {
     Plane &environment = space.planes.emplace_back();

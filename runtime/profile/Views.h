@@ -65,6 +65,9 @@ struct Views {
   std::vector<std::pair<std::string, std::string>> programs; ///< title, and graph (ProgramGraph.h)
 };
 
+/// The number of threads is that of the process that was recorded, if the recording has it: also where nothing was measured.
+Roofs withThreads(Roofs roofs, const XSpace &space);
+
 Views viewsOf(const XSpace &space, const Summary &summary, const Roofs &roofs = {});
 
 std::string toJson(const Views &views);

@@ -3,6 +3,7 @@
 // Field numbers are those of the messages XSpace, XPlane, XLine, XEvent, XStat, XEventMetadata and XStatMetadata.
 #include "runtime/profile/XSpace.h"
 #include "runtime/base/Proto.h"
+#include "runtime/profile/MemoryEvents.h"
 
 namespace millrace::runtime::profile {
 namespace {
@@ -11,10 +12,15 @@ namespace {
 
 using namespace proto;
 
+/// How many kinds and texts of another plane stand before those of this one in the same message.
+struct Before {
+  size_t kinds = 0, texts = 0;
+};
+
 /// Indices are numbered from 1 on the wire: 0 means that there is none.
-void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vector<std::string> &blobs, std::string &scratch) {
+void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vector<std::string> &blobs, std::string &scratch, Before before = {}) {
   scratch.clear();
-  putNumber(scratch, 1, stat.name + 1);
+  putNumber(scratch, 1, before.texts + stat.name + 1);
   switch (stat.type) {
   case Stat::Type::Real: {
     putTag(scratch, 2, Fixed64);
@@ -30,7 +36,7 @@ void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vect
     break;
   case Stat::Type::Text:
     putTag(scratch, 7, Varint);
-    putVarint(scratch, stat.text + 1);
+    putVarint(scratch, before.texts + stat.text + 1);
     break;
   case Stat::Type::Bytes:
     putBytes(scratch, 6, blobs[stat.text]);
@@ -39,21 +45,26 @@ void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vect
   putBytes(out, field, scratch);
 }
 
-std::string encodeLine(const Plane &plane, const Plane::Line &line) {
-  std::string out, event, scratch;
+/// Appends an event to the message of its line. `message` and `scratch` are for its parts.
+void putEvent(std::string &out, const Plane &plane, const Plane::Line &line, const Plane::Event &event, Before before, std::string &message,
+              std::string &scratch) {
+  message.clear();
+  putNumber(message, 1, before.kinds + event.kind + 1);
+  putTag(message, 2, Varint);
+  putVarint(message, uint64_t(event.offset));
+  putNumber(message, 3, uint64_t(event.duration));
+  for (uint32_t i = 0; i < event.numStats; ++i)
+    putStat(message, 4, line.stats[event.firstStat + i], plane.blobs, scratch, before);
+  putBytes(out, 4, message);
+}
+
+std::string encodeLine(const Plane &plane, const Plane::Line &line, Before before = {}) {
+  std::string out, message, scratch;
   putNumber(out, 1, uint64_t(line.id));
   putText(out, 2, line.name);
   putNumber(out, 3, uint64_t(line.start));
-  for (const Plane::Event &each : line.events) {
-    event.clear();
-    putNumber(event, 1, each.kind + 1);
-    putTag(event, 2, Varint);
-    putVarint(event, uint64_t(each.offset));
-    putNumber(event, 3, uint64_t(each.duration));
-    for (uint32_t i = 0; i < each.numStats; ++i)
-      putStat(event, 4, line.stats[each.firstStat + i], plane.blobs, scratch);
-    putBytes(out, 4, event);
-  }
+  for (const Plane::Event &event : line.events)
+    putEvent(out, plane, line, event, before, message, scratch);
   return out;
 }
 
@@ -65,12 +76,19 @@ void putEntry(std::string &out, uint32_t field, uint64_t id, const std::string &
   putBytes(out, field, entry);
 }
 
-std::string encodePlane(const Plane &plane, uint64_t id) {
+/// Marks the kinds and texts that a plane has only for MemoryEvents.h, in the field that describes them.
+constexpr std::string_view kOfMemoryEvents = "of allocations, for XProf";
+
+/// `more`: lines that are added to those of the plane, with kinds and texts of their own.
+std::string encodePlane(const Plane &plane, uint64_t id, const Plane &more = {}) {
   std::string out, scratch;
+  const Before before{plane.kinds.size(), plane.texts.size()};
   putNumber(out, 1, id);
   putText(out, 2, plane.name);
   for (const Plane::Line &line : plane.lines)
     putBytes(out, 3, encodeLine(plane, line));
+  for (const Plane::Line &line : more.lines)
+    putBytes(out, 3, encodeLine(more, line, before));
   for (size_t i = 0; i < plane.kinds.size(); ++i) {
     std::string kind;
     putNumber(kind, 1, i + 1);
@@ -86,6 +104,20 @@ std::string encodePlane(const Plane &plane, uint64_t id) {
     putText(text, 2, plane.texts[i]);
     putEntry(out, 5, i + 1, text);
   }
+  for (size_t i = 0; i < more.kinds.size(); ++i) {
+    std::string kind;
+    putNumber(kind, 1, before.kinds + i + 1);
+    putText(kind, 2, more.kinds[i].name);
+    putText(kind, 3, kOfMemoryEvents);
+    putEntry(out, 4, before.kinds + i + 1, kind);
+  }
+  for (size_t i = 0; i < more.texts.size(); ++i) {
+    std::string text;
+    putNumber(text, 1, before.texts + i + 1);
+    putText(text, 2, more.texts[i]);
+    putText(text, 3, kOfMemoryEvents);
+    putEntry(out, 5, before.texts + i + 1, text);
+  }
   for (const Stat &stat : plane.stats)
     putStat(out, 6, stat, plane.blobs, scratch);
   return out;
@@ -98,14 +130,28 @@ Status broken() { return dataLoss("this is no XSpace (*.xplane.pb), or it is dam
 /// What one plane's ids stand for: index into kinds, index into texts.
 using Ids = std::unordered_map<uint64_t, uint32_t>;
 
-bool readStat(Plane &plane, const Ids &texts, std::string_view bytes, std::vector<Stat> &stats) {
+struct Texts {
+  Ids ids;
+  /// Texts of lines that are not read. Another line has them only where another writer has merged planes.
+  std::unordered_map<uint64_t, std::string_view> unread;
+};
+
+bool readStat(Plane &plane, Texts &texts, std::string_view bytes, std::vector<Stat> &stats) {
   Reader reader(bytes);
   Stat stat;
   bool hasName = false, hasValue = false;
   auto textOf = [&](uint64_t id, uint64_t &index) {
-    auto found = texts.find(id);
-    index = found == texts.end() ? 0 : found->second;
-    return found != texts.end();
+    auto found = texts.ids.find(id);
+    if (found == texts.ids.end()) {
+      auto unread = texts.unread.find(id);
+      if (unread == texts.unread.end()) {
+        index = 0;
+        return false;
+      }
+      found = texts.ids.emplace(id, plane.text(unread->second)).first;
+    }
+    index = found->second;
+    return true;
   };
   while (reader.next()) {
     uint64_t index = 0;
@@ -149,8 +195,11 @@ bool readStat(Plane &plane, const Ids &texts, std::string_view bytes, std::vecto
   return !reader.isBroken;
 }
 
-bool readLine(Plane &plane, const Ids &kinds, const Ids &texts, std::string_view bytes) {
+bool readLine(Plane &plane, const Ids &kinds, Texts &texts, std::string_view bytes) {
   Plane::Line line;
+  for (Reader names(bytes); names.next();)
+    if (names.field == 2 && names.bytes.starts_with(kMemoryLine) && plane.name == kHostPlane)
+      return true;
   Reader reader(bytes);
   while (reader.next()) {
     if (reader.field == 1)
@@ -191,7 +240,8 @@ bool readLine(Plane &plane, const Ids &kinds, const Ids &texts, std::string_view
 }
 
 bool readPlane(std::string_view bytes, Plane &plane) {
-  Ids kinds, texts;
+  Ids kinds;
+  Texts texts;
   std::vector<std::pair<std::string_view, uint32_t>> kindMessages;
   // Maps first: lines and stats refer to them, and stand before them as a rule.
   Reader maps(bytes);
@@ -212,20 +262,27 @@ bool readPlane(std::string_view bytes, Plane &plane) {
     }
     if (entry.isBroken)
       return false;
+    std::string_view name, description;
+    Reader text(message);
+    while (text.next())
+      if (text.field == 2)
+        name = text.bytes;
+      else if (text.field == 3)
+        description = text.bytes;
+    if (isKind && description == kOfMemoryEvents)
+      continue;
     if (isKind) {
       kinds[id] = uint32_t(plane.kinds.size());
       kindMessages.emplace_back(message, uint32_t(plane.kinds.size()));
       plane.kinds.emplace_back();
       continue;
     }
-    std::string_view name;
-    Reader text(message);
-    while (text.next())
-      if (text.field == 2)
-        name = text.bytes;
     if (text.isBroken)
       return false;
-    texts[id] = plane.text(name);
+    if (description == kOfMemoryEvents)
+      texts.unread[id] = name;
+    else
+      texts.ids[id] = plane.text(name);
   }
   if (maps.isBroken)
     return false;
@@ -321,8 +378,13 @@ size_t XSpace::numEvents() const {
 
 std::string encode(const XSpace &space) {
   std::string out;
-  for (size_t i = 0; i < space.planes.size(); ++i)
-    putBytes(out, 1, encodePlane(space.planes[i], i + 1));
+  const Plane memory = space.hasMemoryEvents ? memoryEvents(space) : Plane();
+  bool isTold = memory.lines.empty();
+  for (size_t i = 0; i < space.planes.size(); ++i) {
+    const bool isHost = !isTold && space.planes[i].name == kHostPlane;
+    putBytes(out, 1, isHost ? encodePlane(space.planes[i], i + 1, memory) : encodePlane(space.planes[i], i + 1));
+    isTold |= isHost;
+  }
   for (const std::string &text : space.errors)
     putBytes(out, 2, text);
   for (const std::string &text : space.warnings)
@@ -330,6 +392,12 @@ std::string encode(const XSpace &space) {
   for (const std::string &text : space.hostnames)
     putBytes(out, 4, text);
   return out;
+}
+
+uint64_t encodedBytes(const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
+  std::string out, message, scratch;
+  putEvent(out, plane, line, event, {}, message, scratch);
+  return out.size();
 }
 
 StatusOr<XSpace> decodeXSpace(std::string_view bytes) {

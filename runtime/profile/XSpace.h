@@ -61,6 +61,8 @@ struct Plane {
   /// Of an event first, else of its kind; null if neither has it.
   const Stat *find(const Line &line, const Event &event, std::string_view name) const;
   const Stat *find(const std::vector<Stat> &stats, std::string_view name) const;
+  /// To be called after `texts` has been changed by others than text().
+  void forgetTexts() { textIndex.clear(); }
 
 private:
   std::unordered_map<std::string, uint32_t> textIndex; ///< of `texts`, as far as it has been asked
@@ -68,17 +70,21 @@ private:
 
 /// Of programs ("Hlo Proto"): its events take no time, and belong into no table or timeline.
 inline constexpr std::string_view kMetadataPlane = "/host:metadata";
+inline constexpr std::string_view kHostPlane = "/host:CPU"; ///< of the threads
 
 struct XSpace {
   std::vector<Plane> planes;
   std::vector<std::string> errors, warnings, hostnames;
+  bool hasMemoryEvents = true; ///< files also tell of memory as XProf reads it (MemoryEvents.h)
   size_t numEvents() const; ///< without those of kMetadataPlane
 };
 
-/// The bytes of the message, for a file *.xplane.pb.
+/// The bytes of the message, for a file *.xplane.pb. The plane of the host also gets what the counters of memory say in the form that XProf reads.
 std::string encode(const XSpace &space);
+/// The bytes of one event there.
+uint64_t encodedBytes(const Plane &plane, const Plane::Line &line, const Plane::Event &event);
 
-/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has.
+/// Inverse of encode, for files of XProf, too: of their fields it keeps those that XSpace has. Lines that repeat what counters say are left out.
 /// DataLoss for what is no such message.
 StatusOr<XSpace> decodeXSpace(std::string_view bytes);
 

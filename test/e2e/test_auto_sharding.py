@@ -3,6 +3,7 @@
 write by hand is expected to be much faster."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -76,6 +77,23 @@ def test_the_plan_counts_the_bytes_of_the_program(programs, name):
     moved = sum(kind["bytes"] for kind in found["collectives"].values())
     assert moved == pytest.approx(found["planned"]["bytes"], rel=0.02)
     assert found["planned"]["gap"] < 0.01
+
+
+def bytes_of_plan(path, *extra):
+    """The bytes of a device that the memory plan of the compiled program has, for the plan that automatic sharding chooses."""
+    command = [auto_sharding.compiler(), str(path), "--auto-sharding", "--mesh=data=2,model=4", "--cache-dir=off", "--memory", "-o", os.devnull, *extra]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return int(re.search(r"([0-9]+)  peak", done.stdout)[1])
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_predicted_peak_is_that_of_the_memory_plan(programs, name):
+    path = programs / f"{name}-auto.mlir"
+    found, compiled = planned(path), bytes_of_plan(path)
+    assert found["not_lowered"] == found["planned"]["not_lowered"] == ""
+    assert found["peak_bytes"] == pytest.approx(compiled, rel=0.1)
+    assert found["planned"]["peak_bytes"] == pytest.approx(compiled, rel=0.1)
 
 
 LOOP = """

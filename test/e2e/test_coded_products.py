@@ -100,7 +100,7 @@ def test_values(form, rows, columns, k, group, tmp_path):
     for plain in (True, False):
         given = arguments(form, rows, columns, k, group, plain)
         want = expected(form, *given)
-        for target in ("host", "x86-64", "x86-64-v3", "x86-64-v4"):
+        for target in ("host", *tools.levels()):
             results = [tools.run_file(str(path), given, f"--target={target}", environment={"OMP_NUM_THREADS": str(threads)})[0][0]
                        for threads in ((1, 2) if target == "host" else (2,))]
             np.testing.assert_array_equal(results[0], results[-1])

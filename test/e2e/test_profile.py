@@ -270,6 +270,51 @@ def test_recordings_have_the_programs_for_xprof(recording):
         assert sum(allocation[2] for allocation in allocations if 7 in allocation) == 2 * 128 * 128 * 4  # results
 
 
+def memory_events(path):
+    """[(MemoryAllocation or MemoryDeallocation, {stat: value})] of the plane of the host."""
+    found = []
+    for number, message in fields_of(path.read_bytes()):
+        plane = list(fields_of(message)) if number == 1 else []
+        if (2, b"/host:CPU") not in plane:
+            continue
+        entries = {field: [dict(fields_of(value)) for key, value in plane if key == field] for field in (4, 5)}
+        kinds, names = ({entry[1]: dict(fields_of(entry[2])).get(2, b"").decode() for entry in entries[field]} for field in (4, 5))
+        for line in (list(fields_of(value)) for key, value in plane if key == 3):
+            for event in (list(fields_of(value)) for key, value in line if key == 4):
+                stats = [dict(fields_of(value)) for key, value in event if key == 4]
+                values = {names[stat[1]]: names[stat[7]] if 7 in stat else stat.get(4, stat.get(3)) for stat in stats}
+                if kinds[dict(event)[1]].startswith("Memory"):
+                    found.append((kinds[dict(event)[1]], values))
+    return found
+
+
+def test_recordings_have_the_memory_for_xprof(recording, tmp_path):
+    """Each point of a counter is an event of XProf's, too; tools of ours read the counters and see each change once."""
+    for path in recording.glob("*.xplane.pb"):
+        events = memory_events(path)
+        drawn = json.loads(path.with_name(path.name.replace("xplane.pb", "trace.json")).read_text())["traceEvents"]
+        points = [event["args"]["bytes in use"] for event in drawn if event["ph"] == "C"]
+        assert len(events) == len(points) > 4
+        assert {stats["allocator_name"] for _, stats in events} == {"Millrace CPU:0"}
+        assert max(stats["peak_bytes_in_use"] for _, stats in events) == max(points)
+        assert {stats["region_type"] for kind, stats in events if kind == "MemoryAllocation"} >= {"intermediate", "result"}
+        assert any(stats.get("tf_op") == "model.py:12" for _, stats in events), "the line that asked for it"
+        run(tools.tool("xla-prof"), str(path), f"--out={tmp_path}/again.xplane.pb")
+        assert memory_events(tmp_path / "again.xplane.pb") == events
+
+
+def test_xprof_shows_memory_over_time(recording, tmp_path):
+    convert = pytest.importorskip("xprof.convert.raw_to_tool_data")
+    path = next(iter(sorted(recording.glob("*.xplane.pb"))))
+    files = [shutil.copy(path, tmp_path)]
+    assert "memory_profile" in convert.xspace_to_tool_names(files)
+    profile = json.loads(convert.xspace_to_tool_data(files, "memory_profile", {})[0])["memoryProfilePerAllocator"]["Millrace CPU:0"]
+    events = memory_events(path)
+    assert int(profile["profileSummary"]["peakStats"]["peakBytesInUse"]) == max(stats["peak_bytes_in_use"] for _, stats in events)
+    assert len(profile["sampledTimelineSnapshots"]) == len(events)
+    assert {"intermediate", "result"} <= {each["activityMetadata"]["regionType"] for each in profile["memoryProfileSnapshots"]}
+
+
 def test_xprof_shows_programs_and_their_memory(recording, tmp_path):
     """XProf's own converters, where the package xprof is installed."""
     convert = pytest.importorskip("xprof.convert.raw_to_tool_data")

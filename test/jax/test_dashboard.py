@@ -34,7 +34,7 @@ kept = [jnp.ones((64, 64))]
 for n in range(20):
     y, loss = train(kept[-1])
     kept.append(y)
-    float(loss)
+    float(loss)  # read
 """
 
 
@@ -71,13 +71,53 @@ def test_planted_faults_are_named_with_their_lines(tmp_path):
     ran = subprocess.run([sys.executable, program], env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path / "recorded")), capture_output=True, text=True,
                          timeout=120)
     assert ran.returncode == 0, ran.stderr
-    lines = {mark: f"{program}:{1 + [('# ' + mark) in text for text in PROGRAM.splitlines()].index(True)}" for mark in ("compiled", "kept")}
+    lines = {mark: f"{program}:{1 + [('# ' + mark) in text for text in PROGRAM.splitlines()].index(True)}" for mark in ("compiled", "kept", "read")}
     found = {}
     for each in Recording(tmp_path / "recorded").findings:
         found.setdefault(each["kind"], each)
     assert found["recompile"]["source"] == lines["compiled"] and "jit_step is compiled or loaded 6 times" in found["recompile"]["title"]
     assert found["leak"]["source"] == lines["kept"] and "16.4 kB" in found["leak"]["title"]
-    assert found["read"]["source"] == lines["kept"] and found["read"]["title"].startswith("The host reads results of jit_train 20 times")
+    assert "argument 0 (x): tensor<" in found["recompile"]["evidence"] and "x64xf32> became tensor<" in found["recompile"]["evidence"]
+    assert found["read"]["source"] == lines["read"] and found["read"]["title"].startswith("The host reads values 20 times at one line")
+
+
+CONSTANTS = """
+import functools
+import jax
+import jax.numpy as jnp
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def scale(x, rate):
+    return jnp.tanh(x @ x) * rate  # constant
+
+
+x = jnp.ones((64, 64))
+for n in range(5):
+    x = scale(x, 0.5 + n)
+for n in range(4):
+    x = jax.jit(lambda x: jnp.sin(x @ x))(x)  # again
+for n in range(6):
+    jax.block_until_ready(jnp.cos(x))  # waits
+"""
+
+
+def test_what_differs_between_programs_is_named(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(CONSTANTS)
+    ran = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120,
+                         env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path / "recorded"), MILLRACE_DEBUG="1"))
+    assert ran.returncode == 0, ran.stderr
+    lines = {mark: f"{program}:{1 + [('# ' + mark) in text for text in CONSTANTS.splitlines()].index(True)}" for mark in ("constant", "again", "waits")}
+    findings = Recording(tmp_path / "recorded").findings
+    scale, = (each for each in findings if each["kind"] == "recompile" and "jit_scale" in each["title"])
+    assert scale["source"] == lines["constant"] and "static argument" in scale["advice"]
+    assert any(f"constant {n}.5 became {n + 1}.5 ({lines['constant']})" in scale["evidence"] for n in range(4)), scale
+    again, = (each for each in findings if each["kind"] == "recompile" and "jit__lambda" in each["title"])
+    assert again["source"] == lines["again"] and "the same program once more" in again["evidence"] and "once, outside of the loop" in again["advice"]
+    read, = (each for each in findings if each["kind"] == "read")
+    assert read["source"] == lines["waits"] and read["title"].startswith("The host waits for values 6 times at one line")
+    assert f"most similar: constant 3.5 became 4.5 ({lines['constant']})\n" in ran.stderr
 
 
 STEPS = """

@@ -3,6 +3,7 @@
 
 A case per behaviour that JAX's own tests of the profiler ask for (its tests of GPUs and TPUs aside), and some that they leave out."""
 import concurrent.futures
+import ctypes
 import gzip
 import json
 import multiprocessing
@@ -15,6 +16,7 @@ import time
 
 import jax
 import jax.numpy as jnp
+import millrace
 import pytest
 from millrace_jax import versions
 
@@ -237,6 +239,74 @@ def test_the_hosts_regions_are_left_out_on_request(tmp_path):
     traced(tmp_path / "without", host_tracer_level=0)
     assert events_of(tmp_path / "with", "region of the host") and not events_of(tmp_path / "without", "region of the host")
     assert executions(tmp_path / "without") >= 1, "devices are there all the same"
+
+
+def test_what_the_client_does_is_left_out_at_the_level_of_the_users_regions(tmp_path):
+    for level, has_regions, has_launches in ((0, False, False), (1, True, False), (2, True, True), (3, True, True)):
+        folder = tmp_path / str(level)
+        traced(folder, host_tracer_level=level)
+        assert bool(events_of(folder, "region of the host")) is has_regions, level
+        assert bool(events_of(folder, "ExecuteComputation")) is has_launches, level
+        assert bool(events_of(folder, "MemoryAllocation")) is has_launches, level
+        assert executions(folder) >= 1, "devices are there all the same"
+
+
+def collected(options):
+    """The planes that the plug-in hands out for a serialized ProfileOptions, {name: [event]}, by the calls that jaxlib makes."""
+    library = millrace.load_library("libmillrace_pjrt.so")
+    library.GetPjrtApi.restype = ctypes.c_void_p
+
+    def word(address):
+        return ctypes.c_uint64.from_address(address).value
+    extension = word(library.GetPjrtApi() + 8)
+    while ctypes.c_int32.from_address(extension + 8).value != 1:
+        extension = word(extension + 16)
+    create, destroy, start, stop, collect = (ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(word(word(extension + 24) + at)) for at in range(40, 80, 8))
+
+    def call(function, *arguments):
+        words = (ctypes.c_uint64 * (1 + len(arguments)))(8 * (1 + len(arguments)), *arguments)
+        assert not function(ctypes.addressof(words))
+        return words
+    text = ctypes.create_string_buffer(options, len(options))
+    profiler = call(create, ctypes.addressof(text), len(options), 0)[3]
+    try:
+        call(start, profiler)
+        run()
+        call(stop, profiler)
+        _, _, data, size = call(collect, profiler, 0, 0)
+        planes = planes_of_bytes(ctypes.string_at(data, size)) if size else []
+        return {plane.name: [event.name for line in plane.lines for event in line.events] for plane in planes}
+    finally:
+        call(destroy, profiler)
+
+
+def test_devices_are_left_out_on_request():
+    """jaxlib 0.10.2 asks a plug-in for device level 1 whatever its ProfileOptions say, so this speaks to the plug-in itself, as captures do."""
+    def options(host, device):
+        return bytes([0x10, host, 0x18, device, 0x28, 1])
+    run()
+    whole, host, device = collected(options(2, 1)), collected(options(2, 0)), collected(options(0, 1))
+    assert whole[DEVICE + "0"] and {"ExecuteComputation", "MemoryAllocation"} <= set(whole["/host:CPU"])
+    assert not [name for name in host if name.startswith(DEVICE)] and "ExecuteComputation" in host["/host:CPU"]
+    assert "MemoryAllocation" not in host["/host:CPU"], "memory is that of a device"
+    assert device[DEVICE + "0"] and "/host:CPU" not in device
+    assert collected(options(0, 0)) == {}
+    assert collected(b"")[DEVICE + "0"], "without a version the defaults count"
+
+
+def test_memory_is_there_as_xprof_reads_it(tmp_path):
+    size = 4 * 300 * 300
+    with jax.profiler.trace(tmp_path):
+        kept = [jnp.full((300, 300), number, jnp.float32).block_until_ready() for number in range(3)]
+        kept.pop().delete()
+    allocations, deallocations = ([dict(event.stats) for event in events_of(tmp_path, name)] for name in ("MemoryAllocation", "MemoryDeallocation"))
+    ours = [stats for stats in allocations if stats["requested_bytes"] == size]
+    assert len(ours) >= 3 and all(stats["allocator_name"] == "Millrace CPU:0" and stats["region_type"] == "result" for stats in ours[:3])
+    assert any(stats["requested_bytes"] == size and stats["addr"] == ours[2]["addr"] for stats in deallocations)
+    for stats in allocations:
+        assert stats["peak_bytes_in_use"] >= stats["bytes_allocated"] >= stats["allocation_bytes"] == stats["requested_bytes"] > 0
+    counters = [event for name, lines in planes_of(tmp_path).items() if name == DEVICE + "0" for event in lines["_counters_"]]
+    assert max(stats["bytes_allocated"] for stats in allocations) == max(dict(event.stats)["bytes in use"] for event in counters)
 
 
 def test_programs_are_left_out_on_request(tmp_path):

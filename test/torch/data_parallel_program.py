@@ -96,7 +96,7 @@ def collectives():
 
 
 def errors():
-    """What the caller is told where replicas do not do the same, or fail."""
+    """What the caller is told where replicas call different functions, or fail."""
     def barrier(rank):
         xm.mark_step() if rank else xm.all_reduce("sum", tensor(rank, 2))
 

@@ -203,3 +203,12 @@ def test_types_by_name():
     assert xb._XLA_PT_TYPE_MAP[xb.Type.S64] is torch.int64 and xb._PT_XLA_TYPE_MAP[torch.bool] == xb.Type.PRED
     for dtype, kind in xb._PT_XLA_TYPE_MAP.items():
         assert xb.tensor_shape(torch.zeros(2, dtype=dtype).to("xla")).dtype == kind
+
+
+def test_methods_describe_their_parameters():
+    made = [name for name, value in vars(xb.Op).items() if getattr(value, "__qualname__", "").startswith("_method.")]
+    assert len(made) > 60 and {"reshape", "conv_general_dilated", "__add__", "exp"} <= set(made)
+    assert all(vars(xb.Op)[name].__doc__.startswith("Records XLA's operation ") for name in made)
+    assert xb.Op.exp.__doc__ == "Records XLA's operation Exp on this value, and returns its result."
+    assert xb.Op.pad.__doc__.endswith("\n\nArgs:\n  value: The scalar that is filled in, an Op.\n"
+                                      "  config: Per dimension a triple: elements before, after, and between two elements.")

@@ -130,6 +130,9 @@ def test_collectives_of_larger_worlds_are_shown(group):
         pair, x = dist.new_group(ranks=[2, 3]), torch.arange(2, device="xla")
         dist.all_reduce(x, group=pair)
         assert re.search(r"%all-reduce\.\d+ = .+ all-reduce\(.+\), .*replica_groups=\{\{0,1\},\{2,3\},\{4,5\}\}", text([x]))
+        largest = torch.arange(2, device="xla")
+        pair.allreduce([largest], dist.ReduceOp.MAX)  # the reduction itself, and not options with one
+        assert " maximum(" in text([largest]) and " maximum(" not in text([x])
         parts = [torch.zeros(2, dtype=torch.int64, device="xla") for _ in range(2)]
         dist.all_gather(parts, torch.arange(2, device="xla"), group=pair)
         assert re.search(r"%all-gather\.\d+ = s64\[4\]\{0\} all-gather\(", text(parts))

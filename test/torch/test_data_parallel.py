@@ -30,7 +30,7 @@ def test_collectives():
 
 def test_errors():
     found = run("errors")
-    different = "RuntimeError: the replicas do not do the same: "
+    different = "RuntimeError: the replicas call different functions: "
     assert found["barrier"] == different + "replica 0 calls xm.all_reduce, replica 1 is at a step barrier, replica 2 is at a step barrier"
     assert found["ended"] == different + "replica 0 calls xm.all_reduce, replica 1 has ended, replica 2 calls xm.all_reduce"
     assert found["fails"] == "KeyError: 'the third one'"

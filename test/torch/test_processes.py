@@ -388,7 +388,7 @@ def test_errors_of_spawn(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=r"expects nprocs to be None or the number of processes, but got"):
             xmp.spawn(print, nprocs=count)
     monkeypatch.setenv("CPU_NUM_DEVICES", "4")
-    with pytest.raises(ValueError, match="nprocs=3: CPU_NUM_DEVICES=4 wants 4 processes"):
+    with pytest.raises(ValueError, match="nprocs=3: CPU_NUM_DEVICES=4 asks for 4 processes"):
         xmp.spawn(print, nprocs=3)
     monkeypatch.delenv("CPU_NUM_DEVICES")
     torch.ones(1, device="xla").cpu()
@@ -459,7 +459,7 @@ def test_run_multiprocess(tmp_path):
 @pytest.mark.parametrize("variables, message", [
     (dict(RANK="2", WORLD_SIZE="2"), "RANK: expects a number below 2, but got '2'"),
     (dict(RANK="0", WORLD_SIZE="many"), "WORLD_SIZE: expects a number below 65537, but got 'many'"),
-    (dict(RANK="0", WORLD_SIZE="2"), "process 0 of 2 does not know where the others are: start them with torchrun, xmp.spawn"),
+    (dict(RANK="0", WORLD_SIZE="2"), "process 0 of 2 has no address of the other processes: start them with torchrun, xmp.spawn"),
     (dict(RANK="0", WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="0"), "MASTER_PORT: expects the port of the first process, but got 0")])
 def test_wrong_environment(variables, message):
     code = "import torch, torch_xla.core.xla_model as xm; xm.all_reduce('sum', torch.ones(1, device='xla'))"

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -22,8 +23,7 @@ namespace {
 
 std::vector<ArgumentName> (*argumentNames)(const std::string &op) = nullptr;
 
-std::vector<ArgumentName> namesOf(const Node &node) {
-  const std::string &op = node.op->name;
+std::vector<ArgumentName> namesOf(const std::string &op) {
   if (op == "millrace::strided_read")
     return {{"self"}, {"size"}, {"stride"}, {"storage_offset"}};
   if (op == "millrace::strided_write")
@@ -65,6 +65,24 @@ std::string attributeText(const Arg &arg) {
           return "";
       },
       arg);
+}
+
+/// Returns the argument as Python writes it, of a long one at most `longest` bytes of it; "" for arguments that are no attributes.
+std::string pythonText(const Arg &arg) {
+  constexpr size_t longest = 80;
+  std::string text = attributeText(arg);
+  if (const auto *truth = std::get_if<bool>(&arg))
+    text = *truth ? "True" : "False";
+  else if (std::holds_alternative<std::monostate>(arg))
+    text = "None";
+  else if (const auto *number = std::get_if<double>(&arg)) {
+    char shortest[32];
+    text.assign(shortest, std::to_chars(shortest, shortest + sizeof shortest, *number).ptr);
+    if (text.find_first_not_of("-0123456789") == std::string::npos) // nan, inf and 1e+20 stay
+      text += ".0";
+  } else if (std::holds_alternative<std::string>(arg))
+    text = "'" + text + "'";
+  return text.size() > longest ? text.substr(0, longest) + "..." : text;
 }
 
 //===-- Names ---------------------------------------------------------------===//
@@ -179,7 +197,7 @@ private:
     const Node &node = *value.node;
     if (node.isLeaf())
       return made;
-    std::vector<ArgumentName> names = namesOf(node);
+    std::vector<ArgumentName> names = namesOf(node.op->name);
     for (size_t i = 0; i < std::min(names.size(), node.args.size()); ++i)
       if (names[i].isNumber && !attributeText(node.args[i]).empty())
         made.push_back(&node.args[i]);
@@ -248,7 +266,7 @@ std::vector<std::string> tagsOf(const Line &line, bool withPlaces) {
     if (node.isNumber()) // a parameter of the program
       tags.push_back("value=" + valueText(node));
   } else {
-    std::vector<ArgumentName> names = namesOf(node);
+    std::vector<ArgumentName> names = namesOf(node.op->name);
     for (size_t i = 0; i < node.args.size(); ++i) {
       std::string value = attributeText(node.args[i]);
       if (!value.empty() && !(i < names.size() && names[i].isNumber))
@@ -283,10 +301,9 @@ std::string shapeText(const Shape &shape) {
   return xlaName(shape.dtype) + whole.substr(at) + (layout.empty() ? "" : "{" + layout + "}");
 }
 
-std::string shownName(const Node &node) {
-  std::string name = node.op->name.substr(0, node.op->name.find('.'));
-  if (name == "millrace::strided_read")
-    return viewName(node);
+/// The same without the operation of a view, which depends on its operand.
+static std::string plainName(const Op &op) {
+  std::string name = op.name.substr(0, op.name.find('.'));
   if (name == "millrace::reshape")
     return "aten::view";
   if (name == "millrace::expand")
@@ -295,6 +312,33 @@ std::string shownName(const Node &node) {
     return "xla::cast";
   constexpr std::string_view ours = "millrace::";
   return name.rfind(ours, 0) == 0 ? "xla::" + name.substr(ours.size()) : name;
+}
+
+std::string shownName(const Node &node) {
+  return node.op->name == "millrace::strided_read" ? viewName(node) : plainName(*node.op);
+}
+
+std::vector<std::string> changedConstants(const Kind &before, const Kind &now) {
+  std::vector<std::string> made;
+  const std::vector<ArgumentName> names = namesOf(now.op->name);
+  const std::string operation = now.op->name.starts_with("millrace::strided_") ? "a view" : plainName(*now.op);
+  for (size_t i = 0; i < std::min(before.args.size(), now.args.size()); ++i) {
+    const Arg &old = before.args[i], &next = now.args[i];
+    if (old == next)
+      continue;
+    const std::string was = pythonText(old), is = pythonText(next);
+    std::string text = (i < names.size() ? names[i].name : "argument " + std::to_string(i)) + " of " + operation + ": ";
+    if (!was.empty() && !is.empty())
+      text += was + " became " + is;
+    else if (std::holds_alternative<Operand>(old) && !is.empty())
+      text += "an input became " + is;
+    else if (std::holds_alternative<Operand>(next) && !was.empty())
+      text += was + " became an input";
+    else
+      continue;
+    made.push_back(std::move(text));
+  }
+  return made;
 }
 
 std::string scopedName(const Node &node) {

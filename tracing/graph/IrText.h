@@ -13,6 +13,10 @@ struct ArgumentName {
 /// Sets the front end's function that returns the names of an operator's ("aten::add.Tensor") arguments in order, or an empty list if it has none.
 void setArgumentNames(std::vector<ArgumentName> (*namesOf)(const std::string &op));
 
+/// Returns what differs between the arguments of two nodes of one operator and equal types, one text per argument: "exponent of aten::pow: 3.0 became
+/// 4.0". Empty if the arguments that can be shown are equal.
+std::vector<std::string> changedConstants(const Kind &before, const Kind &now);
+
 /// Returns the operation of a node by the name that users know: "aten::add"; for a view the name of its operation: "aten::permute".
 std::string shownName(const Node &node);
 /// Returns the name after the scope in which the node was recorded: "encoder.1/aten::add".

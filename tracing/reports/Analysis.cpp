@@ -5,6 +5,7 @@
 
 #include "tracing/reports/Dump.h"
 #include "tracing/emit/Emit.h"
+#include "tracing/graph/IrText.h"
 #include "tracing/Session.h"
 #include "runtime/base/Environment.h"
 
@@ -138,6 +139,10 @@ Difference difference(const GraphSummary &before, const GraphSummary &now) {
       say("before: ", before, before.leaves + same);
     else
       found.text += "before: ended after " + std::to_string(same) + " operations";
+    const Kind *was = same < nodes(before) ? kind(before, same) : nullptr, *is = same < nodes(now) ? kind(now, same) : nullptr;
+    if (was && is && was->op == is->op && was->results == is->results)
+      for (const std::string &change : changedConstants(*was, *is))
+        found.text += "\nconstant " + change + " at " + placeOfItem(now, now.leaves + same);
     return found;
   }
   for (size_t i = 0; i < std::min(before.leaves, now.leaves); ++i) {

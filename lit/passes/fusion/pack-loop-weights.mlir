@@ -61,14 +61,14 @@ func.func @others(%h: tensor<96x96xf32>, %r: tensor<1x96xf32>, %w: tensor<96x96x
 // CHECK: %[[P:.*]] = call @pack(%arg1) : (tensor<96x32xf32>) -> tensor<6x32x16xf32>
 // CHECK: stablehlo.while
 // CHECK-NOT: func.call @dot_general
-// CHECK: func.call @multiply_{{[0-9]*}}(%[[P]], %{{.*}}, %arg2) : (tensor<6x32x16xf32>, tensor<3x32xf32>, tensor<96xf32>) -> tensor<3x32xf32>
+// CHECK: func.call @multiply_{{[0-9]*}}(%{{.*}}, %[[P]], %arg2) : (tensor<3x32xf32>, tensor<6x32x16xf32>, tensor<96xf32>) -> tensor<3x32xf32>
 // CHECK: return %{{.*}} : tensor<3x32xf32>
 // CHECK: func.func private @multiply_
-// CHECK: %[[A:.*]] = stablehlo.slice %arg0 [0:2, 0:32, 0:16] : (tensor<6x32x16xf32>) -> tensor<2x32x16xf32>
-// CHECK: stablehlo.dot_general %arg1, %[[A]], contracting_dims = [1] x [1] : (tensor<3x32xf32>, tensor<2x32x16xf32>) -> tensor<3x2x16xf32>
+// CHECK: %[[A:.*]] = stablehlo.slice %arg1 [0:2, 0:32, 0:16] : (tensor<6x32x16xf32>) -> tensor<2x32x16xf32>
+// CHECK: stablehlo.dot_general %arg0, %[[A]], contracting_dims = [1] x [1] : (tensor<3x32xf32>, tensor<2x32x16xf32>) -> tensor<3x2x16xf32>
 // CHECK: %[[C:.*]] = stablehlo.slice %arg2 [0:32] : (tensor<96xf32>) -> tensor<32xf32>
 // CHECK: stablehlo.broadcast_in_dim %[[C]], dims = [1] : (tensor<32xf32>) -> tensor<3x32xf32>
-// CHECK: stablehlo.slice %arg0 [4:6, 0:32, 0:16] : (tensor<6x32x16xf32>) -> tensor<2x32x16xf32>
+// CHECK: stablehlo.slice %arg1 [4:6, 0:32, 0:16] : (tensor<6x32x16xf32>) -> tensor<2x32x16xf32>
 // CHECK: stablehlo.slice %arg2 [64:96] : (tensor<96xf32>) -> tensor<32xf32>
 func.func @gates(%h: tensor<3x32xf32>, %w: tensor<96x32xf32>, %b: tensor<96xf32>, %n: tensor<i32>) -> tensor<3x32xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>

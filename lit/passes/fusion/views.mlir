@@ -68,17 +68,38 @@ func.func @regrouped(%x: tensor<60x40xf32>, %y: tensor<60xf32>) -> tensor<40x60x
 
 // -----
 
-// Another reader needs the reshaped value in memory: it stays a step without work, and what it reads a kernel.
+// Readers outside of the kernel read a copy of the reshape behind it: the kernel returns what is reshaped.
 // CHECK-LABEL: func.func @returned(
-// CHECK:         %[[SUM:.*]] = call @
-// CHECK:         %[[VIEW:.*]] = stablehlo.reshape %[[SUM]]
-// CHECK:         %[[WAVE:.*]] = call @{{.*}}(%[[VIEW]])
-// CHECK:         return %[[VIEW]], %[[WAVE]]
+// CHECK:         %[[BOTH:.*]]:2 = call @{{.*}}(tensor<60x40xf32>) -> (tensor<60x40xf32>, tensor<2400xf32>)
+// CHECK-NEXT:    %[[VIEW:.*]] = stablehlo.reshape %[[BOTH]]#0
+// CHECK-NEXT:    return %[[VIEW]], %[[BOTH]]#1
 func.func @returned(%x: tensor<60x40xf32>) -> (tensor<2400xf32>, tensor<2400xf32>) {
   %sum = stablehlo.add %x, %x : tensor<60x40xf32>
   %view = stablehlo.reshape %sum : (tensor<60x40xf32>) -> tensor<2400xf32>
   %wave = stablehlo.tanh %view : tensor<2400xf32>
   return %view, %wave : tensor<2400xf32>, tensor<2400xf32>
+}
+
+// -----
+
+// A reshape is no reason to compute its operand early: it moves to where it is first read.
+// CHECK-LABEL: func.func @later(
+// CHECK-NEXT:    %[[BOTH:.*]]:2 = call @
+// CHECK-NEXT:    %[[VIEW:.*]] = stablehlo.reshape %[[BOTH]]#
+// CHECK-NEXT:    call @sqrt{{.*}}(%[[VIEW]])
+// CHECK-NEXT:    call @sort
+// CHECK-NEXT:    return
+func.func @later(%x: tensor<60x40xf32>) -> (tensor<60x40xf32>, tensor<40x60xf32>) {
+  %sum = stablehlo.add %x, %x : tensor<60x40xf32>
+  %other = stablehlo.reshape %sum : (tensor<60x40xf32>) -> tensor<40x60xf32>
+  %wave = stablehlo.tanh %sum : tensor<60x40xf32>
+  %root = stablehlo.sqrt %other : tensor<40x60xf32>
+  %sorted = "stablehlo.sort"(%root) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) {dimension = 1 : i64} : (tensor<40x60xf32>) -> tensor<40x60xf32>
+  return %wave, %sorted : tensor<60x40xf32>, tensor<40x60xf32>
 }
 
 // -----

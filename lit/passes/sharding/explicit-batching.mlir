@@ -61,7 +61,7 @@ func.func @counted(%x: tensor<4x8xi32>, %at: tensor<4x1xi64>) -> tensor<4x1xi32>
 // A shorter batch, a slice that keeps the dimension, no other index: as they are.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: batching_dims
-// CHECK-LABEL: func.func @main
+// CHECK-LABEL: func.func @more
 func.func @others(%x: tensor<4x8xi32>, %at: tensor<3x1xi32>) -> (tensor<3x1xi32>, tensor<4x8xi32>) {
   %0 = stablehlo.iota dim = 0 : tensor<3x1xi32>
   %1 = stablehlo.concatenate %0, %at, dim = 1 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
@@ -69,6 +69,20 @@ func.func @others(%x: tensor<4x8xi32>, %at: tensor<3x1xi32>) -> (tensor<3x1xi32>
   %3 = stablehlo.iota dim = 0 : tensor<4x1xi32>
   %4 = "stablehlo.gather"(%x, %3) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>} : (tensor<4x8xi32>, tensor<4x1xi32>) -> tensor<4x8xi32>
   return %2, %4 : tensor<3x1xi32>, tensor<4x8xi32>
+}
+
+// One more batching dimension; constants count, too. Integers of eight bits do not count to 300.
+// CHECK: "stablehlo.gather"(%arg0, %arg1) {{.*}}operand_batching_dims = [0, 1], start_indices_batching_dims = [0, 1], start_index_map = [2]
+// CHECK: "stablehlo.gather"(%arg2, %{{[0-9]+}}) {{.*}}collapsed_slice_dims = [0, 1], start_index_map = [0, 1]
+// CHECK-LABEL: func.func @main
+func.func @more(%x: tensor<2x3x8xi32>, %at: tensor<2x3x1xi32>, %y: tensor<300x8xi32>, %short: tensor<300x1xi8>) -> (tensor<2x3xi32>, tensor<300xi32>) {
+  %0 = stablehlo.constant dense<[[[0], [1], [2]], [[0], [1], [2]]]> : tensor<2x3x1xi32>
+  %1 = stablehlo.concatenate %0, %at, dim = 2 : (tensor<2x3x1xi32>, tensor<2x3x1xi32>) -> tensor<2x3x2xi32>
+  %2 = "stablehlo.gather"(%x, %1) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1, 2], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1, 2], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1, 1>} : (tensor<2x3x8xi32>, tensor<2x3x2xi32>) -> tensor<2x3xi32>
+  %3 = stablehlo.iota dim = 0 : tensor<300x1xi8>
+  %4 = stablehlo.concatenate %3, %short, dim = 1 : (tensor<300x1xi8>, tensor<300x1xi8>) -> tensor<300x2xi8>
+  %5 = "stablehlo.gather"(%y, %4) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<300x8xi32>, tensor<300x2xi8>) -> tensor<300xi32>
+  return %2, %5 : tensor<2x3xi32>, tensor<300xi32>
 }
 
 func.func @main() {

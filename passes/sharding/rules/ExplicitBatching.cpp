@@ -3,7 +3,7 @@
 // Input:   %i = stablehlo.iota dim = 0 : tensor<4x1xi32> ; %j = stablehlo.concatenate %i, %k, dim = 1
 //          "stablehlo.gather"(%x, %j) {collapsed_slice_dims = [0], start_index_map = [0, 1]}
 // Output:  "stablehlo.gather"(%x, %k) {operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]}
-// Leaves alone operations that have batching dimensions, and those that would be left without an index.
+// Leaves alone operations that would be left without an index, and indices of too few bits, which do not count to the end.
 #include "passes/sharding/rules/ExplicitBatching.h"
 
 #include "passes/sharding/ProgramPasses.h"
@@ -53,27 +53,49 @@ Value unchangedOperand(Operation *op) {
   return {};
 }
 
+/// The dimension of a constant along which the elements are 0, 1, 2, ...; none if they are not.
+std::optional<int64_t> countingDimOf(DenseIntElementsAttr elements) {
+  auto type = cast<RankedTensorType>(elements.getType());
+  if (elements.isSplat())
+    return std::nullopt;
+  for (int64_t dim = 0, inner = type.getNumElements(); dim < type.getRank(); ++dim) {
+    int64_t size = type.getDimSize(dim), place = 0;
+    inner /= size;
+    if (size != 1 && llvm::all_of(elements.getValues<APInt>(), [&](const APInt &element) { return element == uint64_t(place++ / inner % size); }))
+      return dim;
+  }
+  return std::nullopt;
+}
+
 /// The dimension along which the elements are 0, 1, 2, ...; none if they are not.
 std::optional<int64_t> countingDim(Value value) {
   Operation *op = value.getDefiningOp();
-  if (auto iota = dyn_cast_or_null<stablehlo::IotaOp>(op))
-    return int64_t(iota.getIotaDimension());
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  auto element = type ? dyn_cast<IntegerType>(type.getElementType()) : IntegerType();
+  if (!op || !element || !type.hasStaticShape() || type.getNumElements() == 0)
+    return std::nullopt;
+  if (auto iota = dyn_cast<stablehlo::IotaOp>(op)) {
+    // An iota of too few bits wraps around.
+    int64_t dim = iota.getIotaDimension(), bits = element.getWidth();
+    return bits >= 64 || type.getDimSize(dim) <= int64_t(1) << (bits - 1) ? std::optional(dim) : std::nullopt;
+  }
+  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
+    if (auto elements = dyn_cast<DenseIntElementsAttr>(constant.getValue()))
+      return countingDimOf(elements);
   if (Value same = unchangedOperand(op))
     return countingDim(same);
-  if (auto broadcast = dyn_cast_or_null<stablehlo::BroadcastInDimOp>(op)) {
+  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
     auto from = countingDim(broadcast.getOperand());
     if (!from)
       return std::nullopt;
     int64_t to = broadcast.getBroadcastDimensions()[*from];
-    bool whole = cast<RankedTensorType>(broadcast.getOperand().getType()).getDimSize(*from) ==
-                 cast<RankedTensorType>(broadcast.getType()).getDimSize(to);
+    bool whole = cast<RankedTensorType>(broadcast.getOperand().getType()).getDimSize(*from) == type.getDimSize(to);
     return whole ? std::optional(to) : std::nullopt;
   }
-  if (auto reshape = dyn_cast_or_null<stablehlo::ReshapeOp>(op)) {
+  if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
     // Only dimensions of one element come or go.
     auto from = countingDim(reshape.getOperand());
-    ArrayRef<int64_t> before = cast<RankedTensorType>(reshape.getOperand().getType()).getShape();
-    ArrayRef<int64_t> after = cast<RankedTensorType>(reshape.getType()).getShape();
+    ArrayRef<int64_t> before = cast<RankedTensorType>(reshape.getOperand().getType()).getShape(), after = type.getShape();
     auto isLarge = [](int64_t size) { return size != 1; };
     if (!from || before[*from] == 1 ||
         !llvm::equal(llvm::make_filter_range(before, isLarge), llvm::make_filter_range(after, isLarge)))
@@ -92,15 +114,18 @@ struct Batching {
   SmallVector<Value> rest; ///< indices without those that count
 };
 
-/// `map`: which operand dimension each index is for; `collapsed`: dimensions of which slices have one element and no place.
-std::optional<Batching> findBatching(Value operand, Value indices, ArrayRef<int64_t> map, ArrayRef<int64_t> collapsed,
-                                     int64_t vectorDim) {
+/// `map`: which operand dimension each index is for; `collapsed`: dimensions of which slices have one element and no place; `batch` and
+/// `batchOfIndices`: the batching dimensions that there are.
+std::optional<Batching> findBatching(Value operand, Value indices, ArrayRef<int64_t> map, ArrayRef<int64_t> collapsed, ArrayRef<int64_t> batch,
+                                     ArrayRef<int64_t> batchOfIndices, int64_t vectorDim) {
   auto join = indices.getDefiningOp<stablehlo::ConcatenateOp>();
   auto type = dyn_cast<RankedTensorType>(operand.getType());
   if (!join || int64_t(join.getDimension()) != vectorDim || !type || !type.hasStaticShape())
     return std::nullopt;
   Batching result;
   SmallVector<std::pair<int64_t, int64_t>> pairs;
+  for (auto [dim, dimOfIndices] : llvm::zip_equal(batch, batchOfIndices))
+    pairs.push_back({dim, dimOfIndices});
   int64_t position = 0;
   for (Value part : join.getInputs()) {
     auto shape = cast<RankedTensorType>(part.getType()).getShape();
@@ -118,7 +143,7 @@ std::optional<Batching> findBatching(Value operand, Value indices, ArrayRef<int6
     }
     position += width;
   }
-  if (pairs.empty() || result.rest.empty())
+  if (pairs.size() == batch.size() || result.rest.empty())
     return std::nullopt;
   llvm::sort(pairs);
   for (auto [operandDim, indicesDim] : pairs) {
@@ -149,10 +174,8 @@ bool makeBatchingExplicit(Operation *op) {
   OpBuilder builder(op);
   if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
     auto numbers = gather.getDimensionNumbers();
-    if (!numbers.getOperandBatchingDims().empty())
-      return false;
     auto found = findBatching(gather.getOperand(), gather.getStartIndices(), numbers.getStartIndexMap(), numbers.getCollapsedSliceDims(),
-                              numbers.getIndexVectorDim());
+                              numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims(), numbers.getIndexVectorDim());
     if (!found)
       return false;
     op->setOperand(1, joined(builder, op, found->rest, numbers.getIndexVectorDim()));
@@ -165,10 +188,9 @@ bool makeBatchingExplicit(Operation *op) {
   if (!scatter)
     return false;
   auto numbers = scatter.getScatterDimensionNumbers();
-  if (!numbers.getInputBatchingDims().empty())
-    return false;
   auto found = findBatching(scatter.getInputs()[0], scatter.getScatterIndices(), numbers.getScatterDimsToOperandDims(),
-                            numbers.getInsertedWindowDims(), numbers.getIndexVectorDim());
+                            numbers.getInsertedWindowDims(), numbers.getInputBatchingDims(), numbers.getScatterIndicesBatchingDims(),
+                            numbers.getIndexVectorDim());
   if (!found)
     return false;
   op->setOperand(scatter.getInputs().size(), joined(builder, op, found->rest, numbers.getIndexVectorDim()));

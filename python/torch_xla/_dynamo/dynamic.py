@@ -27,12 +27,12 @@ REFUSALS = (NotDynamic, NotImplementedError, RuntimeError)
 
 
 def is_refusal(error):
-    """Whether one of REFUSALS says that there is no program for several sizes."""
+    """Returns whether one of REFUSALS says that there is no program for several sizes."""
     return isinstance(error, NotDynamic | NotImplementedError) or any(part in str(error) for part in ("size", "compilation stopped"))
 
 
 def open_sizes(graph):
-    """Values that the placeholders stand for, if a size among them is open; else None."""
+    """Returns values that the placeholders stand for, if a size among them is open; else None."""
     values = [node.meta.get("val", node.meta.get("example_value")) for node in graph.graph.nodes if node.op == "placeholder"]
     is_open = any(isinstance(value, torch.SymInt) or isinstance(value, torch.Tensor) and
                   any(isinstance(size, torch.SymInt) for size in value.shape) for value in values)
@@ -79,7 +79,7 @@ class DynamicProgram:
         self.returns_tensors = all(isinstance(value, torch.Tensor) for value in self.results)
         self.run, self.tensors, self.constants = run, tensors, constants
         self.why_no_rows, self.is_refused = None, False
-        self.by_rows = {}  # the largest number of rows -> the program for up to so many; None: there is none
+        self.by_rows = {}  # from the largest number of rows to the program for up to that number; None: no program could be compiled
         self.order = self.program = self.text = None
         # The size that is the number of rows is the first of an argument; all others are those of the first call.
         self.row_symbol = next((symbol for symbol, (_, dim, *_) in found.items() if dim == 0), None)
@@ -104,8 +104,8 @@ class DynamicProgram:
         self.order, self.program = order, _XLAC._program(self.text)
 
     def program_for_rows(self, args):
-        """The program for up to as many rows as these and more (tracing/sizes/RowPrograms.cpp), with the order of its parameters; None if there is
-        none: rows are mixed, sizes are no multiples of one number, or there are too many; or other sizes than the rows' differ."""
+        """Returns the program for up to as many rows as these and more (tracing/sizes/RowPrograms.cpp), with the order of its parameters; None if
+        there is none: rows are mixed, sizes are no multiples of one number, or there are too many; or other sizes than the rows' differ."""
         if self.row_place is None:
             return None
         index, dim, factor, offset = self.row_place
@@ -161,12 +161,12 @@ class DynamicProgram:
         return text, order
 
     def _sizes(self, args):
-        """The values of the symbols in these arguments."""
+        """Returns the values of the symbols in these arguments."""
         return {symbol: (args[index].shape[dim] - offset) // factor for symbol, (index, dim, factor, offset) in self.symbols.items()}
 
     def find(self, args):
-        """(program, order of its parameters, whether it is one for a number of rows) for these arguments, or None. A program for a number of rows is
-        about as fast as one for their sizes alone; that of run-time shapes is made when no program for a number of rows takes them."""
+        """Returns (program, order of its parameters, whether it is one for a number of rows) for these arguments, or None. A program for a number of
+        rows is about as fast as one for their sizes alone; that of run-time shapes is made when no program for a number of rows takes them."""
         found = self.program_for_rows(args)
         if found is not None:
             return *found, True
@@ -180,11 +180,11 @@ class DynamicProgram:
         return None if self.program is None else (self.program, self.order, False)
 
     def sizes_of(self, args):
-        """The open sizes of these arguments."""
+        """Returns the open sizes of these arguments."""
         return tuple(args[i].shape[dim] for i, dim, *_ in self.symbols.values())
 
     def call(self, found, args):
-        """The results of the program that find() has returned for `args`."""
+        """Returns the results of the program that find() has returned for `args`."""
         program, order, _ = found
         given = [args[self.tensors[position]] for position in order]
         if self.has_numbers_of_cpu:

@@ -7,6 +7,8 @@ another size make one more program. An operator that runs on the CPU cuts the gr
 programs of their own, and a warning says so."""
 import os
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import fx
@@ -47,7 +49,8 @@ class _Interpreter(fx.Interpreter):
         return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
 
     def call_function(self, target, args, kwargs):
-        """A tensor of the CPU that the graph overwrites with one of the device (of a collective, say) stays on the device until the graph returns it."""
+        """Calls an operator. A tensor of the CPU that the graph overwrites with one of the device, such as a collective's, stays on the device
+        until the graph returns it."""
         if target is torch.ops.aten.copy.default and args[0].device.type == "cpu" and args[1].device.type == "xla":
             args = (torch.empty_like(args[0], device=args[1].device), *args[1:])
         return super().call_function(target, args, kwargs)
@@ -67,12 +70,12 @@ def _held_tensors(graph):
 
 
 def _is_static(tensor):
-    """Whether the tensor belongs to a module, so that Dynamo expects it in every call."""
+    """Returns whether the tensor belongs to a module, so that Dynamo expects it in every call."""
     return isinstance(tensor, torch.nn.Parameter) or getattr(tensor, "_dynamo_static_input_type", None) is not None
 
 
 def _is_trained(graph):
-    """Whether the graph is the forward or backward part of one that AOTAutograd has cut in two: its parameters change from step to step."""
+    """Returns whether the graph is the forward or backward part of one that AOTAutograd has cut in two: its parameters change from step to step."""
     return any(node.op == "placeholder" and str(node.target).startswith(("primals_", "tangents_")) for node in graph.graph.nodes)
 
 
@@ -90,7 +93,7 @@ def _wanted_on_cpu(graph, count):
 
 
 def _take_donations(graph):
-    """{index of an argument: whether its memory is given up}, of torch.ops.xla.dynamo_set_buffer_donor_, which leaves the graph."""
+    """Returns {index of an argument: whether its memory is given up}, of torch.ops.xla.dynamo_set_buffer_donor_, which leaves the graph."""
     arguments = [node for node in graph.graph.nodes if node.op == "placeholder"]
     made = {}
     for node in list(graph.graph.nodes):
@@ -109,7 +112,7 @@ def _take_donations(graph):
     return made
 
 
-# A program for all sizes leaves sizes that come more often to programs of their own, up to so many.
+# Sizes that recur often get programs of their own in place of the program for all sizes, at most so many.
 _FEW_CALLS, _MOST_OWN_PROGRAMS, _MOST_COUNTED = 3, 16, 1000
 
 
@@ -123,7 +126,7 @@ class _Graph:
         self.was_called = False
         self.held = _held_tensors(graph)
         self.parts = None
-        self.calls, self.own_programs = {}, 0  # of a program for all sizes: how often it ran with which
+        self.calls, self.own_programs = {}, 0  # for a program for all sizes, the number of runs with each size
         self.spec = None
         self.sizes, self.is_static = open_sizes(graph), False
         self.compiled = _XLAC.CompiledGraph(self.trace)
@@ -135,7 +138,7 @@ class _Graph:
             return _Interpreter(self.graph, held).run(*stand_ins[:count])
 
     def trace(self, *args):
-        """The program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
+        """Returns the program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
         if self.sizes is not None:
             self.make_dynamic(args)
         is_dynamic = isinstance(self.parts, DynamicProgram)
@@ -147,7 +150,7 @@ class _Graph:
         if self.is_static or (is_dynamic and found is None):
             _XLAC._count("DynamoStaticShapes")
         _XLAC._set_sync_cause("mark_step when dynamo processing input graphs")
-        _XLAC._sync(False)  # what is pending is not part of the graph
+        _XLAC._sync(False)  # pending operations are not part of the graph
         _XLAC._set_sync_cause(None)
         _XLAC._count("DynamoExtractCompiledGraph")
         before = _XLAC._compilations()
@@ -178,7 +181,7 @@ class _Graph:
         return [i >= given or (isinstance(arg, torch.Tensor) and _is_static(arg)) for i, arg in enumerate(args)]
 
     def comes_often(self, args):
-        """Whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
+        """Returns whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
         if self.own_programs == _MOST_OWN_PROGRAMS:
             return False
         sizes = self.parts.sizes_of(args)
@@ -320,9 +323,15 @@ def _is_for_cpu(graph, args):
     return bool(tensors and values) and all(t.device.type == "cpu" for t in (*tensors, *values))
 
 
-def extract_compiled_graph(xla_model, xla_args):
-    """A function with the meaning of the FX graph `xla_model`; compiled when it is called for the first time, for arguments
-    like those. `xla_args` are the ones of that call. A graph of tensors of the CPU stays PyTorch's, with a warning for each of them."""
+def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Callable[..., Any]:
+    """Returns a function that computes what an FX graph computes, and is compiled when it is called for the first time.
+
+    A graph of tensors of the CPU is returned unchanged, with a warning for each of them.
+
+    Args:
+      xla_model: The graph.
+      xla_args: The arguments of the first call.
+    """
     if _is_for_cpu(xla_model, xla_args):
         for arg in xla_args:
             if isinstance(arg, torch.Tensor):

@@ -16,7 +16,7 @@ def jax_env_context():
 
 
 def maybe_get_jax():
-    """The module jax, or None where it is not installed."""
+    """Returns the module jax, or None where it is not installed."""
     if importlib.util.find_spec("jax") is None:
         return None
     import jax

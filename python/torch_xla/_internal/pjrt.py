@@ -25,13 +25,14 @@ def _put_value(ordinal: int, fn: Callable, args: tuple, kwargs: dict, values: An
     try:
         values.put((ordinal, fn(*args, **kwargs)))
     except Exception as error:
-        with contextlib.suppress(Exception):  # some cannot be sent
+        with contextlib.suppress(Exception):  # some exceptions cannot be pickled
             values.put((ordinal, _Failure(error)))
         raise
 
 
 def run_multiprocess(fn: Callable, *args: Any, start_method: str = "spawn", **kwargs: Any) -> dict[int, Any]:
-    """{ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says. An exception of the first process that fails is raised here."""
+    """Returns {ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says. An exception of the first process that fails is raised
+    here."""
     count = int(os.environ.get("CPU_NUM_DEVICES") or "1")
     if count == 1:
         return {0: fn(*args, **kwargs)}

@@ -4,22 +4,23 @@
 Millrace drives no TPU: everything that describes one raises OSError, as the original does on a machine without. The one exception is
 num_available_devices(), by which Lightning and others decide whether torch_xla may be used at all."""
 import os
+from typing import NoReturn
 
 
-def _no_tpu(what):
+def _no_tpu(what: str) -> NoReturn:
     raise EnvironmentError(f"{what} describes a TPU, and Millrace drives none. Devices are named by PJRT_DEVICE (CPU).")
 
 
-def num_available_chips():
-    """How many TPU chips there are: none."""
+def num_available_chips() -> int:
+    """Returns the number of TPU chips, 0: Millrace drives none."""
     return 0
 
 
-def num_available_devices():
-    """How many devices a process may use: those of PJRT_DEVICE, or none where the variable is not set.
+def num_available_devices() -> int:
+    """Returns the number of devices that a process may use: CPU_NUM_DEVICES with PJRT_DEVICE=CPU, and 0 otherwise.
 
-    A user who sets PJRT_DEVICE=CPU asks for torch_xla, and Lightning's Trainer(accelerator="auto") then uses it; without the variable
-    libraries keep to PyTorch's own devices. Does not start the runtime."""
+    A user who sets PJRT_DEVICE=CPU asks for torch_xla, and Lightning's Trainer(accelerator="auto") then uses it; without the variable libraries keep
+    to PyTorch's own devices. The call does not start the runtime."""
     if os.environ.get("PJRT_DEVICE", "").upper() != "CPU":
         return 0
     return int(os.environ.get("CPU_NUM_DEVICES", "1"))
@@ -36,12 +37,12 @@ def num_tpu_workers():
 
 
 def get_worker_ips():
-    """The hosts that take part."""
+    """Returns the hosts that take part."""
     return ["localhost"]
 
 
 def discover_master_worker_ip(use_localhost=True):
-    """The host of the first device."""
+    """Returns the host of the first device."""
     return "localhost"
 
 
@@ -60,8 +61,12 @@ def worker_id():
     _no_tpu("worker_id()")
 
 
-def version():
-    """The TPU's generation."""
+def version() -> NoReturn:
+    """Raises an error: there is no TPU whose generation it could return.
+
+    Raises:
+      OSError: Always.
+    """
     _no_tpu("version()")
 
 

@@ -6,8 +6,19 @@ import torch
 
 
 class GradScaler(torch.amp.GradScaler):
-    """torch.amp.GradScaler("xla"). Optimizers of torch_xla.amp.syncfree skip a step with infinite gradients on the device; others
-    need its answer, which cuts the graph. `use_zero_grad`: such gradients become zeros instead, and every step is made."""
+    """torch.amp.GradScaler("xla").
+
+    Optimizers of torch_xla.amp.syncfree skip a step with infinite gradients on the device; for others the host reads whether there are some, which
+    executes the pending graph.
+
+    Args:
+      init_scale: The first factor of the loss.
+      growth_factor: What the factor is multiplied by after `growth_interval` finite steps.
+      backoff_factor: What the factor is multiplied by after a step with infinite gradients.
+      growth_interval: The number of steps.
+      enabled: Whether losses are scaled.
+      use_zero_grad: Whether infinite gradients are replaced by zeros and every step is made, so that nothing is read.
+    """
 
     def __init__(self, init_scale: float = 2.0 ** 16, growth_factor: float = 2.0, backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
                  use_zero_grad: bool = False) -> None:
@@ -49,6 +60,10 @@ def _update_scale(scale, growth_tracker, found_inf, growth_factor, backoff_facto
 
 
 def install(library: Any) -> None:
-    """Registers the kernels for the device."""
+    """Registers the two kernels of gradient scaling for the device; torch_xla calls it once.
+
+    Args:
+      library: The torch.library.Library of aten.
+    """
     library.impl("_amp_foreach_non_finite_check_and_unscale_", _check_and_unscale, "XLA")
     library.impl("_amp_update_scale_", _update_scale, "XLA")

@@ -4,7 +4,14 @@ _precision = "default"
 
 
 def set_mat_mul_precision(precision: str) -> None:
-    """"default", "high" or "highest": how exact products of float32 are at least. They are computed in float32 with all of them."""
+    """Sets the least precision of contractions of float32. Unlike on a TPU, they are computed in float32 with all three.
+
+    Args:
+      precision: "default", "high" or "highest".
+
+    Raises:
+      ValueError: It is another text.
+    """
     global _precision
     if precision not in ("default", "high", "highest"):
         raise ValueError(f"expects 'default', 'high' or 'highest', but got {precision!r}")
@@ -12,5 +19,5 @@ def set_mat_mul_precision(precision: str) -> None:
 
 
 def get_mat_mul_precision() -> str:
-    """What set_mat_mul_precision() was given last; "default" before."""
+    """Returns what set_mat_mul_precision() set last, or "default"."""
     return _precision

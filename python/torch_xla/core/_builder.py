@@ -17,12 +17,12 @@ NAMES = {dtype: name for name, dtype in TORCH_TYPES.items()}
 
 
 def tensor_type(dtype, sizes):
-    """The type in StableHLO's words."""
+    """Returns the type in StableHLO's words."""
     return "tensor<" + "".join(f"{size}x" for size in sizes) + ELEMENTS[dtype] + ">"
 
 
 def array(values):
-    """An attribute: a list of integers."""
+    """Returns an attribute: a list of integers."""
     return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
 
 
@@ -42,7 +42,7 @@ class Node:
         return [part.shape for part in self.parts] if self.parts is not None else {"type": self.dtype, "sizes": self.sizes}
 
     def leaves(self):
-        """The values in it."""
+        """Returns the values in it."""
         return [leaf for part in self.parts for leaf in part.leaves()] if self.parts is not None else [self]
 
 
@@ -54,7 +54,7 @@ class Computation:
         self.parameters, self.root = parameters, root
 
     def text(self):
-        """A StableHLO module whose main is this function."""
+        """Returns a StableHLO module whose main is this function."""
         main = self.definition.replace(f"func.func private @{self.symbol}(", "func.func @main(", 1)
         return "module @" + _symbol(self.name) + " {\n" + "".join([main, *self.needs.values()]) + "}\n"
 
@@ -64,7 +64,7 @@ def _symbol(name):
 
 
 def of_shape(builder, shape, names):
-    """The node of a shape (a dict, or a list of shapes for a tuple); names come from the iterator `names`."""
+    """Returns the node of a shape (a dict, or a list of shapes for a tuple); names come from the iterator `names`."""
     if isinstance(shape, (list, tuple)):
         return Node(builder, None, parts=[of_shape(builder, getattr(part, "shape", part), names) for part in shape])
     return Node(builder, next(names), shape["type"], shape["sizes"])
@@ -83,13 +83,13 @@ class Builder:
             yield f"%{self.count}"
 
     def parameter(self, number, shape):
-        """The parameter with that number."""
+        """Adds the parameter with that number and returns it."""
         made = of_shape(self, shape, (f"%p{number}_{i}" for i in range(1 << 30)))
         self.parameters[number] = made
         return made
 
     def emit(self, op, operands, results, attributes="", regions=""):
-        """An operation; `results`: (type, sizes) each. `regions`: their text, with parentheses."""
+        """Adds an operation and returns its results; `results`: (type, sizes) each. `regions`: their text, with parentheses."""
         names = self.fresh()
         made = [Node(self, next(names), dtype, sizes) for dtype, sizes in results]
         left = ", ".join(node.name for node in made)
@@ -99,11 +99,11 @@ class Builder:
         return made
 
     def one(self, op, operands, dtype, sizes, attributes="", regions=""):
-        """An operation with one result."""
+        """Adds an operation with one result and returns that."""
         return self.emit(op, operands, [(dtype, sizes)], attributes, regions)[0]
 
     def region(self, computation, given):
-        """A region that calls a computation on arguments of the shapes of the nodes `given`."""
+        """Returns a region that calls a computation on arguments of the shapes of the nodes `given`."""
         self.use(computation)
         names = self.fresh()
         arguments = [(next(names), node.type) for node in given]
@@ -121,7 +121,7 @@ class Builder:
         self.needs[computation.symbol] = computation.definition
 
     def build(self, name, root):
-        """The function that returns `root`."""
+        """Returns the function that returns `root`."""
         missing = [number for number in range(len(self.parameters)) if number not in self.parameters]
         if missing:
             raise RuntimeError(f"the computation {name} has no parameter {missing[0]}")
@@ -166,5 +166,5 @@ def padding_of(padding, sizes, window, strides):
 
 
 def pairs(padding):
-    """An attribute: a list of pairs."""
+    """Returns an attribute: a list of pairs."""
     return f"dense<{[list(pair) for pair in padding]}> : tensor<{len(padding)}x2xi64>" if padding else "dense<> : tensor<0x2xi64>"

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The operations of torch_xla.core.xla_builder in StableHLO, by the names that mkop() takes."""
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from ._builder import NAMES, TORCH_TYPES, Builder, Node, array, padding_of, pairs, tensor_type, window_sizes
 
-OPS = {}
+OPS: dict[str, Callable[..., Any]] = {}  # op(builder, operands, attributes) by name
 _FLOATS = ("f32", "f64", "bf16", "f16")
 
 
@@ -33,7 +36,7 @@ def _full(name):
 
 
 def unary(builder, name, x):
-    """An operation that keeps type and sizes."""
+    """Adds an operation that keeps type and sizes, and returns its result."""
     return builder.one(_full(_UNARY[name]), [x], x.dtype, x.sizes)
 
 
@@ -125,7 +128,7 @@ def _number(value):
 
 
 def _literal(tensor):
-    """The text of a dense attribute. Floats are written as their bits: nothing is rounded."""
+    """Returns the text of a dense attribute. Floats are written as their bits: nothing is rounded."""
     tensor = tensor.detach().cpu().contiguous()
     bits = {torch.float32: torch.int32, torch.float64: torch.int64, torch.bfloat16: torch.int16, torch.float16: torch.int16}
 
@@ -150,7 +153,7 @@ def _literal(tensor):
 
 
 def constant(builder, tensor):
-    """A tensor as part of the program."""
+    """Returns a tensor as part of the program."""
     dtype = NAMES[tensor.dtype]
     type_ = tensor_type(dtype, tensor.shape)
     return builder.one("stablehlo.constant", [], dtype, tensor.shape, f"value = dense<{_literal(tensor)}> : {type_}")
@@ -266,7 +269,7 @@ OPS["GetDimensionSize"] = lambda builder, ops, kw: constant(builder, torch.tenso
 
 @_op("SetDimensionSize")
 def _set_dimension_size(builder, ops, kw):
-    raise NotImplementedError("tensors whose sizes are known at run time only are not part of a program")
+    raise NotImplementedError("SetDimensionSize: a program has no values of dynamic shape")
 
 
 #===-- Contractions ----------------------------------------------------------===
@@ -355,7 +358,7 @@ def _max_pool(builder, ops, kw):
     pair = [maximum.parameter(number, {"type": x.dtype, "sizes": ()}) for number in range(2)]
     combine = maximum.build("Max", OPS["Max"](maximum, pair, {}))
     window, strides = list(kw["kernel_size"]), list(kw["stride"])
-    if len(window) != len(x.sizes):  # of the spatial dims only
+    if len(window) != len(x.sizes):  # the window has the spatial dimensions only
         spatial = list(kw["spatial_dimensions"])
         window = [window[spatial.index(i)] if i in spatial else 1 for i in range(len(x.sizes))]
         strides = [strides[spatial.index(i)] if i in spatial else 1 for i in range(len(x.sizes))]
@@ -396,7 +399,7 @@ OPS["GetTupleElement"] = lambda builder, ops, kw: ops[0].parts[kw["index"]]
 
 
 def _rebuilt(builder, like, values):
-    """The nodes `values` (an iterator) in the structure of `like`."""
+    """Returns the nodes `values` (an iterator) in the structure of `like`."""
     return next(values) if like.parts is None else Node(builder, None, parts=[_rebuilt(builder, part, values) for part in like.parts])
 
 

@@ -28,7 +28,7 @@ def buckets(sizes: list[int], limit: int = 0) -> list[list[int]]:
 
 
 def all_gather(tensors: list[torch.Tensor], groups: list[list[int]] | None) -> list[torch.Tensor]:
-    """The tensors of all replicas of a group along dim 0, by one operation. `tensors`: of one element type, with a dim."""
+    """Returns the tensors of all replicas of a group along dim 0, by one operation. `tensors`: of one element type, with a dim."""
     if _collectives.is_alone():
         return [tensor.clone() for tensor in tensors]
     _collectives.check_groups(groups)

@@ -17,11 +17,11 @@ _CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = {}, type = 1>"
 
 
 def wanted():
-    """Whether collectives of one replica are recorded, too."""
+    """Returns whether collectives of one replica are recorded, too."""
     return os.environ.get("XLA_ALWAYS_ALLREDUCE", "").lower() in ("1", "true", "yes", "on", "y")
 
 
-wanted._dynamo_marked_constant = True
+vars(wanted)["_dynamo_marked_constant"] = True
 
 
 def _rows(groups):
@@ -41,8 +41,8 @@ def _devices(groups):
 
 
 def of_devices(groups):
-    """Whether `groups` are devices of this process: parts that enable_manual_sharding() gives are exchanged among them. ValueError where they are not
-    groups of one size that name every device once."""
+    """Returns whether `groups` are devices of this process: parts that enable_manual_sharding() gives are exchanged among them. ValueError where they
+    are not groups of one size that name every device once."""
     from .. import runtime as xr
     rows = [list(group) for group in groups or ()]
     if rows in ([], [[0]]) or not xr.is_spmd():
@@ -82,7 +82,7 @@ def _resized(tensor, dim, size):
 
 
 def _sizes(name, tensor, dims, parts):
-    """The sizes of a result among so many replicas. `dims`: along which it is gathered; scattered; split and then joined."""
+    """Returns the sizes of a result among so many replicas. `dims`: along which it is gathered; scattered; split and then joined."""
     if name == "all_gather":
         return _resized(tensor, dims[0], tensor.size(dims[0]) * parts)
     if name == "reduce_scatter":
@@ -109,7 +109,7 @@ def _attributes(name, dims, groups):
 
 
 def _record(name, tensors, reduction, dims, groups):
-    """An operation on tensors of one type, with as many results."""
+    """Records an operation on tensors of one type, and returns as many results."""
     if place := _replicas.current():
         return _replicas.collective(place, name, tensors, reduction, dims, groups)
     builder = _builder.Builder(name)
@@ -122,7 +122,7 @@ def _record(name, tensors, reduction, dims, groups):
     return _embed(name, builder.build(name, root).text(), list(tensors), ends)
 
 
-# What Dynamo sees: it cannot look into the recording.
+# Dynamo traces this operator, because it cannot trace the recording.
 _library = torch.library.Library("xla", "FRAGMENT")
 _library.define("collective(str name, Tensor[] tensors, str reduction, int[] dims, int[] ranks, int[] lengths) -> Tensor[]")
 
@@ -154,7 +154,7 @@ def _collective(name, tensors, reduction="", dims=(), groups=None):
 
 
 def all_reduce(kind, tensor, groups=None):
-    """The reduction of the tensors of a group's replicas."""
+    """Returns the reduction of the tensors of a group's replicas."""
     return _collective("all_reduce", [tensor], kind, groups=groups)[0]
 
 
@@ -169,7 +169,7 @@ def all_reduce_together(kind, tensors, groups=None):
 
 
 def all_gather(tensor, dim, groups=None):
-    """The tensors of a group's replicas along `dim`."""
+    """Returns the tensors of a group's replicas along `dim`."""
     return _collective("all_gather", [tensor], dims=[dim % tensor.dim()], groups=groups)[0]
 
 
@@ -184,14 +184,14 @@ def _check_divides(tensor, dim, groups, what):
 
 
 def reduce_scatter(kind, tensor, dim, groups=None):
-    """The part along `dim` of the reduction that this replica of the group gets."""
+    """Returns the part along `dim` of the reduction that this replica of the group gets."""
     dim %= tensor.dim()
     _check_divides(tensor, dim, groups, "replicas")
     return _collective("reduce_scatter", [tensor], kind, [dim], groups)[0]
 
 
 def all_to_all(tensor, split, concat, groups):
-    """The pieces along `split` that the replicas of a group have for this one, joined along `concat`."""
+    """Returns the pieces along `split` that the replicas of a group have for this one, joined along `concat`."""
     split, concat = split % tensor.dim(), concat % tensor.dim()
     _check_divides(tensor, split, groups, "devices")
     return _collective("all_to_all", [tensor], dims=[split, concat], groups=groups)[0]
@@ -203,7 +203,7 @@ def collective_permute(tensor, pairs):
 
 
 def collective_broadcast(tensor, root, groups=None):
-    """The tensor of the replica `root`, on all of its group."""
+    """Returns the tensor of the replica `root`, on all of its group."""
     rows = [[root] + [rank for rank in row if rank != root] if root in row else row for row in _rows(groups)]
     return _collective("collective_broadcast", [tensor], groups=rows)[0]
 
@@ -225,7 +225,7 @@ def _between(source, target):
 
 
 def send(tensor, channel, target=None):
-    """The tensor, after it was sent over a channel to the replica `target`."""
+    """Returns the tensor, after it was sent over a channel to the replica `target`."""
     return _transfer("send", tensor, channel,
                      '%s = "stablehlo.send"(%x, %t) {channel} : ({type}, !stablehlo.token) -> !stablehlo.token', "%x",
                      _between(target if target is None else _world.rank(), target))
@@ -238,7 +238,7 @@ def recv(tensor, channel, source=None):
 
 
 def mesh_of(ranks, world_size):
-    """The groups that a world of so many replicas falls into if `ranks` is one of them: neighbours or a column of a grid.
+    """Returns the groups that a world of so many replicas falls into if `ranks` is one of them: neighbours or a column of a grid.
 
     ValueError if it is neither: every replica must know the groups of all others."""
     ranks = [int(rank) for rank in ranks]

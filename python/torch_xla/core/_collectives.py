@@ -13,9 +13,9 @@ import torch
 from .. import _replicas, _world
 from . import _collective_programs
 
-# Objects whose `reduced_parameters()` get their gradients from the backward pass reduced already: xm.reduce_gradients() leaves these alone.
+# The backward pass already reduces the gradients of these objects' `reduced_parameters()`, so that xm.reduce_gradients() skips them.
 reducing_in_backward: weakref.WeakSet[Any] = weakref.WeakSet()
-Groups = Sequence[Sequence[int]] | None  # groups of replicas, by ordinal
+Groups = Sequence[Sequence[int]] | None  # groups of replicas by their ranks
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 _KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 
@@ -96,7 +96,7 @@ def all_reduce(reduce_type: str, inputs: Any, scale: float = 1.0, groups: Groups
             tensor.copy_(made)
     if scale != 1.0:
         for tensor in inputs:
-            tensor.copy_(tensor * scale)  # integers are cut
+            tensor.copy_(tensor * scale)  # integers are truncated
     return inputs
 
 
@@ -109,7 +109,9 @@ def all_gather(value: Any, dim: int = 0, groups: Groups = None, output: Any = No
       dim: The dimension along which they are concatenated.
       groups: Groups of replicas of one size, which gather among themselves.
       output: A tensor, or a list of tensors, that is overwritten with the result.
-      pin_layout: Has no effect, as channel_id and use_global_device_ids.
+      pin_layout: Has no effect.
+      channel_id: Has no effect.
+      use_global_device_ids: Has no effect.
 
     Returns:
       The result, or a list of results.
@@ -131,13 +133,13 @@ def all_gather(value: Any, dim: int = 0, groups: Groups = None, output: Any = No
     if value.numel() and (is_of_devices or not is_alone()):
         _check_even(groups)
         return _into(output, _collective_programs.all_gather(value, dim, groups))
-    if value.numel() == 0:  # StableHLO has no all_gather of nothing
+    if value.numel() == 0:  # StableHLO has no all_gather of empty tensors
         return _into(output, torch.cat([value] * _collective_programs.count(groups), dim))
     return _into(output, value.clone())
 
 
 def _bucketized(collective, tensors, output, bucket_cap_mb):
-    """The results of `collective`(tensors, outputs) for a list, so many MB at a time."""
+    """Returns the results of `collective`(tensors, outputs) for a list, so many MB at a time."""
     made = [None] * len(tensors)
 
     def run(bucket, outputs, indices):
@@ -153,7 +155,23 @@ def _bucketized(collective, tensors, output, bucket_cap_mb):
 
 def all_gather_bucketized(input_list: Sequence[torch.Tensor], dim: int = 0, groups: Groups = None, output: Sequence[torch.Tensor] | None = None,
                           pin_layout: bool = False, bucket_cap_mb: float = 160) -> list[torch.Tensor]:
-    """Executes all_gather() on a list of tensors, `bucket_cap_mb` MiB at a time."""
+    """Executes all_gather() on a list of tensors, a limited number of bytes at a time.
+
+    Args:
+      input_list: The tensors.
+      dim: The dimension along which they are concatenated.
+      groups: Groups of replicas of one size, which gather among themselves.
+      output: Tensors that are overwritten with the results; None: new ones.
+      pin_layout: Has no effect.
+      bucket_cap_mb: The limit, in MiB of input; a larger tensor is gathered alone.
+
+    Returns:
+      The results.
+
+    Raises:
+      IndexError: A tensor has no such dimension.
+      ValueError: Groups differ in size, there are not as many outputs as inputs, or see check_groups().
+    """
     return _bucketized(lambda tensors, outputs: all_gather(tensors, dim, groups, outputs), input_list, output, bucket_cap_mb)
 
 
@@ -169,7 +187,9 @@ def reduce_scatter(reduce_type: str, input: Any, scale: float, scatter_dim: int,
       shard_count: The number of replicas of a group.
       groups: Groups of replicas of one size, which reduce among themselves.
       output: A tensor, or a list of tensors, that is overwritten with the result.
-      pin_layout: Has no effect, as channel_id and use_global_device_ids.
+      pin_layout: Has no effect.
+      channel_id: Has no effect.
+      use_global_device_ids: Has no effect.
 
     Returns:
       The shard, or a list of shards.
@@ -195,14 +215,46 @@ def reduce_scatter(reduce_type: str, input: Any, scale: float, scatter_dim: int,
 def reduce_scatter_bucketized(reduce_type: str, input_list: Sequence[torch.Tensor], scale: float, scatter_dim: int, shard_count: int,
                               groups: Groups = None, output: Sequence[torch.Tensor] | None = None, pin_layout: bool = False,
                               bucket_cap_mb: float = 160) -> list[torch.Tensor]:
-    """Executes reduce_scatter() on a list of tensors, `bucket_cap_mb` MiB at a time."""
+    """Executes reduce_scatter() on a list of tensors, a limited number of bytes at a time.
+
+    Args:
+      reduce_type: See all_reduce().
+      input_list: The tensors.
+      scale: The results are multiplied by it.
+      scatter_dim: The dimension along which the results are sharded.
+      shard_count: The number of replicas of a group.
+      groups: Groups of replicas of one size, which reduce among themselves.
+      output: Tensors that are overwritten with the results; None: new ones.
+      pin_layout: Has no effect.
+      bucket_cap_mb: The limit, in MiB of input; a larger tensor is reduced alone.
+
+    Returns:
+      The shards.
+
+    Raises:
+      ValueError: There are not as many outputs as inputs, or see reduce_scatter().
+    """
     return _bucketized(lambda tensors, outputs: reduce_scatter(reduce_type, tensors, scale, scatter_dim, shard_count, groups, outputs),
                        input_list, output, bucket_cap_mb)
 
 
 def all_reduce_bucketized_gradients(gradients: Sequence[torch.Tensor], scale: float, groups: Groups, pin_layout: bool,
                                     bucket_cap_mb: float = 0) -> Sequence[torch.Tensor]:
-    """Sums gradients over all replicas, in place, `bucket_cap_mb` MiB at a time (0: all at once); see all_reduce()."""
+    """Sums gradients over all replicas in place, a limited number of bytes at a time.
+
+    Args:
+      gradients: The gradients.
+      scale: The sums are multiplied by it.
+      groups: Groups of replicas that reduce among themselves; None: all.
+      pin_layout: Has no effect.
+      bucket_cap_mb: The limit, in MiB; a larger gradient is reduced alone. 0: all at once.
+
+    Returns:
+      `gradients`.
+
+    Raises:
+      ValueError: See check_groups().
+    """
     if not bucket_cap_mb:
         return all_reduce(REDUCE_SUM, gradients, scale, groups, pin_layout)
     buckets = CoalescingBuckets(lambda tensors, outputs, indices: all_reduce(REDUCE_SUM, tensors, scale, groups, pin_layout),
@@ -217,9 +269,9 @@ class CoalescingBuckets:
     """Collects tensors up to a size, and then calls a function for them.
 
     Args:
-      func: func(tensors, outputs or None, indices).
+      func: The function: func(tensors, outputs or None, indices).
       input_list: All tensors.
-      output_list: A tensor for each, passed to the function.
+      output_list: A tensor for each, passed to the function; None: none.
       bucket_cap_mb: The size, in MiB.
 
     Raises:
@@ -239,7 +291,12 @@ class CoalescingBuckets:
         self._size = 0
 
     def add(self, tensor: torch.Tensor, idx: int) -> None:
-        """Adds the input with index `idx`."""
+        """Adds a tensor; calls the function for the tensors before it if it would exceed the size.
+
+        Args:
+          tensor: The tensor.
+          idx: Its index in the list of all tensors.
+        """
         size = tensor.numel() * tensor.element_size()
         if self._tensors and self._size + size > self._limit:
             self.flush()
@@ -248,7 +305,7 @@ class CoalescingBuckets:
         self._size += size
 
     def flush(self) -> None:
-        """Calls the function for what was collected."""
+        """Calls the function for the tensors that were added since its last call."""
         if self._tensors:
             outputs = None if self._outputs is None else [self._outputs[index] for index in self._indices]
             self._func(self._tensors, outputs, self._indices)
@@ -340,6 +397,10 @@ def _check_pair(what):
 def send(value: torch.Tensor, channel_id: int) -> torch.Tensor:
     """Sends a tensor to the other one of two replicas, which calls recv() with the same channel.
 
+    Args:
+      value: The tensor.
+      channel_id: The number of the channel.
+
     Returns:
       The tensor.
 
@@ -351,6 +412,10 @@ def send(value: torch.Tensor, channel_id: int) -> torch.Tensor:
 
 def recv(output: torch.Tensor, channel_id: int) -> torch.Tensor:
     """Overwrites a tensor with what the other one of two replicas sends over the channel.
+
+    Args:
+      output: The tensor, of the sizes and type of what is sent.
+      channel_id: The number of the channel.
 
     Returns:
       The tensor.

@@ -11,7 +11,7 @@ import torch
 
 
 def _of_system(error: BaseException | None) -> OSError | None:
-    """The error of the operating system behind that of torch.save()."""
+    """Returns the error of the operating system behind that of torch.save()."""
     while error is not None and not isinstance(error, OSError):
         error = error.__cause__ or error.__context__
     return error
@@ -34,7 +34,7 @@ def save(data: Any, file_or_path: Any) -> None:
     if not isinstance(file_or_path, (str, os.PathLike)):
         torch.save(data, file_or_path)
         return
-    path = os.path.realpath(os.fspath(file_or_path))  # of a link, what it leads to is replaced
+    path = os.path.realpath(os.fspath(file_or_path))  # the target of a link is replaced, and not the link
     if os.path.exists(path) and not os.path.isfile(path):
         torch.save(data, path)  # a device, or an error
         return

@@ -10,17 +10,33 @@ from . import xla_model as xm
 
 
 class AllReduce(torch.autograd.Function):
-    """The reduction over replicas; the gradient of the replica's own tensor."""
+    """The reduction over replicas as an autograd function; the gradient is that of the replica's own tensor."""
 
     @staticmethod
     def forward(ctx: Any, input: torch.Tensor, reduce_type: str, scale: float, groups: list[list[int]] | None) -> torch.Tensor:
+        """Returns the reduction of the replicas' tensors.
+
+        Args:
+          input: The tensor of this replica.
+          reduce_type: A kind of reduction, such as xm.REDUCE_SUM.
+          scale: A factor of the result.
+          groups: Groups of replicas that reduce separately; None: all are one group.
+        """
         ctx.reduction = reduce_type, scale
         output = xm.all_reduce(reduce_type, input, scale=scale, groups=groups)
         ctx.save_for_backward(input, output)
         return output
 
     @staticmethod
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients for the arguments of forward().
+
+        Args:
+          grad_output: The gradient of the result.
+
+        Raises:
+          RuntimeError: The reduction has no gradient, as that of bits.
+        """
         (reduce_type, scale), (input, output) = ctx.reduction, ctx.saved_tensors
         if reduce_type == xm.REDUCE_SUM:
             made = grad_output * scale
@@ -34,7 +50,16 @@ class AllReduce(torch.autograd.Function):
 
 
 def all_reduce(reduce_type: str, value: torch.Tensor, scale: float = 1.0, groups: xm.Groups = None) -> torch.Tensor:
-    """Reduces a tensor over all replicas, as xm.all_reduce(), in a way that autograd differentiates.
+    """Reduces a tensor over all replicas, as xm.all_reduce() does, in a way that autograd differentiates.
+
+    As in PyTorch/XLA, the gradient is that of this replica's loss alone: it is not reduced. Unlike there, the gradient of a product is NaN, and not
+    0, where the tensor is 0, and that of a minimum or maximum takes `scale` into account.
+
+    Args:
+      reduce_type: A kind of reduction: xm.REDUCE_SUM, REDUCE_MUL, REDUCE_MIN or REDUCE_MAX.
+      value: The tensor of this replica.
+      scale: A factor of the result.
+      groups: Groups of replicas that reduce separately; None: all are one group.
 
     Raises:
       RuntimeError: In the backward pass, for a reduction that has no gradient.
@@ -43,21 +68,37 @@ def all_reduce(reduce_type: str, value: torch.Tensor, scale: float = 1.0, groups
 
 
 class AllGather(torch.autograd.Function):
-    """The tensors of all replicas along a dim; the gradient is that of the replica's own part."""
+    """The concatenation of the replicas' tensors as an autograd function; the gradient is the shard of this replica."""
 
     @staticmethod
     def forward(ctx: Any, input: torch.Tensor, dim: int) -> torch.Tensor:
+        """Returns the tensors of all replicas along a dimension, in the order of their ranks.
+
+        Args:
+          input: The tensor of this replica.
+          dim: The dimension.
+        """
         ctx.place = dim, input.shape[dim] * xm.get_ordinal(), input.shape[dim]
         return xm.all_gather(input, dim=dim)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients for the arguments of forward().
+
+        Args:
+          grad_output: The gradient of the result.
+        """
         dim, start, size = ctx.place
         return grad_output.narrow(dim, start, size), None
 
 
 def all_gather(value: torch.Tensor, dim: int = 0) -> torch.Tensor:
-    """Concatenates the tensors of all replicas, as xm.all_gather(), in a way that autograd differentiates."""
+    """Concatenates the tensors of all replicas, as xm.all_gather() does, in a way that autograd differentiates.
+
+    Args:
+      value: The tensor of this replica, of equal sizes on all.
+      dim: The dimension along which they are concatenated.
+    """
     return AllGather.apply(value, dim)
 
 
@@ -79,19 +120,35 @@ def distributed_mm(w: torch.Tensor, x: torch.Tensor, split: int = 1) -> torch.Te
 
 
 class AllReduceSumLayer(torch.autograd.Function):
-    """The sum over replicas, of the gradient too."""
+    """The sum over replicas as an autograd function; the gradient is summed over the replicas, too."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        """Returns the sum of the replicas' tensors.
+
+        Args:
+          x: The tensor of this replica.
+        """
         return xm.all_reduce(xm.REDUCE_SUM, x)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
+        """Returns the sum of the replicas' gradients.
+
+        Args:
+          grad_output: The gradient of the result on this replica.
+        """
         return xm.all_reduce(xm.REDUCE_SUM, grad_output)
 
 
 class SyncBatchNorm(torch.nn.Module):
-    """Batch normalization over the batches of all replicas, without gathering them: sums are reduced."""
+    """Batch normalization over the batches of all replicas; they exchange sums, and no elements of the batches.
+
+    Args:
+      num_features: The size of dimension 1 of a batch.
+      eps: A value that is added to the variance.
+      momentum: The weight of a batch in the running mean and variance.
+    """
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1) -> None:
         super().__init__()

@@ -17,25 +17,40 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 class Type:
-    """Names of element types."""
+    """The names of XLA's element types, as Shape.create() and Op.cast() take them."""
     F32, F64, BF16, F16 = "f32", "f64", "bf16", "f16"
     U8, S8, U16, S16, U32, S32, U64, S64 = "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"
     C64, C128, PRED = "c64", "c128", "pred"
 
 
-_PT_XLA_TYPE_MAP = {getattr(torch, name): kind for name, kind in _TYPES.items()}  # PyTorch's types by those names, and back
+_PT_XLA_TYPE_MAP = {getattr(torch, name): kind for name, kind in _TYPES.items()}  # from PyTorch's element types to these names
 _XLA_PT_TYPE_MAP = {kind: dtype for dtype, kind in _PT_XLA_TYPE_MAP.items()}
 
 
 class Shape:
-    """Type and sizes of a value, or a list of shapes for a tuple."""
+    """The element type and the sizes of a value, or the shapes of a tuple's elements.
+
+    Args:
+      shape: A dict {"type": name, "sizes": sizes} of a tensor, with the key "dynamic_dimensions" if sizes are dynamic, or a list of
+        such dicts for a tuple.
+    """
 
     def __init__(self, shape: Any) -> None:
         self._shape = shape
 
     @classmethod
-    def create(cls, dtype: Any, sizes: Sequence[int], dynamic_dimensions: Sequence[bool] | None = None) -> "Shape":
-        """A tensor's."""
+    def create(cls, dtype: str, sizes: Sequence[int], dynamic_dimensions: Sequence[bool] | None = None) -> "Shape":
+        """Returns the shape of a tensor.
+
+        Args:
+          dtype: A name of Type, such as "f32".
+          sizes: The number of elements per dimension; () for a scalar.
+          dynamic_dimensions: Per dimension whether its size is known at run time only; None: all sizes are static. Unlike PyTorch/XLA,
+            no operation of this module computes with a dynamic dimension.
+
+        Returns:
+          The Shape; no element of `dtype` or `sizes` is checked before an operation uses them.
+        """
         made = {"type": str(dtype), "sizes": tuple(sizes)}
         if dynamic_dimensions is not None:
             made["dynamic_dimensions"] = tuple(dynamic_dimensions)
@@ -43,11 +58,11 @@ class Shape:
 
     @property
     def shape(self) -> Any:
-        """{"type": ..., "sizes": ...}, or a list of them."""
+        """The dict {"type": ..., "sizes": ...} of a tensor, or a list of them for a tuple."""
         return self._shape
 
     def is_tuple(self) -> bool:
-        """Whether it is a tuple's."""
+        """Returns whether this is the shape of a tuple."""
         return isinstance(self._shape, (list, tuple))
 
     def _of(self, want_tuple):
@@ -56,25 +71,60 @@ class Shape:
         return self._shape
 
     def tuple_size(self) -> int:
-        """How many parts the tuple has."""
+        """Returns the number of elements of the tuple.
+
+        Raises:
+          RuntimeError: This is the shape of a tensor.
+        """
         return len(self._of(True))
 
-    def tuple_shape(self, index: int) -> "Shape":
-        """The shape of a part."""
+    def tuple_shape(self, index: int) -> Any:
+        """Returns the shape of one element of the tuple, as it was given: a dict or a list of dicts.
+
+        Args:
+          index: The position in the tuple, from 0.
+
+        Raises:
+          RuntimeError: This is the shape of a tensor.
+          IndexError: The tuple has no such element.
+        """
         return self._of(True)[index]
 
     def is_dynamic(self) -> bool:
-        """Whether sizes are known at run time only."""
+        """Returns whether a size is known at run time only.
+
+        Raises:
+          RuntimeError: This is the shape of a tuple.
+        """
         return "dynamic_dimensions" in self._of(False)
 
     def as_scalar(self) -> "Shape":
-        """That of one element."""
+        """Returns the shape of a scalar of the same element type.
+
+        Raises:
+          RuntimeError: This is the shape of a tuple.
+        """
         return Shape.create(self.dtype, ())
 
-    rank = property(lambda self: len(self.sizes), doc="Number of dims.")
-    sizes = property(lambda self: self._of(False)["sizes"], doc="The sizes of the dims.")
-    dtype = property(lambda self: self._of(False)["type"], doc="The name of the element type.")
-    dynamic_dimensions = property(lambda self: self._of(False).get("dynamic_dimensions"), doc="Which dims are dynamic, or None.")
+    @property
+    def rank(self) -> int:
+        """The number of dimensions; RuntimeError for a tuple."""
+        return len(self.sizes)
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """The number of elements per dimension; RuntimeError for a tuple."""
+        return self._of(False)["sizes"]
+
+    @property
+    def dtype(self) -> str:
+        """The element type, a name of Type; RuntimeError for a tuple."""
+        return self._of(False)["type"]
+
+    @property
+    def dynamic_dimensions(self) -> Sequence[bool] | None:
+        """Per dimension whether its size is known at run time only, or None if all are static; RuntimeError for a tuple."""
+        return self._of(False).get("dynamic_dimensions")
 
     def __repr__(self):
         return f"Shape({self._shape})"
@@ -84,12 +134,69 @@ def _raw(value):
     return value.op if isinstance(value, Op) else value
 
 
-def _method(name, *parameters, **defaults):
-    """A method of Op for the operation `name`: operands first, then these parameters (with these defaults)."""
+# What the parameters of the methods that _method() makes mean, for their docstrings.
+_PARAMETERS = {
+    "b": "The right-hand sides, one per column (per row without left_side).",
+    "batch_dimension": "The dimension of the batch.",
+    "batch_group_count": "The number of groups that the batch is divided into.",
+    "config": "Per dimension a triple: elements before, after, and between two elements.",
+    "dimension": "The dimension, from 0.",
+    "dimensions": "Dimensions of this value, from 0: those to reverse, the order in which a reshape reads them, or, for broadcast_in_dim, their "
+                  "places in the result.",
+    "dimno": "The dimension that is sliced, from 0.",
+    "false_value": "The elements where this value is false.",
+    "feature_dimension": "The dimension of the features.",
+    "feature_group_count": "The number of groups that the features are divided into.",
+    "index": "The position in the tuple, from 0.",
+    "inferred_dimension": "Has no effect.",
+    "input_batch_dimension": "The dimension of this value that is the batch.",
+    "input_feature_dimension": "The dimension of this value that is the features.",
+    "input_spatial_dimensions": "The other dimensions of this value.",
+    "kernel": "The weights, an Op of the same rank.",
+    "kernel_input_feature_dimension": "The dimension of the weights that is the features of this value.",
+    "kernel_output_feature_dimension": "The dimension of the weights that is the features of the result.",
+    "kernel_size": "The sizes of the window: one per dimension, or one per spatial dimension.",
+    "kernel_spatial_dimensions": "The other dimensions of the weights.",
+    "left_side": "Whether this matrix stands left of the unknowns.",
+    "lhs_dilation": "The distance of two elements of this value in the convolution, per spatial dimension; 1 adds nothing between them.",
+    "limit_index": "The index after the last one.",
+    "lower": "Whether the lower triangle is read.",
+    "max_value": "The upper bounds, an Op.",
+    "min_value": "The lower bounds, an Op.",
+    "other": "The second operand, an Op.",
+    "output_batch_dimension": "The dimension of the result that is the batch.",
+    "output_feature_dimension": "The dimension of the result that is the features.",
+    "output_spatial_dimensions": "The other dimensions of the result.",
+    "padding": "'valid' (none), 'same' (ceil(size / stride) windows), or a pair (before, after) of elements per windowed dimension.",
+    "permutation": "Per dimension of the result the dimension of this value.",
+    "precision_config": "Has no effect.",
+    "rhs_dilation": "The distance of two elements of the window, per spatial dimension; 1 leaves nothing out.",
+    "size": "The new size, an Op.",
+    "sizes": "The sizes of the result; for broadcast, the sizes of the dimensions that are added in front.",
+    "spatial_dimensions": "The dimensions that the window moves over.",
+    "start_index": "The first index.",
+    "stride": "The distance of two indices, or of two windows per dimension.",
+    "to_type": "A name of Type.",
+    "transpose_a": "Whether this matrix is transposed first.",
+    "true_value": "The elements where this value is true.",
+    "unit_diagonal": "Whether the diagonal counts as ones, whatever it holds.",
+    "value": "The scalar that is filled in, an Op.",
+    "window_strides": "The distance of two windows, per spatial dimension.",
+}
+
+
+def _method(name: str, *parameters: str, **defaults: Any) -> Callable[..., Any]:
+    """Returns a method of Op that records one operation.
+
+    Args:
+      name: The operation, as mkop() takes it.
+      *parameters: Its parameters in order: operands, whose names begin with "$" here, and attributes.
+      **defaults: The values of parameters that are left out.
+    """
     operands = [p[1:] for p in parameters if p.startswith("$")]
     names = [p.lstrip("$") for p in parameters]
 
-    def run(self, *args, **kwargs):
+    def run(self: "Op", *args: Any, **kwargs: Any) -> "Op":
         if len(args) > len(names):
             raise TypeError(f"{name} takes {len(names)} arguments, but {len(args)} were given")
         given = {**defaults, **dict(zip(names, args)), **kwargs}
@@ -98,7 +205,8 @@ def _method(name, *parameters, **defaults):
             raise TypeError(f"{name} takes the arguments {names}; wrong or missing: {missing}")
         rest = {k: v for k, v in given.items() if k not in operands}
         return mkop(name, (self.op, *(given[n].op for n in operands)), **rest)
-    run.__doc__ = f"XLA's operation {name}" + (f" with {', '.join(names)}." if names else ".")
+    described = ["", "Args:", *(f"  {each}: {_PARAMETERS[each]}" for each in names)] if names else []
+    run.__doc__ = "\n".join([f"Records XLA's operation {name} on this value, and returns its result.", *described])
     return run
 
 
@@ -109,23 +217,38 @@ _GROUPS = {"feature_group_count": 1, "batch_group_count": 1, "precision_config":
 
 
 class Op:
-    """A value of a function under construction, or a tuple of such values. `op`: what mkop() takes."""
+    """A value of a function under construction, or a tuple of such values.
+
+    The operators of Python and the methods record XLA's operations on it. Binary operations take operands of one element type, whose sizes are
+    equal or differ by scalars and unit dimensions; other operands raise RuntimeError. Objects of this class belong to one Builder, which one
+    thread uses at a time.
+
+    Args:
+      op: The value in the form that mkop() takes, as the attribute `op` of another Op.
+    """
 
     __hash__ = object.__hash__
 
     def __init__(self, op: Any) -> None:
         self.op = op
 
-    def shape(self) -> Any:
-        """Its Shape."""
+    def shape(self) -> Shape:
+        """Returns the element type and the sizes of this value."""
         return Shape(self.op.shape)
 
-    def builder(self) -> Any:
-        """The function that it is part of."""
+    def builder(self) -> _builder.Builder:
+        """Returns the function under construction that defines this value."""
         return self.op.builder
 
-    def build(self, name: str) -> Any:
-        """The function that returns it."""
+    def build(self, name: str) -> _builder.Computation:
+        """Returns the computation whose result is this value.
+
+        Args:
+          name: The name of the computation, which appears in the StableHLO text.
+
+        Raises:
+          RuntimeError: The numbers of the parameters have a gap; the message names the first one that is missing.
+        """
         return self.op.builder.build(name, self.op)
 
     #===-- Movement ------------------------------------------------------------===
@@ -144,30 +267,84 @@ class Op:
     get_dimension_size = _method("GetDimensionSize", "dimension")
     set_dimension_size = _method("SetDimensionSize", "$size", "dimension")
 
-    def slice(self, start_indices: Any, limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> "Op":
-        """The elements from start_indices to limit_indices."""
+    def slice(self, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> "Op":
+        """Returns the elements from start_indices to limit_indices.
+
+        Args:
+          start_indices: The first index per dimension.
+          limit_indices: The index after the last one per dimension.
+          strides: The distance of two indices per dimension; None: 1 everywhere.
+
+        Returns:
+          A value of the same rank; dimension d has ceil((limit - start) / stride) elements.
+        """
         return mkop("Slice", (self.op,), start_indices=start_indices, limit_indices=limit_indices,
                     strides=strides or [1] * len(start_indices))
 
-    def dynamic_slice(self, start_indices: Any, slice_sizes: Sequence[int] | None) -> "Op":
-        """slice_sizes elements from start_indices, scalars, on."""
+    def dynamic_slice(self, start_indices: Sequence["Op"], slice_sizes: Sequence[int]) -> "Op":
+        """Returns a slice that begins at computed indices.
+
+        Args:
+          start_indices: One scalar of an integer type per dimension. As in XLA, an index is clamped so that the slice lies inside.
+          slice_sizes: The number of elements per dimension.
+
+        Returns:
+          A value of the sizes `slice_sizes`.
+        """
         return mkop("DynamicSlice", (self.op,), start_indices=[x.op for x in start_indices], slice_sizes=slice_sizes)
 
-    def dynamic_update_slice(self, update: "Op", start_indices: Any) -> "Op":
-        """With `update` from start_indices, scalars, on."""
+    def dynamic_update_slice(self, update: "Op", start_indices: Sequence["Op"]) -> "Op":
+        """Returns this value with a slice replaced.
+
+        Args:
+          update: The new elements, of the same rank and element type.
+          start_indices: One scalar of an integer type per dimension. As in XLA, an index is clamped so that the slice lies inside.
+
+        Returns:
+          A value of the sizes of this one.
+        """
         return mkop("DynamicUpdateSlice", (self.op, update.op), start_indices=[x.op for x in start_indices])
 
-    def gather(self, start_indices: Any, offset_dims: Sequence[int], collapsed_slice_dims: Sequence[int], start_index_map: Sequence[int], index_vector_dim: int,
-               indices_are_sorted: bool | None = None, slice_sizes: Sequence[int] | None = None) -> "Op":
-        """Slices at indices; slice_sizes by default: one element of the collapsed dims, all of the others."""
+    def gather(self, start_indices: "Op", offset_dims: Sequence[int], collapsed_slice_dims: Sequence[int], start_index_map: Sequence[int],
+               index_vector_dim: int, indices_are_sorted: bool | None = None, slice_sizes: Sequence[int] | None = None) -> "Op":
+        """Returns slices that are read at computed indices, XLA's operation Gather.
+
+        Args:
+          start_indices: The indices, an integer tensor; the vectors along `index_vector_dim` are the starts of the slices.
+          offset_dims: The dimensions of the result that a slice has.
+          collapsed_slice_dims: The dimensions of a slice, each of size 1, that the result lacks.
+          start_index_map: Per element of an index vector the dimension of this value that it is an index of.
+          index_vector_dim: The dimension of `start_indices` along which the index vectors lie; its rank: every element is an index.
+          indices_are_sorted: A promise that the indices ascend; None: no promise.
+          slice_sizes: The sizes of a slice; None: 1 in the collapsed dimensions, all elements in the others.
+
+        Returns:
+          A value whose rank is the number of index dimensions plus that of `offset_dims`.
+        """
         sizes = slice_sizes or [1 if i in collapsed_slice_dims else n for i, n in enumerate(self.op.sizes)]
         return mkop("Gather", (self.op, start_indices.op), offset_dims=offset_dims, collapsed_slice_dims=collapsed_slice_dims,
                     start_index_map=start_index_map, index_vector_dim=index_vector_dim, indices_are_sorted=indices_are_sorted,
                     slice_sizes=sizes)
 
-    def scatter(self, scatter_indices: "Op", updates: "Op", computation: Any, update_window_dims: Sequence[int], inserted_window_dims: Sequence[int],
-                scatter_dims_to_operand_dims: Sequence[int], index_vector_dim: int, indices_are_sorted: bool | None = None, unique_indices: bool | None = None) -> "Op":
-        """With the updates at indices, combined by a computation of two scalars."""
+    def scatter(self, scatter_indices: "Op", updates: "Op", computation: "Callable[..., Any] | _builder.Computation",
+                update_window_dims: Sequence[int], inserted_window_dims: Sequence[int], scatter_dims_to_operand_dims: Sequence[int],
+                index_vector_dim: int, indices_are_sorted: bool | None = None, unique_indices: bool | None = None) -> "Op":
+        """Returns this value with updates at computed indices, XLA's operation Scatter.
+
+        Args:
+          scatter_indices: The indices, an integer tensor; the vectors along `index_vector_dim` are the starts of the windows.
+          updates: The windows of new elements, of the element type of this value.
+          computation: Combines an old element and an update: a function of two Op, both scalars, or a computation of that form.
+          update_window_dims: The dimensions of `updates` that a window has.
+          inserted_window_dims: The dimensions of this value that a window lacks.
+          scatter_dims_to_operand_dims: Per element of an index vector the dimension of this value that it is an index of.
+          index_vector_dim: The dimension of `scatter_indices` along which the index vectors lie.
+          indices_are_sorted: A promise that the indices ascend; None: no promise.
+          unique_indices: A promise that no element is updated twice; None: no promise.
+
+        Returns:
+          A value of the sizes of this one. Updates outside of it have no effect, as in XLA.
+        """
         return mkop("Scatter", (self.op, scatter_indices.op, updates.op), computation=self._of_scalars("Scatter", computation),
                     update_window_dims=update_window_dims, inserted_window_dims=inserted_window_dims,
                     scatter_dims_to_operand_dims=scatter_dims_to_operand_dims, index_vector_dim=index_vector_dim,
@@ -192,22 +369,70 @@ class Op:
         scalar = self.shape().as_scalar()
         return Op.make_computation(name, computation, (scalar, scalar))
 
-    def reduce(self, init_value: "Op", computation: Any, dimensions: Sequence[int]) -> "Op":
-        """The dims `dimensions` combined by a computation of two scalars, from init_value on."""
+    def reduce(self, init_value: "Op", computation: "Callable[..., Any] | _builder.Computation", dimensions: Sequence[int]) -> "Op":
+        """Returns the reduction of some dimensions.
+
+        Args:
+          init_value: A scalar of the same element type, the neutral element of the computation.
+          computation: Combines two elements: a function of two Op, both scalars, or a computation of that form. Its order of evaluation is
+            not specified.
+          dimensions: The dimensions that are reduced.
+
+        Returns:
+          A value of the other dimensions.
+        """
         return mkop("Reduce", (self.op, init_value.op), computation=self._of_scalars("Reduce", computation), dimensions=dimensions)
 
-    def reduce_all(self, init_value: "Op", computation: Any) -> "Op":
-        """reduce() of all dims."""
+    def reduce_all(self, init_value: "Op", computation: "Callable[..., Any] | _builder.Computation") -> "Op":
+        """Returns the reduction of all dimensions, a scalar.
+
+        Args:
+          init_value: A scalar of the same element type, the neutral element of the computation.
+          computation: Combines two elements: a function of two Op, both scalars, or a computation of that form.
+        """
         return mkop("ReduceAll", (self.op, init_value.op), computation=self._of_scalars("ReduceAll", computation))
 
-    def reduce_window(self, init_value: "Op", computation: Any, window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str = "valid") -> "Op":
-        """The windows that go over it, each reduced."""
+    def reduce_window(self, init_value: "Op", computation: "Callable[..., Any] | _builder.Computation", window_dimensions: Sequence[int],
+                      window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]] = "valid") -> "Op":
+        """Returns the reduction of every window of this value.
+
+        Args:
+          init_value: A scalar of the same element type, the neutral element of the computation, which the padding is filled with.
+          computation: Combines two elements: a function of two Op, both scalars, or a computation of that form.
+          window_dimensions: The sizes of the window, one per dimension of this value.
+          window_strides: The distance of two windows, one per dimension.
+          padding: "valid" (none), "same" (as many windows as ceil(size / stride)), or a pair (before, after) of elements per dimension.
+
+        Returns:
+          A value of the same rank, with one element per window.
+
+        Raises:
+          ValueError: `padding` is another string.
+        """
         return mkop("ReduceWindow", (self.op, init_value.op), computation=self._of_scalars("ReduceWindow", computation),
                     window_dimensions=window_dimensions, window_strides=window_strides, padding=padding)
 
-    def select_and_scatter(self, source: "Op", init_value: "Op", window_dimensions: Sequence[int], window_strides: Sequence[int], select_computation: Any, scatter_computation: Any,
-                           padding: str = "valid") -> "Op":
-        """For every window the value of `source`, added by scatter_computation to the element that select_computation prefers."""
+    def select_and_scatter(self, source: "Op", init_value: "Op", window_dimensions: Sequence[int], window_strides: Sequence[int],
+                           select_computation: "Callable[..., Any] | _builder.Computation",
+                           scatter_computation: "Callable[..., Any] | _builder.Computation",
+                           padding: str | Sequence[tuple[int, int]] = "valid") -> "Op":
+        """Returns the elements of `source`, each combined into the element that is selected in its window: the gradient of a pooling.
+
+        Args:
+          source: One element per window.
+          init_value: A scalar, the value of the elements that no window selects.
+          window_dimensions: The sizes of the window, one per dimension of this value.
+          window_strides: The distance of two windows, one per dimension.
+          select_computation: Returns for two elements whether the first is preferred: a function of two Op, both scalars, or a computation.
+          scatter_computation: Combines two elements that arrive at one place: a function of two Op, both scalars, or a computation.
+          padding: "valid", "same", or a pair (before, after) of elements per dimension.
+
+        Returns:
+          A value of the sizes of this one.
+
+        Raises:
+          ValueError: `padding` is another string.
+        """
         return mkop("SelectAndScatter", (self.op, source.op, init_value.op), window_dimensions=window_dimensions,
                     window_strides=window_strides, select_computation=self._of_scalars("Select", select_computation),
                     scatter_computation=self._of_scalars("Scatter", scatter_computation), padding=padding)
@@ -221,30 +446,78 @@ class Op:
 
     #===-- Control flow --------------------------------------------------------===
 
-    def conditional(self, true_operand: "Op", false_operand: "Op", true_computation: Any, false_computation: Any) -> "Op":
-        """true_computation(true_operand) where this scalar holds, else the other."""
+    def conditional(self, true_operand: "Op", false_operand: "Op", true_computation: "Callable[..., Any] | _builder.Computation",
+                    false_computation: "Callable[..., Any] | _builder.Computation") -> "Op":
+        """Returns the result of one of two computations; this value, a scalar of the type pred, decides which.
+
+        Args:
+          true_operand: The argument of `true_computation`; the elements of a tuple become separate arguments of a function.
+          false_operand: The argument of `false_computation`.
+          true_computation: Computes the result where this value is true: a function of Op, or a computation.
+          false_computation: Computes the result otherwise.
+
+        Raises:
+          RuntimeError: The computations return different types.
+        """
         return mkop("Conditional", (self.op, true_operand.op, false_operand.op),
                     true_computation=Op.make_computation("CondTrue", true_computation, (true_operand,)),
                     false_computation=Op.make_computation("CondFalse", false_computation, (false_operand,)))
 
-    def mkconditional(self, ops: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], **kwargs: Any) -> "Op":
-        """true_fn(*ops) or false_fn(*ops)."""
+    def mkconditional(self, ops: Sequence["Op"], true_fn: Callable[..., Any], false_fn: Callable[..., Any], **kwargs: Any) -> "Op":
+        """Returns conditional() of two functions of the same operands.
+
+        Args:
+          ops: The arguments of both functions.
+          true_fn: Computes the result where this value, a scalar of the type pred, is true.
+          false_fn: Computes the result otherwise.
+          **kwargs: Have no effect, as in PyTorch/XLA.
+
+        Raises:
+          RuntimeError: The functions return different types.
+        """
         operands = Op.tuple(ops)
         return self.conditional(operands, operands, true_fn, false_fn)
 
-    def while_loop(self, condition_computation: Any, body_computation: Any) -> "Op":
-        """The body applied to this as long as the condition holds."""
+    def while_loop(self, condition_computation: "Callable[..., Any] | _builder.Computation",
+                   body_computation: "Callable[..., Any] | _builder.Computation") -> "Op":
+        """Returns the value after a loop that begins with this value.
+
+        Args:
+          condition_computation: Returns for a value whether the body runs once more, a scalar of the type pred: a function of Op (of the
+            elements, for a tuple), or a computation.
+          body_computation: Returns the value of the next iteration, of the same types as this one.
+
+        Raises:
+          RuntimeError: The body returns other types.
+        """
         return mkop("While", (self.op,), condition_computation=Op.make_computation("Condition", condition_computation, (self,)),
                     body_computation=Op.make_computation("Body", body_computation, (self,)))
 
     @classmethod
-    def mkwhile(cls, ops: Any, condition_fn: Callable[..., Any], body_fn: Callable[..., Any], **kwargs: Any) -> "Op":
-        """A loop over the tuple of `ops`."""
+    def mkwhile(cls, ops: Sequence["Op"], condition_fn: Callable[..., Any], body_fn: Callable[..., Any], **kwargs: Any) -> "Op":
+        """Returns while_loop() of several values.
+
+        Args:
+          ops: The values before the first iteration.
+          condition_fn: Returns for these values whether the body runs once more, a scalar of the type pred.
+          body_fn: Returns the values of the next iteration.
+          **kwargs: Have no effect, as in PyTorch/XLA.
+
+        Returns:
+          The tuple of the values after the loop.
+
+        Raises:
+          RuntimeError: The body returns other types.
+        """
         return cls.tuple(ops).while_loop(condition_computation=condition_fn, body_computation=body_fn)
 
     @classmethod
     def wrap_function(cls, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """`fn` with the parts of a tuple as arguments, and a tuple of several results."""
+        """Returns a function that takes the elements of a tuple as separate arguments, and returns several results as one tuple.
+
+        Args:
+          fn: A function of Op that returns an Op, or a list or tuple of them.
+        """
         def run(*args, **kwargs):
             if len(args) == 1 and args[0].shape().is_tuple():
                 args = [args[0].get_tuple_element(i) for i in range(args[0].shape().tuple_size())]
@@ -253,8 +526,15 @@ class Op:
         return run
 
     @classmethod
-    def make_computation(cls, name: str, computation: Any, args_or_shapes: Any, **kwargs: Any) -> Any:
-        """A function as a computation for arguments of these shapes; a computation as it is."""
+    def make_computation(cls, name: str, computation: Any, args_or_shapes: Sequence[Any], **kwargs: Any) -> Any:
+        """Returns a computation for a function; a computation is returned unchanged.
+
+        Args:
+          name: The name of the new computation.
+          computation: A function of Op, or a computation.
+          args_or_shapes: An Op or a Shape per argument.
+          **kwargs: Further arguments of the function, which it gets unchanged.
+        """
         if not callable(computation):
             return computation
         shapes = [arg if isinstance(arg, Shape) else arg.shape() for arg in args_or_shapes]
@@ -262,74 +542,164 @@ class Op:
 
     #===-- Values --------------------------------------------------------------===
 
-    def scalar_like(self, value: Any) -> "Op":
-        """A tensor of this shape, full of `value`."""
+    def scalar_like(self, value: complex) -> "Op":
+        """Returns a splat of the element type and sizes of this value.
+
+        Args:
+          value: Every element of the result.
+        """
         return Op.scalar(self.builder(), value, dtype=self.shape().dtype).broadcast(self.shape().sizes)
 
     def zeros_like(self) -> "Op":
-        """Zeros of this shape."""
+        """Returns a value of the same element type and sizes, full of zeros."""
         return self.scalar_like(0)
 
     def ones_like(self) -> "Op":
-        """Ones of this shape."""
+        """Returns a value of the same element type and sizes, full of ones."""
         return self.scalar_like(1)
 
     @classmethod
-    def tuple(cls, ops: Any, builder: Any = None) -> "Op":
-        """The tuple of these values."""
+    def tuple(cls, ops: Sequence["Op"], builder: _builder.Builder | None = None) -> "Op":
+        """Returns the tuple of some values.
+
+        Args:
+          ops: The elements.
+          builder: The function under construction; None: that of the elements.
+
+        Raises:
+          ValueError: There is neither an element nor a builder.
+        """
         return mkop("Tuple", [x.op for x in ops], builder=builder)
 
     @classmethod
-    def concat_in_dim(cls, ops: Any, dimension: int | None, builder: Any = None) -> "Op":
-        """The values, one after the other along a dim."""
+    def concat_in_dim(cls, ops: Sequence["Op"], dimension: int, builder: _builder.Builder | None = None) -> "Op":
+        """Returns the concatenation of values along one dimension.
+
+        Args:
+          ops: Values of one element type, whose sizes are equal in the other dimensions.
+          dimension: The dimension, from 0.
+          builder: The function under construction; None: that of the values.
+
+        Raises:
+          ValueError: There is neither a value nor a builder.
+        """
         return mkop("ConcatInDim", [x.op for x in ops], builder=builder, dimension=dimension)
 
     @classmethod
-    def call(cls, computation: Any, ops: Any, builder: Any = None) -> "Op":
-        """A computation, or a function, of these values."""
+    def call(cls, computation: Any, ops: Sequence["Op"], builder: _builder.Builder | None = None) -> "Op":
+        """Returns the result of a call.
+
+        Args:
+          computation: A computation, or a function of Op, which becomes one.
+          ops: The arguments.
+          builder: The function under construction; None: that of the arguments.
+
+        Raises:
+          ValueError: There is neither an argument nor a builder.
+        """
         return mkop("Call", [x.op for x in ops], computation=cls.make_computation("Call", computation, ops), builder=builder)
 
     @classmethod
-    def constant(cls, builder: Any, value: Any) -> "Op":
-        """A CPU tensor as part of the function."""
+    def constant(cls, builder: _builder.Builder, value: torch.Tensor) -> "Op":
+        """Returns a constant.
+
+        Args:
+          builder: The function under construction that the constant becomes part of.
+          value: A tensor on the CPU, whose elements are copied into the function.
+        """
         return mkleaf("Constant", builder, value=value)
 
     @classmethod
-    def scalar(cls, builder: Any, value: Any, dtype: Any = None) -> "Op":
-        """A number of a type, f32 by default."""
+    def scalar(cls, builder: _builder.Builder, value: complex, dtype: str | None = None) -> "Op":
+        """Returns a constant scalar.
+
+        Args:
+          builder: The function under construction that the constant becomes part of.
+          value: Its value, a Python number.
+          dtype: A name of Type; None: "f32".
+
+        Raises:
+          KeyError: `dtype` is no name of Type.
+        """
         return mkleaf("Constant", builder, value=torch.tensor(value, dtype=cls.to_torch_type(dtype)))
 
     @classmethod
-    def zero(cls, builder: Any, dtype: Any = None) -> "Op":
-        """The number 0."""
+    def zero(cls, builder: _builder.Builder, dtype: str | None = None) -> "Op":
+        """Returns the constant scalar 0.
+
+        Args:
+          builder: The function under construction that the constant becomes part of.
+          dtype: A name of Type; None: "f32".
+        """
         return cls.scalar(builder, 0, dtype=dtype)
 
     @classmethod
-    def one(cls, builder: Any, dtype: Any = None) -> "Op":
-        """The number 1."""
+    def one(cls, builder: _builder.Builder, dtype: str | None = None) -> "Op":
+        """Returns the constant scalar 1.
+
+        Args:
+          builder: The function under construction that the constant becomes part of.
+          dtype: A name of Type; None: "f32".
+        """
         return cls.scalar(builder, 1, dtype=dtype)
 
     @classmethod
-    def iota(cls, builder: Any, shape: Any, iota_dimension: int) -> "Op":
-        """Every element its index in a dim."""
+    def iota(cls, builder: _builder.Builder, shape: Shape, iota_dimension: int) -> "Op":
+        """Returns a value whose every element is its own index in one dimension.
+
+        Args:
+          builder: The function under construction that the value becomes part of.
+          shape: The element type and sizes of the result.
+          iota_dimension: The dimension, from 0.
+        """
         return mkleaf("Iota", builder, shape=shape.shape, iota_dimension=iota_dimension)
 
     @classmethod
-    def sort(cls, ops: Any, comparator: Any, dimension: int | None = None, is_stable: bool | None = None) -> "Op":
-        """The values sorted together, the last dim by default, by a comparator of a pair of scalars per value."""
+    def sort(cls, ops: Sequence["Op"], comparator: Any, dimension: int | None = None, is_stable: bool | None = None) -> "Op":
+        """Returns values that are sorted together along one dimension. Unlike PyTorch/XLA, it takes a function as comparator.
+
+        Args:
+          ops: Values of equal sizes; all are permuted alike.
+          comparator: Returns whether the first of two elements comes before the second: a function of two Op per value, all scalars (first and
+            second of the first value, then those of the next), or a computation of that form.
+          dimension: The dimension, negative ones from the end; None: the last one.
+          is_stable: Whether equal elements keep their order; None: they need not.
+
+        Returns:
+          The sorted value; for several values, their tuple.
+        """
         scalars = [op.shape().as_scalar() for op in ops for _ in range(2)]
         return mkop("Sort", [x.op for x in ops], comparator=cls.make_computation("Compare", comparator, scalars),
                     dimension=dimension, is_stable=is_stable)
 
     @classmethod
-    def map(cls, ops: Any, computation: Any, dimensions: Sequence[int], static_operands: Any = (), builder: Any = None) -> "Op":
-        """A computation of scalars, applied to every element."""
+    def map(cls, ops: Sequence["Op"], computation: Any, dimensions: Sequence[int], static_operands: Sequence[Any] = (),
+            builder: _builder.Builder | None = None) -> "Op":
+        """Returns the results of a computation of scalars for every element.
+
+        Args:
+          ops: Values of equal sizes.
+          computation: A function of one Op per value, all scalars, or a computation of that form.
+          dimensions: All dimensions, in ascending order, as XLA's operation Map demands.
+          static_operands: Have no effect.
+          builder: The function under construction; None: that of the values.
+
+        Returns:
+          A value of the sizes of the operands and of the element type that the computation returns.
+        """
         made = cls.make_computation("Map", computation, [op.shape().as_scalar() for op in ops])
         return mkop("Map", [x.op for x in ops], builder=builder, computation=made, dimensions=dimensions)
 
     @classmethod
-    def to_torch_type(cls, dtype: Any) -> Any:
-        """The type of PyTorch with that name; float32 for None."""
+    def to_torch_type(cls, dtype: str | None) -> torch.dtype:
+        """Returns PyTorch's element type for a name of Type; torch.float32 for None.
+
+        Args:
+          dtype: The name, such as "bf16".
+
+        Raises:
+          KeyError: `dtype` is no name of Type.
+        """
         return _builder.TORCH_TYPES[dtype] if dtype else torch.float32
 
 
@@ -349,18 +719,43 @@ for _name, _kind in {"erfinf": "ErfInv", "erfinv": "ErfInv",  # the first spelli
 #===-- Functions -------------------------------------------------------------===
 
 
-def create_builder(name: str) -> Any:
-    """An empty function."""
+def create_builder(name: str) -> _builder.Builder:
+    """Returns an empty function under construction.
+
+    Args:
+      name: The name of the function.
+    """
     return _builder.Builder(name)
 
 
-def mkshape(dtype: Any, sizes: Sequence[int], dynamic_dimensions: Sequence[bool] | None = None) -> Shape:
-    """A Shape."""
+def mkshape(dtype: str, sizes: Sequence[int], dynamic_dimensions: Sequence[bool] | None = None) -> Shape:
+    """Returns the shape of a tensor, as Shape.create() does.
+
+    Args:
+      dtype: A name of Type, such as "f32".
+      sizes: The number of elements per dimension; () for a scalar.
+      dynamic_dimensions: Per dimension whether its size is known at run time only; None: all sizes are static.
+    """
     return Shape.create(dtype, sizes, dynamic_dimensions=dynamic_dimensions)
 
 
-def mkop(name: str, ops: Any, **kwargs: Any) -> Op:
-    """The operation with that name on `ops` (Op.op each)."""
+def mkop(name: str, ops: Sequence[Any], **kwargs: Any) -> Op:
+    """Records an operation by its name.
+
+    Args:
+      name: The name of XLA's operation as PyTorch/XLA spells it, such as "BroadcastInDim".
+      ops: The operands: the attribute `op` of each Op.
+      **kwargs: The attributes of the operation by name, and `builder`, the function under construction, which an operation without
+        operands needs.
+
+    Returns:
+      The result of the operation.
+
+    Raises:
+      ValueError: There is neither an operand nor a builder.
+      RuntimeError: There is no operation of that name, or the operands do not fit together.
+      NotImplementedError: The operation is SetDimensionSize; unlike XLA, a function has no values of dynamic shape.
+    """
     builder = kwargs.pop("builder", None)
     if builder is None:
         if not ops:
@@ -371,65 +766,132 @@ def mkop(name: str, ops: Any, **kwargs: Any) -> Op:
     return Op(_builder_ops.OPS[name](builder, [_raw(op) for op in ops], kwargs))
 
 
-def mkleaf(name: str, builder: Any, **kwargs: Any) -> Op:
-    """An operation without operands."""
+def mkleaf(name: str, builder: _builder.Builder, **kwargs: Any) -> Op:
+    """Records an operation that has no operands.
+
+    Args:
+      name: The name of XLA's operation: "Constant" or "Iota".
+      builder: The function under construction.
+      **kwargs: The attributes of the operation by name.
+
+    Raises:
+      RuntimeError: There is no operation of that name.
+    """
     return mkop(name, (), builder=builder, **kwargs)
 
 
-def mkparam(builder: Any, param_no: int, shape: Any) -> Op:
-    """The parameter `param_no` of a function."""
+def mkparam(builder: _builder.Builder, param_no: int, shape: Shape) -> Op:
+    """Adds a parameter to a function under construction, and returns its value.
+
+    Args:
+      builder: The function under construction.
+      param_no: The number of the parameter, from 0; a second parameter of that number replaces the first one.
+      shape: The element type and sizes of the parameter, or the shapes of a tuple's elements.
+    """
     return Op(builder.parameter(param_no, shape.shape))
 
 
 def tensor_shape(tensor: Any, device: str = "") -> Any:
-    """The Shape of a tensor; of a list of tensors, a list."""
+    """Returns the Shape of a tensor, or the list of shapes of a list or tuple of tensors.
+
+    Args:
+      tensor: A tensor on any device, or a list or tuple of them, of any depth.
+      device: Has no effect: a shape does not depend on the device.
+
+    Raises:
+      KeyError: XLA has no name for the tensor's element type.
+    """
     if isinstance(tensor, (list, tuple)):
         return [tensor_shape(t, device) for t in tensor]
     return Shape.create(_builder.NAMES[tensor.dtype], tuple(tensor.shape))
 
 
-def create_computation(name: str, fn: Callable[..., Any], shapes: Any, **kwargs: Any) -> Any:
-    """The function of StableHLO that `fn` describes: it gets an Op per shape, and kwargs, and returns an Op."""
+def create_computation(name: str, fn: Callable[..., Any], shapes: Sequence[Shape], **kwargs: Any) -> _builder.Computation:
+    """Returns the computation that a Python function describes.
+
+    Args:
+      name: The name of the computation.
+      fn: A function that gets one Op per shape, and `kwargs`, and returns an Op. It runs once, in the calling thread.
+      shapes: The shapes of the parameters.
+      **kwargs: Further arguments of `fn`, which it gets unchanged.
+
+    Returns:
+      A function of StableHLO for user_computation(), get_computation_hlo() and Op.call().
+    """
     builder = create_builder(name)
     return fn(*[mkparam(builder, number, shape) for number, shape in enumerate(shapes)], **kwargs).build(name)
 
 
-def computation_from_module_proto(name: str, proto: bytes) -> Any:
-    """A computation from StableHLO: its text, or a portable artifact. XLA's protocol buffers are not read."""
+def computation_from_module_proto(name: str, proto: bytes | str) -> "Program":
+    """Returns a computation for a StableHLO module.
+
+    Args:
+      name: The name of the computation.
+      proto: The text of the module, or the bytes of a portable artifact. Unlike PyTorch/XLA, no HloModuleProto is read.
+
+    Raises:
+      RuntimeError: The bytes are no portable artifact.
+    """
     text = proto if isinstance(proto, str) else _XLAC._artifact_text(bytes(proto))
     return Program(name, text)
 
 
-def get_computation_hlo(computation: Any) -> str:
-    """The HLO text of a computation."""
+def get_computation_hlo(computation: "_builder.Computation | Program") -> str:
+    """Returns the HLO text of a computation.
+
+    Args:
+      computation: The result of create_computation() or computation_from_module_proto().
+
+    Raises:
+      RuntimeError: Its StableHLO text does not parse, or an operation has no form in HLO.
+    """
     return _XLAC._program_hlo(computation.text())
 
 
 class Program:
-    """A computation given as StableHLO text, whose function is main."""
+    """A computation that was given as StableHLO text; its function `main` is the one that is called.
+
+    Args:
+      name: The name of the computation.
+      text: The text of the StableHLO module.
+    """
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self._text = name, text
 
     def text(self) -> str:
-        """The StableHLO module."""
+        """Returns the text of the StableHLO module."""
         return self._text
 
 
-def user_computation(name: str, tensors: Any, computation: Any) -> Any:
-    """The tensors that a computation returns for these, as one operation of the graph."""
+def user_computation(name: str, tensors: Sequence[torch.Tensor], computation: "_builder.Computation | Program") -> list[torch.Tensor]:
+    """Records a call of a computation on tensors; nothing is computed before the next step barrier.
+
+    Args:
+      name: The name of the operation in the graph, such as "xla::my_op".
+      tensors: The arguments; tensors on the CPU are copied to the device.
+      computation: The result of create_computation(), computation_from_module_proto() or a function of xla_op_registry.
+
+    Returns:
+      The results, tensors of the device, one per result of the function.
+    """
     from ..experimental._control_flow import _to_device
     return _XLAC._embed(name, computation.text(), [_to_device(tensor) for tensor in tensors])
 
 
-def create_placeholder_tensor(shape: Any, dtype: Any) -> torch.Tensor:
-    """A tensor of the device that stands for a value: graphs can be recorded with it, but not run."""
+def create_placeholder_tensor(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Returns a tensor of the device that has no elements in memory: graphs can be recorded and printed with it, but not run.
+
+    Args:
+      shape: The sizes.
+      dtype: PyTorch's element type.
+    """
     return _XLAC._create_placeholder_tensor(tuple(shape), dtype)
 
 
 #===-- JAX -------------------------------------------------------------------===
 
-# What functions of JAX, and functions that are assumed to be pure, have become: by function, then by arguments.
+# The programs of functions of JAX, and of functions that are assumed to be pure: by function, then by arguments.
 _JAX_TO_XLA_COMPUTATION_CACHE: Any = weakref.WeakKeyDictionary()
 
 
@@ -438,7 +900,7 @@ def _jax_to_xla_computation_cache_elements():
 
 
 def _lowered(jax, jax_func, leaves, spec, statics):
-    """(StableHLO text, structure of the results) of a function of JAX."""
+    """Returns (StableHLO text, structure of the results) of a function of JAX."""
     shapes = [jax.ShapeDtypeStruct(tuple(leaf.shape), jax.numpy.dtype(str(leaf.dtype).removeprefix("torch."))) for leaf in leaves]
     layout = []
 
@@ -455,7 +917,7 @@ def _lowered(jax, jax_func, leaves, spec, statics):
 
 
 def _pallas_rule():
-    """A context in which kernels of Pallas are lowered: where the program uses Pallas, and the package millrace-jax is there."""
+    """Returns a context in which kernels of Pallas are lowered: where the program uses Pallas, and the package millrace-jax is there."""
     import contextlib
     import sys
     if "jax._src.pallas.pallas_call" in sys.modules:
@@ -463,7 +925,7 @@ def _pallas_rule():
             from millrace_jax import pallas_hook
             return pallas_hook.registered()
         except ImportError:
-            pass  # functions without kernels need no rule; JAX's says what it does not do
+            pass  # functions without kernels need no rule; for the others JAX's own rule raises an error
     return contextlib.nullcontext()
 
 
@@ -475,13 +937,25 @@ def _configuration(jax):
     return tuple(value if isinstance(value, (bool, int, float, str, type(None))) else repr(value) for value in jax.config.values.values())
 
 
-def call_jax(jax_func: Callable[..., Any], args: Any, kwargs: dict[str, Any] | None = None, name: str | None = None) -> Any:
-    """What `jax_func`, a function of JAX, returns for `args` and `kwargs`: nested lists, tuples and dicts with tensors of the
-    device. Its operations become part of the graph; it is traced once per combination of sizes, types, other arguments and settings of
-    JAX (jax.config, and context managers such as jax.default_matmul_precision).
+def call_jax(jax_func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None, name: str | None = None) -> Any:
+    """Records a call of a function of JAX on tensors; its operations become part of the graph.
 
-    Random numbers of JAX depend on their key: one that is made in the function gives the same numbers in every call, one among the
-    arguments (its words: a tensor of the type uint32) those of its value."""
+    The function is traced once per combination of sizes, element types, other arguments and settings of JAX (jax.config, and context managers
+    such as jax.default_matmul_precision of the calling thread). Random numbers of JAX depend on their key: a key that the function creates
+    gives the same numbers in every call, a key among the arguments (its words: a tensor of the type uint32) those of its value.
+
+    Args:
+      jax_func: A function that JAX can trace.
+      args: Its positional arguments: tensors of the device and other values in lists, tuples and dicts of any depth.
+      kwargs: Its keyword arguments, of the same form.
+      name: The name of the operation in the graph; None: the name of the function.
+
+    Returns:
+      What `jax_func` returns, with a tensor of the device in the place of each array.
+
+    Raises:
+      RuntimeError: The package jax is not installed.
+    """
     try:
         import jax
     except ImportError:

@@ -21,11 +21,11 @@ from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUC
                            send)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators of the user's own: XLA_LIB.define(...)
+XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators that the user defines: XLA_LIB.define(...)
 
 
 class MemoryInfo(dict):
-    """bytes_used, bytes_limit, peak_bytes_used of a device."""
+    """The memory use of a device, in bytes: a dict with bytes_used, bytes_limit and peak_bytes_used."""
 
 
 #===-- Devices ---------------------------------------------------------------===
@@ -41,7 +41,7 @@ def get_xla_supported_devices(max_devices: Any = None, devkind: Any = None) -> l
     Returns:
       The names; None if no device is of this kind.
     """
-    if isinstance(max_devices, (str, list)):  # the kind stood first once
+    if isinstance(max_devices, (str, list)):  # the kind was the first parameter once
         max_devices, devkind = None, max_devices
     if not _devices.is_kind_supported(devkind):
         return None
@@ -90,7 +90,11 @@ def xla_replication_devices(local_devices: Iterable[torch.device | str] | None =
 
 
 def set_replication(device: torch.device | str | int | None, devices: Iterable[torch.device | str]) -> None:
-    """Accepts the devices that a device replicates with. It has no effect: each process is one replica.
+    """Accepts the devices that a device replicates with. Unlike in PyTorch/XLA it has no effect: each process is one replica.
+
+    Args:
+      device: The device.
+      devices: The devices that it replicates with.
 
     Raises:
       RuntimeError: There is no such device.
@@ -134,7 +138,15 @@ def reset_peak_memory(device: torch.device | str | int | None = None) -> None:
 
 
 def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
-    """Executes the step barrier; see torch_xla.sync(). (tracing/reports/Analysis.cpp finds this function by its name and file.)"""
+    """Executes the step barrier; see torch_xla.sync(). (tracing/reports/Analysis.cpp finds this function by its name and file.)
+
+    Args:
+      wait: Whether it returns after the execution.
+      reset_scope: Whether to leave all name scopes.
+
+    Raises:
+      RuntimeError: The barrier stands inside of an xp.Trace, unless reset_scope is False.
+    """
     _step._barrier(wait, reset_scope=reset_scope)
 
 
@@ -160,7 +172,7 @@ def optimization_barrier_(tensors: Iterable[torch.Tensor]) -> None:
     _XLAC._xla_optimization_barrier_(list(tensors))
 
 
-def behind_optimization_barrier(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+def optimization_barrier(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """Returns new tensors with the values of `tensors`, without their gradients, each of which is computed after all of them."""
     return _XLAC._behind_optimization_barrier(list(tensors))
 
@@ -223,7 +235,7 @@ def broadcast_master_param(model: torch.nn.Module) -> None:
 
 
 def _fetch_gradients(optimizer):
-    """The gradients of the optimizer's parameters that are still those of this replica. accelerate calls this name."""
+    """Returns the gradients of the optimizer's parameters that are still those of this replica. accelerate calls this name."""
     reduced = {id(p) for each in _collectives.reducing_in_backward for p in each.reduced_parameters()}
     return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None and id(p) not in reduced]
 
@@ -268,7 +280,20 @@ def optimizer_step(optimizer: torch.optim.Optimizer, barrier: bool = False, opti
 
 
 def rendezvous(tag: str, payload: bytes = b"", replicas: Iterable[int] = []) -> list[bytes]:
-    """Waits for all processes; see xla_rendezvous()."""
+    """Waits for all processes and exchanges payloads; see xla_rendezvous().
+
+    Args:
+      tag: A name for the rendezvous, without effect.
+      payload: The bytes of this replica.
+      replicas: All replicas, or none.
+
+    Returns:
+      The payloads of all replicas, by rank.
+
+    Raises:
+      TypeError: The payload is not of the type bytes.
+      ValueError: `replicas` are not all replicas.
+    """
     return xla_rendezvous(payload, list(replicas) or None, tag=tag)
 
 
@@ -291,9 +316,9 @@ def xla_rendezvous(payload: bytes = b"", ordinals: Iterable[int] | None = None, 
         raise TypeError(f"expects the payload as bytes, but got {type(payload).__name__}")
     world = xrt_world_size()
     if ordinals and set(ordinals) != set(range(world)):
-        raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them meet")
+        raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them take part")
     if world == 1:
-        if _world.process_count() > 1:  # under SPMD the processes are one replica, but they meet
+        if _world.process_count() > 1:  # under SPMD the processes are one replica, but they wait for each other
             mark_step()
             _world.meet()
         return [payload]
@@ -323,7 +348,7 @@ def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> A
         return reduce_fn([own])
     written = io.BytesIO()
     torch.save(own, written)
-    # What the processes of one program send each other they may also execute.
+    # The processes of one program trust each other, so that unpickling executes only their own code.
     return reduce_fn([torch.load(io.BytesIO(each), weights_only=False) for each in xla_rendezvous(written.getvalue(), tag=tag)])
 
 
@@ -374,7 +399,12 @@ class RateTracker:
 
 
 class ToXlaTensorArena:
-    """Rewrites nested data: everything in it for which select_fn(value) goes through convert_fn, all at once, as a list."""
+    """Converts the selected values in nested data, all with one call.
+
+    Args:
+      convert_fn: Returns for a list of values the list of their replacements.
+      select_fn: Returns whether a value is selected.
+    """
 
     def __init__(self, convert_fn: Callable[[list[Any]], list[Any]], select_fn: Callable[[Any], bool]) -> None:
         self._convert, self._select = convert_fn, select_fn
@@ -411,7 +441,7 @@ def _to_cpu_tensor(tensor):
 
 
 def _to_cpu(data):
-    made = {}  # what is the same on the device (parameters of a model that are tied) is the same on the CPU
+    made = {}  # aliases on the device, such as tied parameters, are aliases on the CPU
 
     def moved(tensor):
         key = (type(tensor), tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.size(), tensor.stride(), tensor.dtype, tensor.requires_grad)
@@ -455,7 +485,7 @@ class MissingSharding(KeyError, ValueError):
 
 
 def _send_by_name(batch, device, specs):
-    """A batch that is a dict, with a sharding per key."""
+    """Returns a batch that is a dict, with a sharding per key."""
     if not isinstance(batch, dict):
         raise ValueError(f"input_sharding is a dict: expects batches that are dicts too, but got a {type(batch).__name__}")
     missing = [key for key in batch if key not in specs]
@@ -465,7 +495,7 @@ def _send_by_name(batch, device, specs):
 
 
 def _send_by_place(batch, device, specs):
-    """A batch that is a list or tuple, with a sharding per entry."""
+    """Returns a batch that is a list or tuple, with a sharding per entry."""
     if not isinstance(batch, (list, tuple)) or len(batch) != len(specs):
         actual = f"one of {len(batch)}" if isinstance(batch, (list, tuple)) else f"a {type(batch).__name__}"
         raise ValueError(f"input_sharding is a list: expects batches that are lists or tuples of {len(specs)} entries, but got {actual}")
@@ -474,7 +504,7 @@ def _send_by_place(batch, device, specs):
 
 
 def _replicated(cpu):
-    """A copy of a CPU tensor that every device holds, and that is known to be so."""
+    """Returns a copy of a CPU tensor that every device holds, and that is known to be so."""
     made = cpu.to(xla_device())
     _XLAC._spmd_mark(made, "{replicated}", None)
     return made
@@ -528,7 +558,11 @@ def get_rng_state(device: torch.device | str | int | None = None) -> int:
 
 
 def set_rng_state(seed: int, device: torch.device | str | int | None = None) -> None:
-    """Sets the seed of the device's random numbers; its lowest 64 bits count.
+    """Sets the seed of the device's random numbers.
+
+    Args:
+      seed: The seed, of which the lowest 64 bits count.
+      device: The device; all devices of a process share the generator.
 
     Raises:
       RuntimeError: There is no such device.

@@ -11,14 +11,22 @@ from . import xla_builder as xb
 
 
 class Op:
-    """The operation that `opfn` describes: it gets an xla_builder.Op per tensor, and the keyword arguments of the call."""
+    """An operation on tensors that a function of xla_builder values describes; register() makes the objects.
+
+    A call op(*tensors, **kwargs) returns a tensor of the device, or several. It is thread-safe. The function runs once per combination of sizes,
+    element types and keyword arguments. XLA_OP_PRINT_COMPUTATIONS=1 prints the HLO text of each.
+
+    Args:
+      name: The name of the operation in the graph.
+      opfn: The function: opfn(*ops, **kwargs) gets an xla_builder.Op per tensor, and returns one.
+    """
 
     def __init__(self, name: str, opfn: Callable[..., Any]) -> None:
         self._name, self._function, self._lock = name, opfn, threading.Lock()
         self._computations: dict[Any, Any] = {}
 
     def __call__(self, *args, **kwargs):
-        """The tensor, or the tuple of tensors, for these tensors. `kwargs`: numbers; other values mean another program."""
+        """Returns the tensor, or the tuple of tensors, for these tensors. `kwargs`: numbers; other values mean another program."""
         shapes = xb.tensor_shape(args)
         key = tuple((shape.dtype, shape.sizes) for shape in shapes), tuple(sorted((name, repr(v)) for name, v in kwargs.items()))
         with self._lock:
@@ -32,5 +40,10 @@ class Op:
 
 
 def register(name: str, opfn: Callable[..., Any]) -> Op:
-    """The operation of that name; see Op."""
+    """Returns the operation on tensors that a function of xla_builder values describes.
+
+    Args:
+      name: The name of the operation in the graph.
+      opfn: The function, see Op.
+    """
     return Op(name, opfn)

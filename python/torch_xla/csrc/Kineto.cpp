@@ -8,9 +8,11 @@
 #if __has_include(<kineto/libkineto.h>)
 #include "python/torch_xla/csrc/Gil.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/MemoryListener.h"
 #include "runtime/profile/ToXSpace.h"
 #include "tracing/Session.h"
 
+#include <c10/core/Allocator.h>
 #include <kineto/libkineto.h>
 #include <kineto/output_base.h>
 
@@ -43,7 +45,7 @@ public:
     } else {
       (void)tracing::Session::get().wait();
     }
-    space = profile::toXSpace(session->stop(), /*isWhole=*/false, /*hasPrograms=*/false);
+    space = profile::toXSpace(session->stop(), /*isWhole=*/false, {.hasPrograms = false});
     session.reset();
   }
 
@@ -154,8 +156,16 @@ public:
   }
 };
 
+/// torch.profiler with profile_memory keeps an account of memory per thread that it profiles, as it does for its own allocators. Its tables have a column
+/// of devices' memory for a few kinds of devices only, of which PrivateUse1 is the one that belongs to nobody; as XLA it would be in no column.
+void tellTorch(uint32_t device, void *data, int64_t bytes, uint64_t inUse) {
+  if (c10::memoryProfilingEnabled())
+    c10::reportMemoryUsageToProfiler(data, bytes, inUse, inUse, c10::Device(c10::DeviceType::PrivateUse1, c10::DeviceIndex(device)));
+}
+
 [[maybe_unused]] const bool isRegistered = [] {
   libkineto::api().registerProfilerFactory([] { return std::make_unique<Profiler>(); });
+  profile::setMemoryListener(tellTorch);
   return true;
 }();
 

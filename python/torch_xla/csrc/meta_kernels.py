@@ -23,7 +23,11 @@ SCHEMA = re.compile(
 
 
 def split(parameters: str) -> list[str]:
-    """The parameters of a declaration, cut at commas outside of template arguments."""
+    """Returns the parameters of a declaration, which commas outside of template arguments separate.
+
+    Args:
+      parameters: The text between the parentheses.
+    """
     parts, depth = [""], 0
     for letter in parameters:
         depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(letter, 0)
@@ -35,16 +39,30 @@ def split(parameters: str) -> list[str]:
 
 
 def type_of(parameter: str) -> str:
-    """The type of a declared parameter: its name and its default are left out."""
+    """Returns the type of a declared parameter, without its name and default.
+
+    Args:
+      parameter: The declaration.
+    """
     return re.sub(r"\s*\w+$", "", parameter.split("=")[0].rstrip())
 
 
 def signature(result: str, types: list[str]) -> str:
+    """Returns the types of a function as text without spaces, by which two declarations are compared.
+
+    Args:
+      result: The type of the result.
+      types: The types of the parameters.
+    """
     return re.sub(r"\s+", "", f"{result}({','.join(types)})")
 
 
 def lines(operators: Path) -> Iterator[tuple[str, str]]:
-    """For each operator that has a function in at::meta, the header's stem and its line of the table."""
+    """Yields for each operator that has a function in at::meta the stem of the header and the line of the table.
+
+    Args:
+      operators: PyTorch's folder include/ATen/ops.
+    """
     for header in sorted(operators.glob("*_meta_dispatch.h")):
         stem = header.name.removesuffix("_meta_dispatch.h")
         functions = {
@@ -54,13 +72,14 @@ def lines(operators: Path) -> Iterator[tuple[str, str]]:
         for found in SCHEMA.finditer((operators / f"{stem}_ops.h").read_text()):
             own = signature(found["result"], split(found["parameters"]))
             for name in (found["name"], found["name"] + "_symint"):
-                # Operators that write to an argument are looked at as the ones that do not.
+                # The table has no operators that write to an argument: their functional forms stand for them.
                 if own + name in functions and "at::Tensor&(" not in own:
                     operator = "aten::" + found["name"] + (f".{found['overload']}" if found["overload"] else "")
                     yield stem, f'    {{"{operator}", kernel<at::_ops::{found["struct"]}>(&at::meta::{name})}},'
 
 
 def main() -> int:
+    """Writes the file if its text changes, and returns the exit status: 1 if PyTorch has no such function."""
     torch_folder, output = Path(sys.argv[1]), Path(sys.argv[2])
     table = list(lines(torch_folder / "include/ATen/ops"))
     if not table:

@@ -85,7 +85,7 @@ def after_step() -> None:
 
 def unlowered_summary(places: Mapping[tuple[str, str], int]) -> str:
     """The lines of the user's program whose operators ran on the CPU, the most frequent first; "" if there are none."""
-    counts = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     names = collections.defaultdict(set)
     for (what, place), count in places.items():
         if what.startswith("aten::"):

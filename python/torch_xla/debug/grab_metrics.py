@@ -12,8 +12,16 @@ Points = list[tuple[int, float]]  # (number of the report, value)
 
 
 def parse_metrics(lines: Iterable[str]) -> dict[str, Points]:
-    """{name of a counter or a metric: [(number of a report from 0, value, of metrics TotalSamples)]}. A report begins at the line of
-    torch_xla.debug.metrics_saver, or where a name comes again; other lines may stand between."""
+    """Returns the values of counters and metrics in a log with reports.
+
+    A report begins at the line of torch_xla.debug.metrics_saver, or where a name comes again; other lines may stand between.
+
+    Args:
+      lines: The lines of the log.
+
+    Returns:
+      By name the pairs (number of the report from 0, value); of metrics the value is TotalSamples.
+    """
     found: dict[str, Points] = {}
     number = 0
     names: set[str] = set()
@@ -33,8 +41,15 @@ def parse_metrics(lines: Iterable[str]) -> dict[str, Points]:
 
 
 def synthesized(expression: str, metrics: dict[str, Points]) -> Points:
-    """The values of an expression over names of metrics, for reports that have all of them. ValueError for an unknown name, a text that is no
-    expression, or one without a value."""
+    """Returns the values of an expression over names of metrics, for the reports that have all of them.
+
+    Args:
+      expression: An expression of Python without calls, such as "CreateDataHandles - DestroyDataHandles".
+      metrics: The values by name, from parse_metrics().
+
+    Raises:
+      ValueError: A name is unknown, the text is no expression or names no metric, or it has no value in a report.
+    """
     try:
         code = compile(expression.strip(), "expression", "eval")
     except SyntaxError as error:
@@ -54,7 +69,12 @@ def synthesized(expression: str, metrics: dict[str, Points]) -> Points:
 
 
 def picture(name: str, points: Points) -> str:
-    """An SVG of the values as a line over the reports' numbers."""
+    """Returns an SVG that shows values as a line over the numbers of the reports.
+
+    Args:
+      name: The heading.
+      points: The pairs (number of the report, value), at least one.
+    """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     width, height, left, top = 640, 360, 90, 40
     across, up = max(xs) - min(xs) or 1, max(ys) - min(ys) or 1
@@ -69,7 +89,14 @@ def picture(name: str, points: Points) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Does what the command line says; returns its exit status: 1 for files that cannot be read and for --synth that has no values."""
+    """Executes the command line.
+
+    Args:
+      argv: The arguments; None: those of the process.
+
+    Returns:
+      The exit status: 1 for files that cannot be read and for --synth that has no values.
+    """
     parser = argparse.ArgumentParser(prog="grab_metrics", description="Prints how metrics go on in a log with reports of them.")
     parser.add_argument("--metrics", action="append", metavar="REGEX", help="only those whose names begin like this; may be given again")
     parser.add_argument("--synth", action="append", default=[], metavar="NAME:EXPRESSION",

@@ -18,8 +18,21 @@ _FORMATS = {"text": "_get_xla_tensors_text", "dot": "_get_xla_tensors_dot", "hlo
 
 
 def save_tensors_graph(save_dir: str, name: str, tensors: Iterable["torch.Tensor"]) -> str:
-    """Writes the graph of these tensors to `save_dir`/`name`-<thread>-<number>.<format>; returns the path. The format is text, or
-    what SAVE_GRAPH_FMT says: dot, hlo or stablehlo."""
+    """Writes the pending graph of tensors to a file `save_dir`/`name`-<thread>-<number>.<format>. Thread-safe.
+
+    The format is text, or what the environment variable SAVE_GRAPH_FMT names: dot, hlo or stablehlo.
+
+    Args:
+      save_dir: The folder, which is made.
+      name: The beginning of the file's name.
+      tensors: The tensors.
+
+    Returns:
+      The path of the file.
+
+    Raises:
+      RuntimeError: SAVE_GRAPH_FMT is another text.
+    """
     format = os.environ.get("SAVE_GRAPH_FMT", "text")
     if format not in _FORMATS:
         raise RuntimeError(f"SAVE_GRAPH_FMT is {format!r}, but expects one of {', '.join(_FORMATS)}")

@@ -49,10 +49,17 @@ def _bytes(tensors: Iterable[torch.Tensor]) -> int:
 
 
 def bytes_by_purpose(model: torch.nn.Module, optimizer: torch.optim.Optimizer | None = None) -> dict[str, int]:
-    """Bytes of this process: parameters (of XlaFullyShardedDataParallel: the shards), buffers, gradients, and optimizer state, which are there
-    between steps; and what there was besides at the peak since the last xm.reset_peak_memory(): `gathers`, results of all_gather (as many as the
-    compiled program that has most of them holds at once), and `activations`, the rest: activations, and results before they replaced what was there.
-    Of tensors that SPMD splits among devices: the whole, as if one device had it."""
+    """Returns the memory of this process in bytes, by purpose.
+
+    Args:
+      model: The module, whose parameters (of XlaFullyShardedDataParallel: the shards), buffers and gradients are counted.
+      optimizer: The optimizer, whose state is counted; None: none.
+
+    Returns:
+      `parameters`, `buffers`, `gradients` and `optimizer`, which exist between steps, and what there was besides at the peak since the last
+      xm.reset_peak_memory(): `gathers`, results of all_gather (as many as the compiled program that has most of them holds at once), and
+      `activations`, the rest: activations, and results before they replaced older values. A tensor that SPMD shards counts with all its elements.
+    """
     parameters = list(model.parameters())
     made = {"parameters": _bytes(parameters), "buffers": _bytes(model.buffers()),
             "gradients": _bytes(parameter.grad for parameter in parameters if parameter.grad is not None),
@@ -69,8 +76,20 @@ class Meter:
         step 20: 41.3 ms, 12393 words/s, 3.1 GFLOP per step, 62 % of 121 GFLOP/s; MB: parameters 50, gradients 50, optimizer 100, activations 34
 
     Call step() once per step, after torch_xla.sync(). It waits for the device where it prints, so the time is that of finished steps; the first line
-    covers compilations, too. `unit`: what is counted, such as words or images. `flops_per_step`: of this process, from count_flops() or a formula;
-    without it no utilization is printed. `dtype`: of the products, for the peak. Not thread-safe."""
+    covers compilations, too. Not thread-safe.
+
+    Args:
+      model: The module whose memory is counted.
+      optimizer: The optimizer whose state is counted; None: none.
+      every: The number of steps per line.
+      unit: The name of what step() counts, such as words or images.
+      flops_per_step: The floating-point operations of a step of this process, from count_flops() or a formula; None: no utilization is printed.
+      dtype: The type of the contractions, for the peak.
+      file: The file that the lines are written to; None: standard output.
+
+    Raises:
+      ValueError: `every` is below 1.
+    """
 
     def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer | None = None, every: int = 10, unit: str = "samples",
                  flops_per_step: float | None = None, dtype: torch.dtype = torch.float32, file: TextIO | None = None):
@@ -85,7 +104,14 @@ class Meter:
         self._begin = time.perf_counter()
 
     def step(self, count: float = 0) -> str | None:
-        """Counts a step that worked on `count` units; the line if one was printed."""
+        """Counts a step, and prints a line if it is due.
+
+        Args:
+          count: The number of units that the step worked on.
+
+        Returns:
+          The line, or None if none was printed.
+        """
         self._steps += 1
         self._count += count
         if self._steps % self._every:

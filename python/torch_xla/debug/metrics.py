@@ -121,7 +121,12 @@ def _stored_types():
 
 
 def short_metrics_report(counter_names: list[str] | None = None, metric_names: list[str] | None = None) -> str:
-    """Those of the given names; without names, the few that tell most. What ran on the CPU is always there."""
+    """Returns some metrics and counters as text; counters of operators that ran on the CPU are always among them.
+
+    Args:
+      counter_names: The counters; None: CachedCompile, UncachedCompile and MarkStep.
+      metric_names: The metrics; None: the times of compilations, executions and transfers.
+    """
     counters, samples = _XLAC._counters(), _XLAC._samples()
     if not metric_names:
         metric_names = ["CompileTime", "ExecuteTime", "ExecuteReplicatedTime", "TransferToDeviceTime", "TransferFromDeviceTime",

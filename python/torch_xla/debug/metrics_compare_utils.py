@@ -21,8 +21,16 @@ def _number(text: str) -> tuple[float, str]:
 
 
 def parse_metrics_report(report: str, dehumanize: bool = True) -> dict[str, Any]:
-    """{"CompileTime__TotalSamples": 2.0, "CompileTime__Percentile_50_sec": 0.1, "CachedCompile__Value": 1, ...}. Times are in
-    seconds (key ends on _sec), sizes in MB (_mb); without `dehumanize` values of metrics are pairs of the number and the report's text."""
+    """Returns the values in a metrics report.
+
+    Args:
+      report: The text of the report.
+      dehumanize: False returns a pair of the number and its text for each value of a metric.
+
+    Returns:
+      Values by key, such as {"CompileTime__TotalSamples": 2.0, "CompileTime__Percentile_50_sec": 0.1, "CachedCompile__Value": 1}. Times are in
+      seconds, with keys that end on _sec, and sizes in megabytes, _mb.
+    """
     points: dict[str, Any] = {}
     name: str | None = None
 
@@ -54,11 +62,17 @@ def get_data_points_from_metrics_reports(metrics_reports: Sequence[str]) -> dict
 
 def compare_metrics(data_points: dict[str, list[Any]], metrics_report: str,
                     config: dict[str, str] = {"base_expression": "v <= v_mean + (v_stddev * 2.0)"}) -> str:
-    """Lines about values of the report for which the expression is false, and about operators on the CPU that no earlier report has; empty
-    text if there are none.
+    """Compares a metrics report with earlier ones.
 
-    The expression is over v, v_mean and v_stddev of the data points. `config`: {"base_expression": ...} for all keys, and
-    {KEY_expression: ...} for single ones."""
+    Args:
+      data_points: The earlier values, from get_data_points_from_metrics_reports().
+      metrics_report: The text of the report.
+      config: {"base_expression": ...}, an expression over v, v_mean and v_stddev that holds for a usual value, and {KEY_expression: ...} for single
+        keys.
+
+    Returns:
+      A line for each value whose expression does not hold, and for each operator on the CPU that no earlier report has; "" if there is none.
+    """
     text = ""
     for key, value in sorted(parse_metrics_report(metrics_report).items()):
         values = [number for number in data_points.get(key, []) if number is not None]

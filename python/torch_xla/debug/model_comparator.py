@@ -16,14 +16,24 @@ _steps: collections.Counter[str] = collections.Counter()
 
 
 def configure(save_dir: str) -> None:
-    """Saves to this folder from now on, counting steps from 0."""
+    """Sets the folder that save() writes to from now on; steps begin at 0 again.
+
+    Args:
+      save_dir: The folder.
+    """
     global _save_dir
     _save_dir = save_dir
     _steps.clear()
 
 
 def save(name: str, tensor: torch.Tensor, step: int | None = None) -> None:
-    """Saves a tensor under `name` and `step`, by default the number of earlier ones of that name. No folder: nothing happens."""
+    """Saves a tensor for compare(), if a folder is set.
+
+    Args:
+      name: Its name.
+      tensor: The tensor; its computation is started if it is pending.
+      step: Its step; None: the number of earlier tensors of that name.
+    """
     if not _save_dir:
         return
     if step is None:
@@ -34,7 +44,15 @@ def save(name: str, tensor: torch.Tensor, step: int | None = None) -> None:
 
 
 def compare_tensors(tensor1: torch.Tensor, tensor2: torch.Tensor, rtol: float = 1e-05, atol: float = 1e-08, max_diffs: int = 25) -> list[str]:
-    """How two tensors differ, one line each: sizes, types, then up to `max_diffs` elements. Empty if they are close."""
+    """Returns how two tensors differ, a line for each difference: sizes, types, then elements. The list is empty if they are close.
+
+    Args:
+      tensor1: A tensor.
+      tensor2: Another tensor.
+      rtol: The relative difference that is allowed, as in torch.isclose().
+      atol: The absolute difference that is allowed.
+      max_diffs: The largest number of elements that are listed.
+    """
     if tensor1.shape != tensor2.shape:
         return [f"sizes {tuple(tensor1.shape)} and {tuple(tensor2.shape)}"]
     if tensor1.dtype != tensor2.dtype:
@@ -48,12 +66,28 @@ def compare_tensors(tensor1: torch.Tensor, tensor2: torch.Tensor, rtol: float = 
 
 
 def tensor_file_compare(path1: str, path2: str, rtol: float = 1e-05, atol: float = 1e-08, max_diffs: int = 25) -> list[str]:
-    """compare_tensors() of two saved files."""
+    """Returns how the tensors in two files of save() differ, as compare_tensors() does.
+
+    Args:
+      path1: A file.
+      path2: Another file.
+      rtol: The relative difference that is allowed.
+      atol: The absolute difference that is allowed.
+      max_diffs: The largest number of elements that are listed.
+    """
     return compare_tensors(torch.load(path1, map_location="cpu"), torch.load(path2, map_location="cpu"), rtol, atol, max_diffs)
 
 
 def compare(save_dir1: str, save_dir2: str, rtol: float = 1e-05, atol: float = 1e-08, max_diffs: int = 25) -> str:
-    """The report on two folders as text, in the order in which the first run saved; empty if all is close."""
+    """Returns a report on the differences of two folders of save(), in the order in which the first run saved; "" if all tensors are close.
+
+    Args:
+      save_dir1: The folder of the first run.
+      save_dir2: The folder of the second run.
+      rtol: The relative difference that is allowed.
+      atol: The absolute difference that is allowed.
+      max_diffs: The largest number of elements that are listed per tensor.
+    """
     files1 = sorted((file for file in os.listdir(save_dir1) if file.endswith(".pt")),
                     key=lambda file: (os.stat(os.path.join(save_dir1, file)).st_mtime_ns, file))
     files2 = {file for file in os.listdir(save_dir2) if file.endswith(".pt")}

@@ -38,8 +38,14 @@ def get_tracer_marked_step() -> bool:
 
 
 class Trace(torch.profiler.record_function):
-    """`with Trace("name"):` names a region, also in texts of graphs and programs ("name.1"); a step barrier in it is an error.
-    `kwargs` are shown beside the name."""
+    """A context manager that names a region, in recordings, in torch.profiler, and in texts of graphs and programs ("name.1").
+
+    A step barrier inside is an error.
+
+    Args:
+      name: The name.
+      **kwargs: What recordings show beside it.
+    """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         self._details = ", ".join(f"{key}={value}" for key, value in kwargs.items())
@@ -61,7 +67,12 @@ class Trace(torch.profiler.record_function):
 
 
 class StepTrace(Trace):
-    """A region that is a step: a barrier stands at its end, inside of what recordings show as the step. `kwargs`: step_num."""
+    """A region that is a step: a step barrier stands at its end, inside of what recordings show as the step.
+
+    Args:
+      name: The name.
+      **kwargs: What recordings show beside it; step_num is the number of the step.
+    """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
@@ -88,8 +99,17 @@ def trace_me(scope: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def start_trace(log_dir: str) -> None:
-    """Begins to record this process: programs and their kernels, transfers, memory, compilations, the regions of Trace and StepTrace. What
-    runs when it begins is waited for. RuntimeError if a recording has begun already, OSError if the folder cannot be made."""
+    """Begins to record this process: programs and their kernels, transfers, memory, compilations, the regions of Trace and StepTrace.
+
+    It waits for what runs. Thread-safe.
+
+    Args:
+      log_dir: The folder that stop_trace() writes to.
+
+    Raises:
+      RuntimeError: A recording has begun already.
+      OSError: The folder cannot be made.
+    """
     global _running
     with _lock:
         if _running is not None:
@@ -100,9 +120,16 @@ def start_trace(log_dir: str) -> None:
 
 
 def stop_trace() -> None:
-    """Ends the recording and writes it, for TensorBoard and XProf, to `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and for chrome://tracing
-    and Perfetto to HOST.trace.json.gz beside it; with several processes HOST is followed by the number of the process. TIME is followed by a
-    number where this second has a recording already. What runs is waited for. RuntimeError if none has begun."""
+    """Ends the recording and writes it, after what runs has ended. Thread-safe.
+
+    The file for TensorBoard and XProf is `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and that for chrome://tracing and Perfetto HOST.trace.json.gz
+    beside it. With several processes HOST is followed by the number of the process. TIME is followed by a number where this second has a recording
+    already.
+
+    Raises:
+      RuntimeError: No recording has begun.
+      OSError: A file cannot be written.
+    """
     global _running, last_recording
     with _lock:
         if _running is None:
@@ -162,10 +189,22 @@ class _Server:
 
 
 def start_server(port: int, only_on_master: bool = True) -> object:
-    """Listens at `port` of 127.0.0.1, or of MILLRACE_PROFILER_ADDRESS, without a check of who calls: xp.trace, TensorBoard's and XProf's "Capture
-    profile" and `python -m jax.collect_profile` ask there for a recording of this process, which writes it into its own file system. The
-    object that is returned keeps the server; None in a process that is not the master, unless `only_on_master` is False. RuntimeError if the
-    port is taken, or the address is none."""
+    """Starts a server that records this process when it is asked to, by xp.trace, TensorBoard's and XProf's "Capture profile", or
+    `python -m jax.collect_profile`.
+
+    It listens on 127.0.0.1, or on MILLRACE_PROFILER_ADDRESS, and does not check who calls. This process writes the recordings, into its own file
+    system.
+
+    Args:
+      port: The port; 0: any free one.
+      only_on_master: Whether only the process of rank 0 starts a server.
+
+    Returns:
+      An object that keeps the server; None in a process that starts none.
+
+    Raises:
+      RuntimeError: The port is taken, or the address is none.
+    """
     from ..core import xla_model as xm
     if only_on_master and not xm.is_master_ordinal():
         return None
@@ -178,10 +217,25 @@ _FINAL = (3, 12)  # INVALID_ARGUMENT: the address is none; UNIMPLEMENTED: the se
 
 def trace(service_addr: str, logdir: str, duration_ms: int = 1000, num_tracing_attempts: int = 3, host_tracer_level: int = 2,
           device_tracer_level: int = 1, delay_ms: int = 0, timeout_s: int = 120, interval_s: int = 5) -> None:
-    """Asks the process whose start_server listens at `service_addr` ("host:port", or several with commas) to record for `duration_ms`, after
-    `delay_ms`, and waits. The process writes `logdir`/plugins/profile/TIME/HOST_PORT.xplane.pb in its own file system. Nobody there, or nothing
-    happening meanwhile: again, `num_tracing_attempts` times, and all of that every `interval_s` seconds for `timeout_s`; then RuntimeError;
-    at once where the address is none. ValueError for numbers that ask for nothing."""
+    """Asks processes with start_server() for a recording, and waits for it.
+
+    Each process writes `logdir`/plugins/profile/TIME/HOST_PORT.xplane.pb in its own file system.
+
+    Args:
+      service_addr: "host:port", or several with commas.
+      logdir: The folder.
+      duration_ms: The length of the recording, in milliseconds.
+      num_tracing_attempts: How often it is tried if nobody answers, or nothing of Millrace ran meanwhile.
+      host_tracer_level: The level of detail of the host, as in TensorFlow's profiler.
+      device_tracer_level: The level of detail of the device.
+      delay_ms: The time before the recording, in milliseconds.
+      timeout_s: The time for which all attempts are repeated, in seconds.
+      interval_s: The time between them, in seconds.
+
+    Raises:
+      RuntimeError: There was no recording in this time, or the address is none.
+      ValueError: A number is out of range.
+    """
     for name, number, least in (("duration_ms", duration_ms, 1), ("num_tracing_attempts", num_tracing_attempts, 1), ("delay_ms", delay_ms, 0),
                                 ("timeout_s", timeout_s, 0), ("interval_s", interval_s, 1)):
         if number < least:
@@ -226,5 +280,10 @@ def _capture_from_all(addresses, logdir, duration_ms, attempts, host_level, devi
 
 
 def trace_detached(*args: Any, **kwargs: Any) -> None:
-    """trace() in a thread of its own; returns at once."""
+    """Starts trace() in a thread of its own, and returns at once; an error is printed there.
+
+    Args:
+      *args: The arguments of trace().
+      **kwargs: Its keyword arguments.
+    """
     threading.Thread(target=trace, args=args, kwargs=kwargs).start()

@@ -20,7 +20,12 @@ class Context:
         self.device = device
 
     def getattr_or(self, name: str, defval: Any) -> Any:
-        """Returns an attribute. If it does not exist, it is set to `defval`, or to the result of calling that."""
+        """Returns an attribute, which is set first if it does not exist.
+
+        Args:
+          name: Its name.
+          defval: Its value, or a function that returns it.
+        """
         if not hasattr(self, name):
             setattr(self, name, defval() if callable(defval) else defval)
         return getattr(self, name)
@@ -87,7 +92,7 @@ class DataParallel:
             parallel.close()
 
     def _work(self, loop_fn, index, parallel):
-        """The loop of one replica, whose device is the one on which its thread makes tensors."""
+        """Returns the loop of one replica, whose device is the one on which its thread makes tensors."""
         outer = xm._XLAC._current_device()
         xm._XLAC._set_current_device(_devices.index_of(self._devices[index]))
         try:

@@ -17,7 +17,13 @@ from ..utils import keyd_queue
 
 
 class PerDeviceQueue:
-    """The queues between the threads of one device: of batches of the loader, and of batches on the device."""
+    """The queues between the threads of one device: of batches of the loader, and of batches on the device.
+
+    Args:
+      device: The device.
+      loader_prefetch_size: The number of batches on the CPU that may wait.
+      device_prefetch_size: The number of batches on the device that may wait.
+    """
 
     def __init__(self, device: Any, loader_prefetch_size: int, device_prefetch_size: int) -> None:
         self.device = device
@@ -27,7 +33,12 @@ class PerDeviceQueue:
 
 
 class PerDeviceLoader:
-    """Iterates over the batches of one device, with a step barrier before a batch, once per batches_per_execution, and after the last one."""
+    """Iterates over the batches of one device, with a step barrier before a batch, once per batches_per_execution, and after the last one.
+
+    Args:
+      loader: The loader of all devices.
+      device: The device.
+    """
 
     def __init__(self, loader: "ParallelLoader", device: Any) -> None:
         self._loader, self._device = loader, device
@@ -49,7 +60,7 @@ class PerDeviceLoader:
         Raises:
           StopIteration: There are no more.
         """
-        if place := _replicas.current():  # the batches come in turns, too
+        if place := _replicas.current():  # replicas get their batches one after the other, too
             place[0].give_way(place[1])
         if xp.get_tracer_marked_step():  # a StepTrace has just put a barrier
             xp.set_tracer_marked_step(False)
@@ -95,7 +106,7 @@ def _close_all():
         loader.close()
     for loader in loaders:
         for thread in loader._threads:
-            thread.join(5)  # who reads may wait for ever, in Python, which does no harm
+            thread.join(5)  # a thread that reads may wait forever in Python, which does no harm
 
 
 class ParallelLoader:
@@ -136,7 +147,7 @@ class ParallelLoader:
                               for _ in range(host_to_device_transfer_threads)]
         self._lock = threading.Lock()
         self._as_user: Callable[[], Any] = contextlib.nullcontext
-        if input_sharding is not None:  # its errors name a line of the program: the loop's
+        if input_sharding is not None:  # errors of input_sharding name a line of the program: that of the loop
             from .spmd import _places
             self._as_user = functools.partial(_places.acting_for, _places.user_place())
         for thread in self._threads:
@@ -157,7 +168,15 @@ class ParallelLoader:
         return len(self._cpu_loader) // len(self._queues)
 
     def next_item(self, device: Any) -> Any:
-        """The next batch of a device, None at the end."""
+        """Returns the next batch of a device, or None at the end.
+
+        Args:
+          device: The device.
+
+        Raises:
+          RuntimeError: The loader does not have this device.
+          Exception: The loader, or the copy to the device, raised it.
+        """
         item = self._queue_of(device).queue.get()
         if isinstance(item, _Failure):
             raise item.error
@@ -176,7 +195,12 @@ class ParallelLoader:
         return self._batches_per_execution
 
     def send_cpu_data_to_device(self, batches: list[Any], device: Any) -> list[Any]:
-        """Returns copies of the batches on the device."""
+        """Returns copies of batches on a device, sharded as the loader's input_sharding says.
+
+        Args:
+          batches: Nested data with tensors of the CPU.
+          device: The device.
+        """
         return xm.send_cpu_data_to_device(batches, device, self._input_sharding)
 
     def _queue_of(self, device):
@@ -196,7 +220,7 @@ class ParallelLoader:
                 if self._done or not all(dqueue.cpu_loader_queue.put(one) for dqueue, one in zip(queues, turn)):
                     return
                 turn.clear()
-        except BaseException as error:  # raised again where the batch is asked for
+        except BaseException as error:  # next_item() raises the error again
             for dqueue in queues:
                 dqueue.cpu_loader_queue.put(_Failure(error))
         for dqueue in queues:
@@ -229,7 +253,7 @@ class _Unread:
         self._input_sharding = input_sharding
 
     def next_item(self, device):
-        """The next batch, None at the end."""
+        """Returns the next batch, None at the end."""
         for batch in self._batches:
             return xm.send_cpu_data_to_device([batch], self._device, self._input_sharding)[0]
         return None

@@ -26,7 +26,7 @@ def _wanted(nprocs: int | None) -> int:
     if not isinstance(nprocs, int) or nprocs < 1:
         raise ValueError(f"xmp.spawn: expects nprocs to be None or the number of processes, but got {nprocs!r}")
     if nprocs not in (1, devices) and "CPU_NUM_DEVICES" in os.environ:
-        raise ValueError(f"xmp.spawn with nprocs={nprocs}: CPU_NUM_DEVICES={devices} wants {devices} processes; use nprocs=None, or unset it")
+        raise ValueError(f"xmp.spawn with nprocs={nprocs}: CPU_NUM_DEVICES={devices} asks for {devices} processes; use nprocs=None, or unset it")
     return nprocs
 
 
@@ -47,7 +47,7 @@ def _environment(**variables: str) -> Iterator[None]:
 def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
     """What a process runs."""
     os.environ["PJRT_LOCAL_PROCESS_RANK"] = str(index)
-    os.environ["LOCAL_RANK"] = str(index)  # accelerate asks for it
+    os.environ["LOCAL_RANK"] = str(index)  # accelerate reads it
     _world.note_place()
     if _XLAC._has_started():
         raise RuntimeError(f"process {index} of {count} has used the device before xmp.spawn's function began: a module that it imports makes "
@@ -68,7 +68,7 @@ class _Folder:
 
     def _sweep(self) -> None:
         for entry in os.scandir(tempfile.gettempdir()):
-            with contextlib.suppress(OSError):  # of another user, or just removed by another process
+            with contextlib.suppress(OSError):  # the file is another user's, or another process has just removed it
                 if not entry.name.startswith(self._PREFIX) or time.time() - entry.stat(follow_symlinks=False).st_mtime < 60:
                     continue
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -178,7 +178,7 @@ def _turn() -> Iterator[None]:
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False)):
                 break
-        os.close(descriptor)  # who had it has removed it: the next ones meet at a new one
+        os.close(descriptor)  # the last holder has removed the file: the next processes use a new one
     try:
         yield
     finally:
@@ -188,23 +188,39 @@ def _turn() -> Iterator[None]:
 
 
 class MpModelWrapper:
-    """Holds a model for the functions of xmp.spawn; .to(device) gives it, in one process after the other, so that the host has few copies at a
-    time. With start_method="fork" all of them share the memory of the one that was made before."""
+    """Holds a model for the functions of xmp.spawn(); the processes of a host move it to their devices one after the other.
+
+    The host has few copies at a time therefore. With start_method="fork" all processes share the memory of the model that was made before.
+
+    Args:
+      model: The module.
+    """
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def to(self, device: Any) -> Any:
-        """Returns the model, moved to the device; one process of the host after the other."""
+        """Moves the model to a device, after the processes of this host that called it before.
+
+        Args:
+          device: The device.
+
+        Returns:
+          The model.
+        """
         with _turn():
             return self._model.to(device)
 
 
 class MpSerialExecutor:
-    """Runs a function in one process of this host after the other, for example a download that only the first one has to do."""
+    """Runs a function in the processes of a host one after the other, for example a download that only the first one has to do."""
 
     def run(self, fn: Callable) -> Any:
-        """Returns fn()."""
+        """Calls a function, after the processes of this host that called it before, and returns its result.
+
+        Args:
+          fn: A function without parameters.
+        """
         with _turn():
             return fn()
 

@@ -78,7 +78,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 self._pairs.append((parameter, part))
             groups.append({**_hyperparameters(group), "params": parts})
         self.base_optimizer = self.optimizer_class(groups, **self.defaults)
-        self._nothing = torch.empty(0, dtype=self.optimizer_dtype, device="xla")  # what parts between steps show, one tensor for all
+        self._nothing = torch.empty(0, dtype=self.optimizer_dtype, device="xla")  # the data of shards between steps, one empty tensor for all
         self._release()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # defaults of the class
             group.update({name: value for name, value in _hyperparameters(base).items() if name not in group})
@@ -132,7 +132,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         return self._padded(tensor).chunk(self._world)[self._rank] if tensor.dim() else tensor
 
     def _scatter(self, gradients):
-        """The parts of the sums of gradients, divided by the number of replicas; of scalars the whole."""
+        """Returns the parts of the sums of gradients, divided by the number of replicas; of scalars the whole."""
         scale, made = 1.0 / self._world, [None] * len(gradients)
         scalars = [index for index, gradient in enumerate(gradients) if not gradient.dim()]
         if scalars:
@@ -174,12 +174,20 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """One step of the optimizer; what `closure` returns. `kwargs`: for the step of its class."""
+        """Reduces the gradients, updates the shards of this replica, and gathers the parameters.
+
+        Args:
+          closure: Computes the loss again; None: nothing does.
+          **kwargs: Further arguments of the base optimizer's step().
+
+        Returns:
+          The result of `closure`, or None.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
+        for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler may have changed the values
             base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
         found = [(pair, gradient) for pair in self._pairs if (gradient := self._gradient(pair[0])) is not None]
         parts = self._scatter([gradient for _, gradient in found])
@@ -198,7 +206,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """That of an optimizer, with the state of the parts as "base_state" and the whole sizes as "shape_info"."""
+        """Returns the state of an optimizer, with that of the shards as "base_state" and the sizes of the parameters as "shape_info"."""
         made = super().state_dict()
         made["base_state"] = self.base_optimizer.state_dict()["state"]
         made["shape_info"] = {number: tuple(parameter.shape) for number, (parameter, _) in enumerate(self._pairs)}
@@ -207,7 +215,14 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """What state_dict() of this replica gave."""
+        """Restores the state that state_dict() of this replica returned.
+
+        Args:
+          state_dict: The state.
+
+        Raises:
+          ValueError: It is that of another optimizer.
+        """
         state_dict = dict(state_dict)
         if "base_state" not in state_dict:
             raise ValueError("expects the state of a ZeroRedundancyOptimizer, with base_state")

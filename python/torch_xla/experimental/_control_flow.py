@@ -13,18 +13,18 @@ from torch.utils import _pytree as pytree
 from .. import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_NEEDS_VALUE = "needs the value of a tensor, which the body"  # Trace.cpp says so
+_NEEDS_VALUE = "needs the value of a tensor, which the body"  # the message of Trace.cpp
 
 
 def _to_device(value):
-    """A tensor of the device for a tensor or a number."""
+    """Returns a tensor of the device for a tensor or a number."""
     if isinstance(value, torch.Tensor):
         return value if value.device.type == "xla" else value.to("xla")
     return torch.as_tensor(value).to("xla")
 
 
 def traced(is_loop, tensors, run):
-    """The function that `run` computes from arguments like `tensors`; it must return a list of tensors of the device."""
+    """Returns the function that `run` computes from arguments like `tensors`; it must return a list of tensors of the device."""
     scope, stand_ins = _XLAC._body_begin(is_loop, tensors)
     try:
         results = run(*stand_ins)
@@ -34,14 +34,14 @@ def traced(is_loop, tensors, run):
 
 
 def while_loop(condition, body, carried):
-    """Last values of `carried` (tensors of the device): while condition(*carried): carried = body(*carried)."""
+    """Returns the last values of `carried` (tensors of the device): while condition(*carried): carried = body(*carried)."""
     test = traced(False, carried, lambda *now: [_to_device(condition(*now))])
     step = traced(True, carried, lambda *now: [_to_device(new) for new in body(*now)])
     return _XLAC._while(test, step, carried)
 
 
 def recorded_step(body, like):
-    """The body of a loop without gradients, body(*carried, *slices) -> carried and results, for arguments like these tensors."""
+    """Returns the body of a loop without gradients, body(*carried, *slices) -> carried and results, for arguments like these tensors."""
     return traced(True, like, lambda *now: [_to_device(value) for value in body(*now)])
 
 
@@ -69,7 +69,7 @@ def _while_loop_op(cond_fn, body_fn, carried_inputs, additional_inputs, stack_ou
     except RuntimeError as error:
         if _NEEDS_VALUE not in str(error):
             raise
-        # As PyTorch's own gradient of a while_loop does, which indexes with a number that it reads.
+        # PyTorch's own gradient of a while_loop indexes with a value that it reads.
         warnings.warn(f"a while_loop runs in Python, one iteration after the other: {error}", stacklevel=2)
         _XLAC._count("WhileLoopInPython")
         made = list(carried_inputs)

@@ -28,10 +28,26 @@ def _gathered(pages, page_indices, q_heads):
     return taken.repeat_interleave(q_heads // kv_heads, dim=2)
 
 
-def paged_attention(q, k_pages, v_pages, lengths, page_indices, pages_per_compute_block, megacore_mode=None, attn_logits_soft_cap=None):
-    """One query per sequence: q (batch, heads, dim), pages (key heads, pages, page size, dim), lengths (batch) of the sequences,
-    page_indices (batch, pages per sequence). Queries are not scaled. Scores pass cap * tanh(score / cap) if there is a cap.
-    `pages_per_compute_block`, `megacore_mode`: no effect on results."""
+def paged_attention(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tensor, lengths: torch.Tensor, page_indices: torch.Tensor,
+                    pages_per_compute_block: int, megacore_mode: str | None = None, attn_logits_soft_cap: float | None = None) -> torch.Tensor:
+    """Computes attention of one query per sequence over keys and values in pages; the queries are not scaled.
+
+    Args:
+      q: The queries, (batch, heads, dim).
+      k_pages: The keys, (key heads, pages, page size, dim); the number of key heads divides that of heads.
+      v_pages: The values, of the sizes of `k_pages`.
+      lengths: The number of keys of each sequence, integers (batch).
+      page_indices: The pages of each sequence, integers (batch, pages per sequence).
+      pages_per_compute_block: Has no effect.
+      megacore_mode: Has no effect; "kv_head", "batch" or None.
+      attn_logits_soft_cap: Scores are replaced by cap * tanh(score / cap); None: they are not.
+
+    Returns:
+      A tensor (batch, heads, dim) of the type of q.
+
+    Raises:
+      ValueError: The numbers of heads do not fit, or megacore_mode is another text.
+    """
     if megacore_mode not in (None, "kv_head", "batch"):
         raise ValueError(f"expects megacore_mode kv_head, batch or None, but got {megacore_mode!r}")
     k, v = _gathered(k_pages, page_indices, q.size(1)), _gathered(v_pages, page_indices, q.size(1))
@@ -39,10 +55,32 @@ def paged_attention(q, k_pages, v_pages, lengths, page_indices, pages_per_comput
     return _attend(q, k, v, visible, attn_logits_soft_cap)
 
 
-def multi_queries_paged_attention(q, k_pages, v_pages, lengths, page_indices, effective_q_lens, num_kv_pages_per_compute_block,
-                                  num_queries_per_compute_block, use_kernel=True, attn_logits_soft_cap=None):
-    """Several queries per sequence, the last of it: q (batch, queries, heads, dim). Query i of effective_q_lens (batch) stands at
-    position length - effective_q_len + i and sees what comes before it and itself. Blocks and `use_kernel`: no effect."""
+def multi_queries_paged_attention(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tensor, lengths: torch.Tensor,
+                                  page_indices: torch.Tensor, effective_q_lens: torch.Tensor, num_kv_pages_per_compute_block: int,
+                                  num_queries_per_compute_block: int, use_kernel: bool = True,
+                                  attn_logits_soft_cap: float | None = None) -> torch.Tensor:
+    """Computes attention of several queries per sequence, its last tokens, over keys and values in pages; the queries are not scaled.
+
+    Query i stands at position length - effective_q_len + i of its sequence, and sees the keys before it and its own.
+
+    Args:
+      q: The queries, (batch, queries, heads, dim).
+      k_pages: The keys, (key heads, pages, page size, dim); the number of key heads divides that of heads.
+      v_pages: The values, of the sizes of `k_pages`.
+      lengths: The number of keys of each sequence, integers (batch).
+      page_indices: The pages of each sequence, integers (batch, pages per sequence).
+      effective_q_lens: The number of queries of each sequence that count, integers (batch).
+      num_kv_pages_per_compute_block: Has no effect.
+      num_queries_per_compute_block: Has no effect.
+      use_kernel: Has no effect.
+      attn_logits_soft_cap: Scores are replaced by cap * tanh(score / cap); None: they are not.
+
+    Returns:
+      A tensor (batch, queries, heads, dim) of the type of q.
+
+    Raises:
+      ValueError: The numbers of heads do not fit.
+    """
     k, v = _gathered(k_pages, page_indices, q.size(2)), _gathered(v_pages, page_indices, q.size(2))
     position = (lengths - effective_q_lens)[:, None] + torch.arange(q.size(1), device=q.device)[None, :]
     keys = torch.arange(k.size(1), device=q.device)
@@ -50,13 +88,39 @@ def multi_queries_paged_attention(q, k_pages, v_pages, lengths, page_indices, ef
     return _attend(q, k[:, None], v[:, None], visible, attn_logits_soft_cap)
 
 
-def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, cu_q_lens, num_seqs, *, sm_scale=1.0, sliding_window=None, soft_cap=None,
-                           mask_value=None, k_scale=None, v_scale=None, use_kernel=True, num_kv_pages_per_block=None,
-                           num_queries_per_block=None, vmem_limit_bytes=None):
-    """Queries of sequences of any lengths, one after the other: q (tokens, heads, dim), of which sequence i has those from
-    cu_q_lens[i] to cu_q_lens[i + 1]; they are its last ones of kv_lens[i]. kv_pages (pages, page size, 2 * key heads, dim) hold keys
-    and values of a head next to each other; page_indices (sequences, pages per sequence). num_seqs (1): sequences there are.
-    Tokens beyond them give 0. `sliding_window`: keys so far back are seen. Blocks, limits and `use_kernel`: no effect."""
+def ragged_paged_attention(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: torch.Tensor, page_indices: torch.Tensor, cu_q_lens: torch.Tensor,
+                           num_seqs: torch.Tensor, *, sm_scale: float = 1.0, sliding_window: int | None = None, soft_cap: float | None = None,
+                           mask_value: float | None = None, k_scale: float | None = None, v_scale: float | None = None, use_kernel: bool = True,
+                           num_kv_pages_per_block: int | None = None, num_queries_per_block: int | None = None,
+                           vmem_limit_bytes: int | None = None) -> torch.Tensor:
+    """Computes attention of queries of sequences of any lengths, one after the other, over keys and values in pages.
+
+    Sequence i has the queries cu_q_lens[i] to cu_q_lens[i + 1] - 1, which are its last tokens; each sees the keys before it and its own.
+
+    Args:
+      q: The queries, (tokens, heads, dim).
+      kv_pages: Keys and values, (pages, page size, 2 * key heads, dim); those of a head are next to each other.
+      kv_lens: The number of keys of each sequence, integers (sequences).
+      page_indices: The pages of each sequence, integers (sequences, pages per sequence).
+      cu_q_lens: The number of queries before each sequence, integers (sequences + 1).
+      num_seqs: The number of sequences that exist, an integer tensor of one element.
+      sm_scale: The factor of the scores.
+      sliding_window: The number of keys, up to its own, that a query sees; None: all.
+      soft_cap: Scores are replaced by cap * tanh(score / cap); None: they are not.
+      mask_value: The score of keys that are not seen; None: -0.7 times the largest float32.
+      k_scale: A factor of the keys; None: 1.
+      v_scale: A factor of the values; None: 1.
+      use_kernel: Has no effect.
+      num_kv_pages_per_block: Has no effect.
+      num_queries_per_block: Has no effect.
+      vmem_limit_bytes: Has no effect.
+
+    Returns:
+      A tensor of the sizes and type of q; the rows of tokens of no sequence are 0.
+
+    Raises:
+      ValueError: The numbers of heads do not fit.
+    """
     tokens, heads, _ = q.shape
     _, page_size, combined, dim = kv_pages.shape
     _check_heads(heads, combined // 2)

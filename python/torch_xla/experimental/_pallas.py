@@ -14,11 +14,15 @@ _JAX_DTYPES = {torch.float32: "float32", torch.float64: "float64", torch.float16
 
 
 def jax_import_guard() -> None:
-    """PyTorch/XLA keeps JAX from taking the TPU; a CPU can be shared."""
+    """Does nothing: in PyTorch/XLA it keeps JAX from taking the TPU, and a CPU can be shared."""
 
 
 def requires_jax(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which says what to install when JAX is not there."""
+    """Decorates a function that needs JAX: without it, a call raises ImportError and says what to install.
+
+    Args:
+      function: The function.
+    """
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -31,7 +35,15 @@ def requires_jax(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @requires_jax
 def convert_torch_dtype_to_jax(dtype: torch.dtype) -> Any:
-    """JAX's scalar type for a type of PyTorch. ValueError for one that JAX does not have."""
+    """Returns JAX's scalar type for an element type of PyTorch.
+
+    Args:
+      dtype: The type.
+
+    Raises:
+      ValueError: JAX does not have it.
+      ImportError: JAX is not installed.
+    """
     import jax.numpy as jnp
     if dtype not in _JAX_DTYPES:
         raise ValueError(f"Unsupported dtype: {dtype}")
@@ -40,27 +52,58 @@ def convert_torch_dtype_to_jax(dtype: torch.dtype) -> Any:
 
 @requires_jax
 def to_jax_shape_dtype_struct(tensor: torch.Tensor) -> Any:
-    """jax.ShapeDtypeStruct of a tensor's sizes and type."""
+    """Returns the jax.ShapeDtypeStruct of a tensor.
+
+    Args:
+      tensor: The tensor, on any device.
+
+    Raises:
+      ValueError: JAX does not have its element type.
+      ImportError: JAX is not installed.
+    """
     import jax
     return jax.ShapeDtypeStruct(tuple(tensor.shape), convert_torch_dtype_to_jax(tensor.dtype))
 
 
 def safe_empty_like(tensor: torch.Tensor | None) -> torch.Tensor | None:
-    """torch.empty_like(), None for None."""
+    """Returns torch.empty_like() of a tensor, and None for None.
+
+    Args:
+      tensor: The tensor, or None.
+    """
     return None if tensor is None else torch.empty_like(tensor)
 
 
 def generate_ctx_need_grad(*args: Any) -> list[bool]:
-    """For each argument whether it is a tensor that requires a gradient."""
+    """Returns for each argument whether it is a tensor that requires a gradient.
+
+    Args:
+      *args: Any values.
+    """
     return [isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args]
 
 
 @requires_jax
 def trace_pallas(kernel: Callable[..., Any], *args: Any, static_argnums: Any = None, static_argnames: Any = None, use_cache: bool = False,
                  **kwargs: Any) -> tuple[str, list[torch.Tensor]]:
-    """(payload, tensors among the arguments) of a function of JAX that calls Pallas: torch_xla._XLAC._xla_tpu_custom_call() runs it on such
-    tensors. Arguments that are no tensors are constants of the payload, whether they are called static or not; `use_cache`: the same
-    payload for equal arguments, without tracing."""
+    """Lowers a function of JAX that calls Pallas, for torch_xla._XLAC._xla_tpu_custom_call().
+
+    Unlike in PyTorch/XLA, the payload is the kernel's StableHLO, and not Mosaic's bytecode.
+
+    Args:
+      kernel: The function.
+      *args: Its arguments. Those that are no tensors are constants of the payload.
+      static_argnums: Has no effect: the values of arguments that are no tensors are always static.
+      static_argnames: Has no effect.
+      use_cache: Whether equal arguments give the same payload without tracing.
+      **kwargs: Its keyword arguments.
+
+    Returns:
+      The payload, and the tensors among the arguments, on which it runs.
+
+    Raises:
+      ImportError: JAX is not installed.
+    """
     import jax
     from torch_xla.core import xla_builder as xb
     flat, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
@@ -79,7 +122,7 @@ trace_pallas_arg_to_payload: dict[Any, str] = {}
 
 def run_payload(tensors: Sequence[torch.Tensor], payload: str, shapes: Sequence[Sequence[int]],
                 dtypes: Sequence[torch.dtype]) -> list[torch.Tensor]:
-    """The results of a payload of trace_pallas(), whose sizes and types are checked."""
+    """Returns the results of a payload of trace_pallas(), whose sizes and types are checked."""
     from torch_xla.core import xla_builder as xb
     if not tensors:
         raise RuntimeError("expects at least one tensor")
@@ -100,8 +143,19 @@ def _check(made: Sequence[torch.Tensor], expected: Sequence[tuple[Sequence[int],
 @requires_jax
 def make_kernel_from_pallas(kernel: Callable[..., Any], output_shape_dtype_fn: Callable[..., list[tuple[Sequence[int], torch.dtype]]]
                             ) -> Callable[..., Any]:
-    """A function of tensors that runs `kernel`, a function of JAX arrays that calls Pallas. `output_shape_dtype_fn` says for its arguments
-    which shapes and types come out, as a list of pairs; a single result is returned as it is, several as a tuple."""
+    """Returns a function of tensors that runs a function of JAX which calls Pallas.
+
+    Args:
+      kernel: The function of JAX arrays.
+      output_shape_dtype_fn: Returns for the arguments the list of (shape, torch.dtype) of the results. It is checked against those of the kernel.
+
+    Returns:
+      The function. It returns a single result as a tensor, several as a tuple. It raises AssertionError if `output_shape_dtype_fn` returns no list,
+      and ValueError if the kernel's results are others.
+
+    Raises:
+      ImportError: JAX is not installed.
+    """
     def run(*args: Any, static_argnums: Any = None, static_argnames: Any = None, **kwargs: Any) -> Any:
         from torch_xla.core import xla_builder as xb
         expected = output_shape_dtype_fn(*args)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions that promise to depend on their arguments only: their operations are recorded once, not in every step."""
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 from .. import _load
 from ..core import xla_builder as xb
-from .scan import Joint, leaves_behind
+from .scan import Joint, leaf_variables
 from ._control_flow import _to_device
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -48,14 +50,21 @@ def _key(leaf):
     return leaf
 
 
-def assume_pure(fn, *, add_rng_seed_argument=False):
-    """`fn`, recorded once per combination of sizes, types and other arguments; later calls take microseconds.
+def assume_pure(fn: Callable[..., Any], *, add_rng_seed_argument: bool = False) -> Callable[..., Any]:
+    """Returns a function that computes what `fn` computes, and is recorded once per combination of sizes, types and other arguments.
 
-    The promise: it reads no tensor but its arguments, and changes nothing. One that reads a variable is an error.
+    The promise is that `fn` reads no tensor but its arguments, and changes nothing. Gradients flow to the arguments. Random numbers are drawn anew in
+    every call.
 
-    Random numbers are drawn anew in every call. `add_rng_seed_argument`: calls have a keyword argument more, `rng_seed` (an integer, or a
-    tensor that holds one, whose value is read); calls with equal seeds have equal random numbers, and the device's generator is left
-    alone."""
+    Args:
+      fn: A function of pytrees of tensors of the device and other values, which must be hashable.
+      add_rng_seed_argument: Whether calls have one more keyword argument, `rng_seed`: an integer, or a tensor that holds one, whose value is
+        read. Calls with equal seeds have equal random numbers, and the device's generator does not advance.
+
+    Raises:
+      RuntimeError: In a call, if `fn` reads a variable that is not among its arguments.
+      TypeError: In a call without rng_seed, if it is expected.
+    """
     @functools.wraps(fn)
     def run(*args, **kwargs):
         seed = None
@@ -97,7 +106,7 @@ def _record(fn, leaves, spec, tensors):
     scope, stand_ins = _XLAC._body_begin(True, [t.detach() for t in tensors])
     try:
         outputs = flat(*stand_ins)
-        if any(leaves_behind(o) for o in outputs):
+        if any(leaf_variables(o) for o in outputs):
             raise RuntimeError("assume_pure: the function uses a variable that is not among its arguments")
         return None, _XLAC._body_end(scope, [o.detach() for o in outputs]), layout[0]
     finally:
@@ -105,13 +114,23 @@ def _record(fn, leaves, spec, tensors):
 
 
 class PureModule(torch.nn.Module):
-    """A module without hidden state: its weights are arguments of a function that is recorded once."""
+    """A module whose weights are arguments of a function that assume_pure() records once.
 
-    def __init__(self, module):
+    Args:
+      module: A module without hidden state, whose forward() changes nothing, no buffer either.
+    """
+
+    def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
         self._module = module
         self._function = assume_pure(lambda state, args, kwargs: torch.func.functional_call(module, state, args, kwargs))
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns what the module returns for these arguments and its present parameters and buffers.
+
+        Args:
+          *args: Its positional arguments.
+          **kwargs: Its keyword arguments.
+        """
         state = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
         return self._function(state, args, kwargs)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.experimental.custom_kernel: attention and grouped products under the names of PyTorch/XLA's TPU kernels. Here they are
 recorded operations with exact results, on the CPU device of PyTorch too, and gradients are autograd's."""
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 
 from ._pallas import (convert_torch_dtype_to_jax, generate_ctx_need_grad, jax_import_guard, make_kernel_from_pallas,  # noqa: F401
@@ -12,7 +15,7 @@ _MASK = -0.7 * torch.finfo(torch.float32).max  # finite: a row without any key i
 
 
 def _sharded(tensor, partition_spec, mesh):
-    """The tensor with that sharding, also of its gradient; as it is without a spec."""
+    """Returns the tensor with that sharding, also of its gradient; as it is without a spec."""
     if partition_spec is None or tensor.device.type != "xla":
         return tensor
     from ..distributed.spmd import get_global_mesh, mark_sharding_with_gradients
@@ -20,13 +23,32 @@ def _sharded(tensor, partition_spec, mesh):
     return mark_sharding_with_gradients(tensor, mesh, partition_spec).global_tensor
 
 
-def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=None, sm_scale=1.0, *, ab=None, partition_spec=None,
-                    mesh=None):
-    """softmax((q @ k.T + ab) * sm_scale) @ v for q (batch, heads, queries, dim), k and v (batch, heads, keys, dim).
+def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, q_segment_ids: torch.Tensor | None = None,
+                    kv_segment_ids: torch.Tensor | None = None, sm_scale: float = 1.0, *, ab: torch.Tensor | None = None,
+                    partition_spec: Sequence[Any] | None = None, mesh: Any = None) -> torch.Tensor:
+    """Computes attention: softmax((q @ k.T + ab) * sm_scale) @ v.
 
-    `causal`: query i sees keys 0 to i. Segment ids (batch, queries) and (batch, keys): a query sees the keys of its own segment.
-    `ab` (batch, heads, queries, keys) is added before the scale. `partition_spec`: how q, k, v and the result are sharded on `mesh` (the
-    global one by default)."""
+    Unlike PyTorch/XLA's kernel for TPUs it runs on every device of PyTorch, takes any sizes, and computes the scores in float32 without blocks;
+    gradients are autograd's. A query that sees no key gets the mean of all values.
+
+    Args:
+      q: The queries, (batch, heads, queries, dim).
+      k: The keys, (batch, heads, keys, dim).
+      v: The values, (batch, heads, keys, dim).
+      causal: Whether query i sees keys 0 to i only.
+      q_segment_ids: Integers (batch, queries); a query sees the keys of equal id. None: all keys.
+      kv_segment_ids: Integers (batch, keys), if and only if there are q_segment_ids.
+      sm_scale: The factor of the scores.
+      ab: A bias (batch, heads, queries, keys) that is added before the scale; None: none.
+      partition_spec: How q, k, v and the result are sharded on the xla device, see mark_sharding(); None: nothing is marked.
+      mesh: The Mesh of `partition_spec`; None: the global mesh.
+
+    Returns:
+      A tensor (batch, heads, queries, dim) of the type of q.
+
+    Raises:
+      ValueError: Q, k or v does not have four dimensions, or there are ids of one kind only.
+    """
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             raise ValueError(f"expects {name} with 4 dims (batch, heads, length, dim), but got {tuple(tensor.shape)}")
@@ -38,7 +60,7 @@ def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=No
         scores = scores + ab.float()
     scores = scores * sm_scale
     visible = None
-    if q_segment_ids is not None:
+    if q_segment_ids is not None and kv_segment_ids is not None:
         visible = q_segment_ids[:, None, :, None] == kv_segment_ids[:, None, None, :]
     if causal:
         before = torch.arange(k.size(2), device=q.device)[None, :] <= torch.arange(q.size(2), device=q.device)[:, None]
@@ -49,40 +71,81 @@ def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=No
 
 
 class FlashAttention:
-    """flash_attention() as FlashAttention.apply(q, k, v, causal, q_segment_ids, kv_segment_ids, sm_scale, ab, partition_spec, mesh)."""
+    """flash_attention() with the interface of PyTorch/XLA's autograd function: FlashAttention.apply(q, k, v, ...).
+
+    DEFAULT_BLOCK_SIZES has the block sizes of the TPU's kernel for programs that read or change them; they have no effect."""
     MIN_BLOCK_SIZE, NUM_LANES, NUM_SUBLANES, DEFAULT_MASK_VALUE = 128, 128, 8, _MASK
-    # Sizes that the TPU's kernel is cut by, for programs that read or change them: no effect here.
+    # These are the block sizes of the TPU's kernel, for programs that read or change them; they have no effect.
     DEFAULT_BLOCK_SIZES = {"block_q": 512, "block_k_major": 512, "block_k": 512, "block_b": 2, "block_q_major_dkv": 512,
                            "block_k_major_dkv": 512, "block_q_dkv": 512, "block_k_dkv": 512, "block_q_dq": 1024, "block_k_dq": 256,
                            "block_k_major_dq": 512}
 
     @staticmethod
-    def prepare_segment_ids(q_segment_ids, kv_segment_ids):
-        """Both ids as the TPU's kernel wants them: (batch, queries, lanes) and (batch, sublanes, keys), repeated; None without ids."""
+    def prepare_segment_ids(q_segment_ids: torch.Tensor | None,
+                            kv_segment_ids: torch.Tensor | None) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """Returns both ids in the form of the TPU's kernel, repeated: (batch, queries, 128) and (batch, 8, keys).
+
+        Args:
+          q_segment_ids: Integers (batch, queries), or None.
+          kv_segment_ids: Integers (batch, keys), or None.
+
+        Returns:
+          Aliases of the ids; (None, None) if one of them is None.
+        """
         if q_segment_ids is None or kv_segment_ids is None:
             return None, None
         return (q_segment_ids.unsqueeze(-1).expand(-1, -1, FlashAttention.NUM_LANES),
                 kv_segment_ids.unsqueeze(1).expand(-1, FlashAttention.NUM_SUBLANES, -1))
 
     @staticmethod
-    def apply(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=None, sm_scale=1.0, ab=None, partition_spec=None, mesh=None,
-              *_):
-        """See flash_attention()."""
+    def apply(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, q_segment_ids: torch.Tensor | None = None,
+              kv_segment_ids: torch.Tensor | None = None, sm_scale: float = 1.0, ab: torch.Tensor | None = None,
+              partition_spec: Sequence[Any] | None = None, mesh: Any = None, *_: Any) -> torch.Tensor:
+        """Computes attention, as flash_attention() does; further arguments have no effect.
+
+        Args:
+          q: The queries, (batch, heads, queries, dim).
+          k: The keys, (batch, heads, keys, dim).
+          v: The values, (batch, heads, keys, dim).
+          causal: Whether query i sees keys 0 to i only.
+          q_segment_ids: Integers (batch, queries); None: all queries see all keys.
+          kv_segment_ids: Integers (batch, keys), if and only if there are q_segment_ids.
+          sm_scale: The factor of the scores.
+          ab: A bias (batch, heads, queries, keys) that is added before the scale; None: none.
+          partition_spec: How q, k, v and the result are sharded; None: nothing is marked.
+          mesh: The Mesh of `partition_spec`; None: the global mesh.
+
+        Raises:
+          ValueError: See flash_attention().
+        """
         return flash_attention(q, k, v, causal, q_segment_ids, kv_segment_ids, sm_scale, ab=ab, partition_spec=partition_spec,
                                mesh=mesh)
 
 
 def _group_of_row(rows, group_sizes):
-    """The group of each row; the number of groups for rows after the last one."""
+    """Returns the group of each row; the number of groups for rows after the last one."""
     ends = group_sizes.to(torch.int64).cumsum(0)
     return (torch.arange(rows, device=group_sizes.device)[:, None] >= ends[None, :]).sum(1)
 
 
-def gmm(lhs, rhs, group_sizes, tiling=(512, 512, 512), group_offset=None, transpose_rhs=False):
-    """Grouped product: consecutive rows of lhs (m, k), as many as group_sizes (g) says, times their own matrix of rhs (g, k, n).
+def gmm(lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling: Sequence[int] | None = (512, 512, 512),
+        group_offset: torch.Tensor | int | None = None, transpose_rhs: bool = False) -> torch.Tensor:
+    """Multiplies consecutive groups of rows by one matrix each. Its sums are of float32.
 
-    `transpose_rhs`: rhs is (g, n, k). Rows after the last group are 0. `group_offset`: the index of the group that rhs[0] is for;
-    rows of groups that rhs does not have are 0. `tiling`: no effect."""
+    Args:
+      lhs: The rows, (m, k).
+      rhs: One matrix per group, (g, k, n).
+      group_sizes: The number of rows per group, integers (g). They may be values of the device: the graph does not depend on them.
+      tiling: Has no effect; PyTorch/XLA's kernel has blocks of these sizes.
+      group_offset: The index of the group that rhs[0] belongs to; None: 0.
+      transpose_rhs: Whether `rhs` is (g, n, k).
+
+    Returns:
+      A tensor (m, n) of the type of `lhs`. Rows of no group, and of groups that `rhs` lacks, are 0.
+
+    Raises:
+      ValueError: The sizes do not fit together.
+    """
     if transpose_rhs:
         rhs = rhs.transpose(1, 2)
     if lhs.dim() != 2 or rhs.dim() != 3 or lhs.size(1) != rhs.size(1) or group_sizes.dim() != 1:
@@ -97,8 +160,24 @@ def gmm(lhs, rhs, group_sizes, tiling=(512, 512, 512), group_offset=None, transp
     return result.to(lhs.dtype)
 
 
-def tgmm(lhs, rhs, group_sizes, tiling=(512, 512, 512), group_offset=None, num_actual_groups=None):
-    """The gradient's grouped product: for every group lhs[:, its columns] @ rhs[its rows], lhs (k, m), rhs (m, n): (g, k, n)."""
+def tgmm(lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling: Sequence[int] | None = (512, 512, 512),
+         group_offset: torch.Tensor | int | None = None, num_actual_groups: int | None = None) -> torch.Tensor:
+    """Multiplies groups of columns of one matrix by the same rows of another: the gradient of gmm() for its matrices.
+
+    Args:
+      lhs: A matrix (k, m).
+      rhs: A matrix (m, n).
+      group_sizes: The number of columns of `lhs` and rows of `rhs` per group, integers (g).
+      tiling: Has no effect; PyTorch/XLA's kernel has blocks of these sizes.
+      group_offset: The index of the first group of the result; None: 0.
+      num_actual_groups: The number of groups of the result; None: g.
+
+    Returns:
+      A tensor (groups, k, n) of the type of `lhs`.
+
+    Raises:
+      ValueError: The sizes do not fit together.
+    """
     if lhs.dim() != 2 or rhs.dim() != 2 or lhs.size(1) != rhs.size(0):
         raise ValueError(f"expects lhs (k, m) and rhs (m, n), but got {tuple(lhs.shape)} and {tuple(rhs.shape)}")
     group = _group_of_row(lhs.size(1), group_sizes)
@@ -108,35 +187,85 @@ def tgmm(lhs, rhs, group_sizes, tiling=(512, 512, 512), group_offset=None, num_a
     return torch.stack(pieces).to(lhs.dtype)
 
 
-def gmm_backward(grad, lhs, rhs, group_sizes, tiling=(512, 512, 512)):
-    """Gradients of gmm() for lhs and rhs."""
+def gmm_backward(grad: torch.Tensor, lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor,
+                 tiling: Sequence[int] = (512, 512, 512)) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns the gradients of gmm() for `lhs` and `rhs`.
+
+    Args:
+      grad: The gradient of the result, (m, n).
+      lhs: The rows, (m, k).
+      rhs: One matrix per group, (g, k, n).
+      group_sizes: The number of rows per group, integers (g).
+      tiling: Has no effect.
+
+    Raises:
+      ValueError: The sizes do not fit together.
+    """
     return gmm(grad, rhs.transpose(1, 2), group_sizes, tiling), tgmm(lhs.t(), grad, group_sizes, tiling)
 
 
 class GMM(torch.autograd.Function):
-    """gmm() with gmm_backward() as its gradient."""
+    """gmm() as an autograd function whose gradient is gmm_backward()."""
 
     @staticmethod
-    def forward(ctx, lhs, rhs, group_sizes, tiling=(512, 512, 512)):
+    def forward(ctx: Any, lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling: Sequence[int] = (512, 512, 512)) -> torch.Tensor:
+        """Returns the product of every group of rows and its matrix.
+
+        Args:
+          lhs: The rows, (m, k).
+          rhs: One matrix per group, (g, k, n).
+          group_sizes: The number of rows per group, integers (g).
+          tiling: Has no effect.
+        """
         ctx.save_for_backward(lhs, rhs, group_sizes)
         ctx.tiling = tiling
         return gmm(lhs, rhs, group_sizes, tiling)
 
     @staticmethod
-    def backward(ctx, grad_output):
-        return *gmm_backward(grad_output, *ctx.saved_tensors, ctx.tiling), None, None
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients for the arguments of forward(): those of `lhs` and `rhs`, and None for the others.
+
+        Args:
+          grad_output: The gradient of the result, (m, n).
+        """
+        lhs, rhs, group_sizes = ctx.saved_tensors
+        return *gmm_backward(grad_output, lhs, rhs, group_sizes, ctx.tiling), None, None
 
 
-def repeat_with_fixed_output_size(input, repeats, total_repeat_length):
-    """torch.repeat_interleave(input, repeats) of a vector, with a length that does not depend on the values of `repeats`: cut, or
-    filled with the last element."""
+def repeat_with_fixed_output_size(input: torch.Tensor, repeats: torch.Tensor, total_repeat_length: int) -> torch.Tensor:
+    """Repeats the elements of a vector, as torch.repeat_interleave() does, with a length that does not depend on the values of `repeats`.
+
+    Args:
+      input: A vector of n elements.
+      repeats: The number of repetitions per element, integers (n).
+      total_repeat_length: The length of the result.
+
+    Returns:
+      A vector that is cut off, or filled with the last element of `input`.
+    """
     place = _group_of_row(total_repeat_length, repeats).clamp(max=input.size(0) - 1)
     return input.index_select(0, place)
 
 
-def quantized_matmul_int8(x, w, scalar, zero_point=None, quant_block_size=None, quantize_activation=False, batch_block_size=None,
-                          out_block_size=None, in_block_size=None):
-    """x @ w.T * scalar for w of int8 (outputs, inputs), see torch_xla.experimental.xla_quantized_matmul. Block sizes: no effect."""
+def quantized_matmul_int8(x: torch.Tensor, w: torch.Tensor, scalar: torch.Tensor, zero_point: torch.Tensor | None = None,
+                          quant_block_size: int | None = None, quantize_activation: bool = False, batch_block_size: int | None = None,
+                          out_block_size: int | None = None, in_block_size: int | None = None) -> torch.Tensor:
+    """Multiplies by a quantized matrix: x @ w.T * scalar, see torch_xla.experimental.xla_quantized_matmul.
+
+    Args:
+      x: The activations, (..., inputs).
+      w: The weights of int8, (outputs, inputs).
+      scalar: The scale of each output, (outputs).
+      zero_point: What is subtracted from each scaled weight of an output, (outputs); None: 0.
+      quant_block_size: Must be None: scales per block of inputs are not supported.
+      quantize_activation: Whether the activations are quantized to int8, too.
+      batch_block_size: Has no effect; it is a size of the TPU's kernel.
+      out_block_size: Has no effect.
+      in_block_size: Has no effect.
+
+    Raises:
+      NotImplementedError: There is a quant_block_size.
+    """
     if quant_block_size is not None:
         raise NotImplementedError("weights in blocks are not supported")
     return quantized_matmul_xla(x, w, scalar, zero_point, quantize_activation=quantize_activation)

@@ -18,8 +18,16 @@ def _(t, should_donate):
     return None
 
 
-def dynamo_set_buffer_donor_(t, should_donate=True):
-    """Marks the tensor, whose memory the next program may then take for a result; returns it."""
+def dynamo_set_buffer_donor_(t: torch.Tensor, should_donate: bool = True) -> torch.Tensor:
+    """Donates the memory of a tensor: the next program that reads it may take the memory for a result.
+
+    Args:
+      t: A tensor of the device.
+      should_donate: False withdraws the donation.
+
+    Returns:
+      `t`.
+    """
     torch.ops.xla.dynamo_set_buffer_donor_(t, should_donate)
     return t
 

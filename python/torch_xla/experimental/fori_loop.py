@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loops with a counter and loops with a condition, on the device."""
+from collections.abc import Callable
+from typing import Any
+
+import torch
 from torch._higher_order_ops.while_loop import while_loop  # noqa: F401  (on the device: _control_flow.py)
 
 from ._control_flow import _to_device, _while_loop_op, while_loop as _while_loop
@@ -10,11 +14,23 @@ def _xla_while_loop_wrapper(cond_fn, body_fn, carried_inputs, additional_inputs=
     return list(_while_loop_op(cond_fn, body_fn, tuple(carried_inputs), tuple(additional_inputs or ())))
 
 
-def fori_loop(lower, upper, body_fun, *input_value):
-    """Runs `body_fun(*values)` upper - lower times and returns (lower, upper, *values) as they are afterwards.
+def fori_loop(lower: int | torch.Tensor, upper: int | torch.Tensor, body_fun: Callable[..., Any],
+              *input_value: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Runs a function upper - lower times, as one loop of the program.
 
-    `lower` and `upper` are integers or integer tensors of one element. The body returns as many values as it is given, with
-    the same sizes and types; one that returns fewer changes the last ones."""
+    Args:
+      lower: The first value of the counter, an integer or an integer tensor of one element.
+      upper: The value of the counter at which the loop ends.
+      body_fun: The body: body_fun(*values) returns the next values, of the same sizes and types; if they are fewer, they replace the last ones. It
+        does not get the counter.
+      *input_value: The values before the first iteration.
+
+    Returns:
+      The counter and the bound after the loop, followed by the values.
+
+    Raises:
+      ValueError: The body returns more values than it gets.
+    """
     values = [_to_device(value) for value in input_value]
     bounds = [_to_device(bound) for bound in (lower, upper)]
 

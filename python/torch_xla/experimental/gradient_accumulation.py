@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.experimental.gradient_accumulation: gradients over several batches as one loop of the program."""
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import torch
 
 from ._control_flow import _to_device, scan
@@ -13,7 +16,7 @@ def _differentiated(train_step, weights, batch, carried, count):
         result = train_step(*given)
         loss, *rest = result if isinstance(result, (tuple, list)) else (result,)
         if len(rest) not in (0, len(carried)):
-            raise ValueError(f"train_step returned {len(rest)} carried tensors, but got {len(carried)}")
+            raise ValueError(f"expects train_step to return {len(carried)} carried tensors, but got {len(rest)}")
         loss = loss / count
         gradients = torch.autograd.grad(loss, weights, allow_unused=True) if weights else []
     if [tensor._version for tensor in given] != versions:
@@ -22,14 +25,26 @@ def _differentiated(train_step, weights, batch, carried, count):
     return [loss.detach(), *(_to_device(value).detach() for value in rest or [c.clone() for c in carried]), *gradients]
 
 
-def gradient_accumulation(train_step, iterable_tensors, model, *carried_tensors):
-    """The mean gradient over several batches, without a barrier between them.
+def gradient_accumulation(train_step: Callable[..., Any], iterable_tensors: Iterable[torch.Tensor], model: torch.nn.Module,
+                          *carried_tensors: Any) -> tuple[torch.Tensor, ...]:
+    """Computes the mean gradient over several batches as one loop of the program, without a step barrier between them.
 
-    train_step(*batch, *carried) is recorded once, for every slice of `iterable_tensors` along dim 0 in turn; it returns the loss, or
-    a tuple of the loss and new carried tensors. The gradients of `model` grow by the mean of the batches' gradients. Returns (mean of
-    the losses, *carried tensors). AssertionError if train_step changes an argument in place."""
-    if len(carried_tensors) == 1 and isinstance(carried_tensors[0], (tuple, list)):  # so in PyTorch/XLA 2.6
-        carried_tensors = carried_tensors[0]
+    Args:
+      train_step: A function of a batch and the carried tensors, which is recorded once; it returns the loss, or a tuple of the loss and the next
+        carried tensors.
+      iterable_tensors: Tensors whose slices along dimension 0 are the batches.
+      model: The module; the gradients of its parameters grow by the mean of the batches' gradients.
+      *carried_tensors: Tensors that go from one batch to the next; PyTorch/XLA 2.6 passes them as one list.
+
+    Returns:
+      The mean of the losses, and the last carried tensors.
+
+    Raises:
+      ValueError: The numbers of batches differ or are 0, or `train_step` returns another number of carried tensors.
+      AssertionError: `train_step` changes an argument in place.
+    """
+    if len(carried_tensors) == 1 and isinstance(carried_tensors[0], (tuple, list)):  # PyTorch/XLA 2.6 passes one list
+        carried_tensors = tuple(carried_tensors[0])
     tensors = [_to_device(tensor) for tensor in iterable_tensors]
     counts = {tensor.size(0) for tensor in tensors}
     if len(counts) != 1 or 0 in counts:

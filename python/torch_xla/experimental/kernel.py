@@ -19,41 +19,68 @@ import torch.utils._pytree as pytree
 
 __all__ = ["kernel", "Block", "Memory", "program_id", "num_programs"]
 
-# Runs of the body that are recorded one after the other: each adds its operations to the program.
+# The largest number of runs of the body that are recorded one after the other: each adds its operations to the program.
 _MOST_STEPS = 1024
 _cells: list[tuple[list[Any], tuple[int, ...]]] = []
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """How a tensor is cut. `shape`: sizes of a block, None for a dimension of size 1 that the body does not see. `index_map`: which block the
-    cell with these numbers has; without one it is always the first."""
+    """The blocks that a tensor is divided into.
+
+    Args:
+      shape: The sizes of a block; None stands for a dimension of size 1 that the body does not see. They divide the tensor's.
+      index_map: Returns for the numbers of a cell, one per dimension of the grid, the number of its block per dimension of the tensor; None: always
+        the first block.
+    """
     shape: Sequence[int | None]
     index_map: Callable[..., Sequence[int]] | None = None
 
     def sizes(self) -> list[int]:
-        """The sizes of a block, in all dimensions of the tensor."""
+        """Returns the sizes of a block in all dimensions of the tensor."""
         return [1 if size is None else size for size in self.shape]
 
-    def seen(self) -> list[int]:
-        """The sizes of a block as the body sees it."""
+    def visible_sizes(self) -> list[int]:
+        """Returns the sizes of a block as the body sees it."""
         return [size for size in self.shape if size is not None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Memory that a cell keeps for those that follow it: its value is undefined before it is written."""
+    """Memory that a cell keeps for those after it; its value is undefined before it is written.
+
+    Args:
+      shape: Its sizes.
+      dtype: Its element type.
+    """
     shape: Sequence[int]
     dtype: torch.dtype = torch.float32
 
 
 def program_id(axis: int) -> Any:
-    """The cell's number along a dimension of the grid: an int where cells follow each other, and a 0-d tensor where they run at once."""
+    """Returns the number of the cell along a dimension of the grid, in a body.
+
+    Args:
+      axis: The dimension of the grid.
+
+    Returns:
+      An int where cells run one after the other, and a scalar where they run at once.
+
+    Raises:
+      RuntimeError: No body of kernel() runs.
+    """
     return _cell()[0][axis]
 
 
 def num_programs(axis: int) -> int:
-    """The size of a dimension of the grid."""
+    """Returns the size of a dimension of the grid, in a body.
+
+    Args:
+      axis: The dimension of the grid.
+
+    Raises:
+      RuntimeError: No body of kernel() runs.
+    """
     return _cell()[1][axis]
 
 
@@ -153,13 +180,24 @@ class _Products(torch.overrides.TorchFunctionMode):
 
 
 def _line() -> str:
-    """The line of the body that uses a reference."""
+    """Returns the line of the body that uses a reference."""
     frame = sys._getframe(2)
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 class Ref:
-    """A block, or memory, in a body."""
+    """A reference to a block, or to memory, in a body: `ref[...]` reads it and `ref[...] = value` writes it.
+
+    Reading what was not written, writing an input, and values of another shape or type raise ValueError or TypeError, with the line of the body.
+
+    Args:
+      name: Its name in messages.
+      shape: Its sizes.
+      dtype: Its element type.
+      value: Its present value; None: not written.
+      can_write: Whether it is an output or memory.
+      strict: Whether reading what was not written ends the attempt to run cells at once.
+    """
 
     def __init__(self, name: str, shape: Sequence[int], dtype: torch.dtype, value: torch.Tensor | None, can_write: bool, strict: bool = False):
         self.name, self.shape, self.dtype = name, torch.Size(shape), dtype
@@ -185,14 +223,14 @@ class Ref:
             self._value = value
         else:
             if self._value is None:
-                raise ValueError(f"{_line()}: a part of {self.name} is written before all of it was: write {self.name}[...] first")
+                raise ValueError(f"{_line()}: elements of {self.name} are written before the block was: write {self.name}[...] first")
             index = index if isinstance(index, tuple) else (index,)
             self._value = _replaced(self._value, index, value, _line())
         self.written = True
 
 
 def _replaced(tensor: torch.Tensor, index: Sequence[Any], value: torch.Tensor, line: str) -> torch.Tensor:
-    """The tensor with a part, given by ints and slices, replaced."""
+    """Returns the tensor with a part, given by ints and slices, replaced."""
     if not index:
         if value.shape != tensor.shape:
             raise ValueError(f"{line}: expects the shape {tuple(tensor.shape)} for the part, but got {tuple(value.shape)}")
@@ -236,13 +274,13 @@ class _Operand:
         self.selected: dict[int, list[int]] = {}
 
     def separates(self, axis: int, size: int) -> bool:
-        """Whether cells along the axis have blocks of their own."""
+        """Returns whether cells along the axis have blocks of their own."""
         places = [place for place in range(len(self.shape)) if all(index[place] == point[axis] for point, index in self.table.items())]
         return len(places) == 1 and self.counts[places[0]] == size and not any(
             self._depends(place, axis) for place in range(len(self.shape)) if place != places[0])
 
     def _depends(self, place: int, axis: int) -> bool:
-        """Whether the block's number in a dimension of the tensor differs along an axis."""
+        """Returns whether the block's number in a dimension of the tensor differs along an axis."""
         return any(self.table[point[:axis] + (0,) + point[axis + 1:]][place] != index[place] for point, index in self.table.items())
 
     def cut(self, parallel: Sequence[int], grid: tuple[int, ...]) -> None:
@@ -263,14 +301,14 @@ class _Operand:
                 self.selected[place] = chosen
 
     def labels(self) -> list[Any]:
-        """The dimensions of split(): ("cells", axis) before those of the block."""
+        """Returns the dimensions of split(): ("cells", axis) before those of the block."""
         found: list[Any] = []
         for place in range(len(self.shape)):
             found += [("cells", self.parallel[place]), place] if place in self.parallel else [place]
         return found
 
     def split(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor with a dimension for the cells of each parallel axis."""
+        """Returns the tensor with a dimension for the cells of each parallel axis."""
         for place in sorted(self.parallel, reverse=True):
             tensor = tensor.unflatten(place, (self.counts[place], self.block.sizes()[place]))
             if place in self.selected:
@@ -278,11 +316,11 @@ class _Operand:
         return tensor
 
     def start(self, point: tuple[int, ...]) -> tuple[int, ...]:
-        """The number of the block in what one cell of the parallel axes sees."""
+        """Returns the number of the block in what one cell of the parallel axes sees."""
         return tuple(0 if place in self.parallel else number for place, number in enumerate(self.table[point]))
 
     def read(self, part: torch.Tensor, start: Sequence[int]) -> torch.Tensor:
-        """The block as the body sees it."""
+        """Returns the block as the body sees it."""
         sizes = self.block.sizes()
         for place in reversed(range(len(self.shape))):
             if sizes[place] != part.shape[place]:
@@ -292,7 +330,7 @@ class _Operand:
         return part
 
     def joined(self, blocks: dict[tuple[int, ...], torch.Tensor]) -> torch.Tensor:
-        """The part of the tensor that consists of these blocks."""
+        """Returns the part of the tensor that consists of these blocks."""
         counts = [1 if place in self.parallel else count for place, count in enumerate(self.counts)]
         missing = [start for start in itertools.product(*map(range, counts)) if start not in blocks]
         if missing:
@@ -320,13 +358,26 @@ class _Mixed(Exception):
 
 def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence[Block], out_specs: Block | Sequence[Block],
            out_shape: Any, scratch: Sequence[Memory] = ()) -> Callable[..., Any]:
-    """A function of as many tensors as there are `in_specs`; it returns what `out_specs` and `out_shape`, a pair (sizes, type) or a list of
-    pairs, describe. `body` is called with references to the blocks of inputs, then of outputs, then to `scratch`. Cells run at
-    once along axes where each has a block of every output of its own, reads no memory that it did not write, and does not decide by its
-    number."""
+    """Returns a function of tensors that runs a body for every cell of a grid.
+
+    Cells run at once along the axes where each has its own block of every output, reads no memory that it did not write, and makes no decision by its
+    number; along the others they run one after the other. The function raises ValueError for tensors that the blocks do not divide, for blocks that
+    no cell writes, and for more than 1024 cells one after the other.
+
+    Args:
+      body: The body, called with a Ref per input, output and memory, in this order.
+      grid: The number of cells per dimension.
+      in_specs: The blocks of each input.
+      out_specs: The blocks of the output, or a sequence of them.
+      out_shape: The sizes and the type of the output, or a sequence of such pairs.
+      scratch: The memory that cells share.
+
+    Returns:
+      A function of as many tensors as there are `in_specs`, on any device, which returns the output, or a tuple if `out_specs` is a sequence.
+    """
     grid = tuple(int(size) for size in grid)
     is_single = isinstance(out_specs, Block)
-    outs, shapes = ([out_specs], [out_shape]) if is_single else (list(out_specs), list(out_shape))
+    outs, shapes = ([out_specs], [out_shape]) if isinstance(out_specs, Block) else (list(out_specs), list(out_shape))
     name = getattr(body, "__name__", "kernel")
 
     def run(*tensors: torch.Tensor) -> Any:
@@ -350,7 +401,7 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
             except _Decides as decides:
                 in_order.add(decides.axis)
             except _Carried:
-                strict = False  # memory goes from cell to cell: one after the other
+                strict = False  # cells that share memory run one after the other
             except _Mixed as mixed:
                 in_order.update(mixed.axes)
             else:
@@ -361,7 +412,7 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
 
 def _run(body: Callable[..., None], name: str, grid: tuple[int, ...], parallel: list[int], inputs: list[_Operand], results: list[_Operand],
          dtypes: list[torch.dtype], scratch: Sequence[Memory], tensors: Sequence[torch.Tensor], strict: bool) -> list[torch.Tensor]:
-    """The outputs, with these axes parallel."""
+    """Returns the outputs, with these axes parallel."""
     others = [axis for axis in range(len(grid)) if axis not in parallel]
     steps = math.prod(grid[axis] for axis in others)
     if steps > _MOST_STEPS:
@@ -373,9 +424,9 @@ def _run(body: Callable[..., None], name: str, grid: tuple[int, ...], parallel: 
         for chosen in itertools.product(*(range(grid[axis]) for axis in others)):
             known = dict(zip(others, chosen, strict=True))
             point = tuple(known.get(axis, 0) for axis in range(len(grid)))
-            refs = [Ref(operand.name, operand.block.seen(), part.dtype, operand.read(part, operand.start(point)), False)
+            refs = [Ref(operand.name, operand.block.visible_sizes(), part.dtype, operand.read(part, operand.start(point)), False)
                     for operand, part in zip(inputs, parts, strict=True)]
-            out = [Ref(operand.name, operand.block.seen(), dtype, blocks.get(operand.start(point)), True)
+            out = [Ref(operand.name, operand.block.visible_sizes(), dtype, blocks.get(operand.start(point)), True)
                    for operand, dtype, blocks in zip(results, dtypes, written, strict=True)]
             _cells.append(([known.get(axis, numbers.get(axis)) for axis in range(len(grid))], grid))
             try:

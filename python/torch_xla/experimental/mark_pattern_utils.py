@@ -3,7 +3,7 @@
 StableHLO that is exported or shown, called under the composite's name. Programs that run are the same without the marks."""
 import json
 import uuid
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 
@@ -29,9 +29,14 @@ _mark.register_autograd(lambda ctx, gradient: (gradient, None, None, None, None,
 
 
 class StableHLOCompositeBuilder:
-    """Marks one use of a composite: `name`, and attributes that are numbers, strings or booleans, or lists of them."""
+    """Marks one use of a composite.
 
-    def __init__(self, name, attr=None):
+    Args:
+      name: The name of the composite, such as "my.attention".
+      attr: Its attributes: numbers, strings, booleans, or lists of them.
+    """
+
+    def __init__(self, name: str, attr: dict[str, Any] | None = None) -> None:
         self.name, self.attr, self.id = name, json.dumps(attr or {}), uuid.uuid4().hex
 
     def _marked(self, tensors, is_input):
@@ -40,10 +45,24 @@ class StableHLOCompositeBuilder:
         made = [torch.ops.xla.mark_tensor(t, self.name, i, self.id, is_input, self.attr) for i, t in enumerate(tensors)]
         return made[0] if len(made) == 1 else tuple(made)
 
-    def mark_inputs(self, *tensors):
-        """The tensors, as inputs of the composite; use what is returned."""
+    def mark_inputs(self, *tensors: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """Returns the tensors as inputs of the composite; the operations of the composite must use what is returned.
+
+        Args:
+          *tensors: The inputs in order.
+
+        Raises:
+          TypeError: There is no tensor, or something else.
+        """
         return self._marked(tensors, True)
 
-    def mark_outputs(self, *tensors):
-        """The tensors, as results of the composite; use what is returned."""
+    def mark_outputs(self, *tensors: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """Returns the tensors as results of the composite; the operations after it must use what is returned.
+
+        Args:
+          *tensors: The results in order.
+
+        Raises:
+          TypeError: There is no tensor, or something else.
+        """
         return self._marked(tensors, False)

@@ -4,9 +4,16 @@ import torch
 from torch.utils import _pytree as pytree
 
 
-def pytreeify(cls):
-    """Decorates a torch.autograd.Function: the arguments and the result of `forward` may be pytrees of tensors. `backward` gets the
-    gradients in the result's form and returns one per argument, in its form or None."""
+def pytreeify(cls: type[torch.autograd.Function]) -> type[torch.autograd.Function]:
+    """Decorates an autograd function, so that the arguments and the result of forward() may be pytrees of tensors.
+
+    Args:
+      cls: The class. Its backward() gets the gradients in the structure of the result, and returns one per argument: in the argument's structure, or
+        None.
+
+    Returns:
+      `cls`, whose apply() is replaced.
+    """
     forward, backward = cls.forward, cls.backward
 
     class Flat(torch.autograd.Function):

@@ -5,6 +5,8 @@ The body is recorded once together with its gradient. What the gradient needs of
 iteration, and read by a second loop that runs backwards; what is the same in all iterations (a transposed weight) is computed
 anew instead."""
 import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -13,12 +15,22 @@ from .. import _load
 from ._control_flow import _to_device, recorded_step, scan as _plain_scan
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-# {a function that its caller calls pure: {what it was recorded for: _Recorded}}; an entry goes with its function.
-_SCAN_COMPUTATION_CACHE = weakref.WeakKeyDictionary()
+# From a pure function to its recordings (_Recorded) by what they depend on; an entry lives as long as its function.
+_SCAN_COMPUTATION_CACHE: Any = weakref.WeakKeyDictionary()
 
 
-def default_partition(*args, **kwargs):
-    """The partition that scan() uses when none is given: all that the gradient needs is kept. As a function, AOTAutograd's."""
+def default_partition(*args: Any, **kwargs: Any) -> Any:
+    """The partition function that scan() uses by default: everything that the gradient needs is kept.
+
+    A call does what AOTAutograd's function of this name does.
+
+    Args:
+      *args: Its positional arguments, the joint graph and its inputs.
+      **kwargs: Its keyword arguments.
+
+    Returns:
+      The forward graph and the backward graph.
+    """
     from functorch.compile import default_partition as partition
     return partition(*args, **kwargs)
 
@@ -36,8 +48,12 @@ def _can_have_gradient(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def leaves_behind(output):
-    """Leaf variables that `output` depends on, itself included."""
+def leaf_variables(output: torch.Tensor) -> list[torch.Tensor]:
+    """Returns the leaf variables that a tensor depends on, itself included.
+
+    Args:
+      output: The tensor.
+    """
     if output.grad_fn is None:
         return [output] if output.requires_grad else []
     found, seen, stack = [], set(), [output.grad_fn]
@@ -60,11 +76,19 @@ def _among(tensor, tensors):
 class Joint:
     """A function and its gradient, recorded together.
 
-    `carried` and `others` are arguments; run(*carried, *others) returns len(carried) new values and any number of others.
-    With `constants`, tensors without gradients, it is run(*carried, *others, *constants) of stand-ins for these: _scan() takes
-    those of its loop, so that one Joint serves several loops."""
+    Args:
+      run: The function: run(*carried, *others) returns len(carried) new values, and any number of other results.
+      carried: Arguments that a loop replaces by the first results.
+      others: The other arguments.
+      constants: Tensors without gradients. `run` gets stand-ins for them as last arguments, and _scan() takes the tensors of its loop, so that
+        one Joint serves several loops.
 
-    def __init__(self, run, carried, others, constants=()):
+    Raises:
+      RuntimeError: `run` changed an argument in place.
+    """
+
+    def __init__(self, run: Callable[..., Sequence[Any]], carried: Sequence[torch.Tensor], others: Sequence[torch.Tensor],
+                 constants: Sequence[torch.Tensor] = ()) -> None:
         count = len(carried)
         arguments = list(carried) + list(others)
         scope, stand_ins = _XLAC._body_begin(True, [a.detach() for a in arguments])
@@ -80,8 +104,8 @@ class Joint:
                 raise RuntimeError("an argument of the function was changed by an in-place operation: return the new value instead")
             self.carried, self.results = count, len(outputs) - count
             self.needs = [_wants_gradient(a) for a in arguments]
-            behind = [leaves_behind(o) for o in outputs]
-            self.variables = []
+            behind = [leaf_variables(o) for o in outputs]
+            self.variables: list[torch.Tensor] = []
             for leaf in (leaf for leaves in behind for leaf in leaves):
                 if not _among(leaf, inputs) and not _among(leaf, self.variables):
                     self.variables.append(leaf)
@@ -109,8 +133,17 @@ class Joint:
 
 
 class Scan(torch.autograd.Function):
+    """A loop over a recorded Joint as an autograd function; scan() calls it."""
     @staticmethod
-    def forward(ctx, joint, length, count, *tensors):
+    def forward(ctx: Any, joint: Joint, length: int, count: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Returns the last carried values and the stacked results of a loop.
+
+        Args:
+          joint: The recorded body.
+          length: The number of iterations.
+          count: The number of carried values.
+          *tensors: The first carried values, the sequences, and the variables that the body captures.
+        """
         init, xs = tensors[:count], tensors[count:len(tensors) - len(joint.variables)]
         made = _XLAC._scan(joint.forward, [t.detach() for t in init], [t.detach() for t in xs], length, False)
         outputs = joint.carried + joint.results
@@ -122,7 +155,12 @@ class Scan(torch.autograd.Function):
         return tuple(made[:outputs])
 
     @staticmethod
-    def backward(ctx, *gradients):
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients for the arguments of forward(), which a second loop computes from the last iteration to the first.
+
+        Args:
+          *gradients: Those of the results of forward(); None stands for zeros.
+        """
         joint, count = ctx.joint, ctx.count
         full = [torch.zeros(shape, dtype=dtype, device="xla") if g is None else g
                 for g, (shape, dtype) in zip(gradients, ctx.like)]
@@ -134,8 +172,15 @@ class Scan(torch.autograd.Function):
         return (None, None, None, *of_arguments, *of_variables)
 
 
-def tree_flatten_none(tree):
-    """(the leaves of `tree` that are not None, a function that puts such leaves back in their places)."""
+def tree_flatten_none(tree: Any) -> tuple[list[Any], Callable[[Iterable[Any]], Any]]:
+    """Flattens a pytree that may have None in the place of tensors.
+
+    Args:
+      tree: The pytree.
+
+    Returns:
+      The leaves that are not None, and a function that makes a tree of the same structure from as many leaves.
+    """
     leaves, spec = pytree.tree_flatten(tree)
     present = [leaf is not None for leaf in leaves]
 
@@ -182,7 +227,7 @@ class _Parts:
         self._forward, self._backward = graphs["forward"], graphs["backward"]
 
     def forward(self, given):
-        """(results, saved values)."""
+        """Returns (results, saved values)."""
         made = self._forward(*given)
         return list(made[:len(self.differentiable)]), tuple(made[len(self.differentiable):])
 
@@ -191,11 +236,23 @@ class _Parts:
         return self._backward(*saved, *[g for g, needed in zip(gradients, self.differentiable) if needed])
 
 
-def value_and_grad_partitioned(fn, init, xs, partition_fn=default_partition):
-    """(forward, backward) of one iteration of scan(fn, init, xs), as `partition_fn` of AOTAutograd splits it:
+def value_and_grad_partitioned(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any,
+                               partition_fn: Callable[..., Any] = default_partition) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Returns one iteration of scan(fn, init, xs) as a forward and a backward function.
 
-    forward(carry, x) -> (carry, (y, saved)); backward(gradient of the carry, (gradient of y, saved)) -> gradients of carry and x,
-    None where nothing requires one. `fn` must not use variables from outside."""
+    Args:
+      fn: The body: fn(carry, x) returns the next carry and a result. It must not use variables that are no arguments.
+      init: The first carry, a pytree of tensors.
+      xs: The sequences, a pytree of tensors.
+      partition_fn: AOTAutograd's function that decides what the forward function keeps for the backward function.
+
+    Returns:
+      forward(carry, x), which returns (carry, (y, saved)), and backward(gradient of the carry, (gradient of y, saved)), which returns the
+      gradients of carry and x, with None where nothing requires one.
+
+    Raises:
+      ValueError: No result requires a gradient.
+    """
     parts = _Parts(fn, init, xs, partition_fn)
 
     def forward(carry, x):
@@ -249,11 +306,11 @@ def _recorded_for(tensors, *trees):
 
 
 def _record(fn, run, layout, carried, slices, is_pure, what):
-    """The body of a loop, recorded now or, of a pure function, once for all loops over tensors of these types. What depends on
+    """Returns the body of a loop, recorded now or, of a pure function, once for all loops over tensors of these types. What depends on
     variables from outside is recorded anew: their values are part of it."""
     try:
         known = _SCAN_COMPUTATION_CACHE.setdefault(fn, {}) if is_pure else {}
-    except TypeError:  # no weak reference to it can be held
+    except TypeError:  # the function cannot be weakly referenced
         known = {}
     if what in known:
         return known[what]
@@ -269,14 +326,28 @@ def _record(fn, run, layout, carried, slices, is_pure, what):
     return made
 
 
-def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
-    """(carry, ys): for every x of `xs`, slices along dim 0, carry, y = fn(carry, x); the y are stacked.
+def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, partition_fn: Callable[..., Any] = default_partition,
+         is_fn_pure: bool = False) -> tuple[Any, Any]:
+    """Calls a function for every slice of `xs` along dimension 0, and carries a value from call to call. The semantics are jax.lax.scan's.
 
-    `init`, `xs`, `y` are tensors or nested lists, tuples and dictionaries of tensors of the device. The loop is one operation
-    of the program. Gradients flow to `init`, `xs` and variables that `fn` uses. Source of the semantics: jax.lax.scan.
-    `is_fn_pure`: `fn` depends on nothing but its arguments, so it is called once for all loops over tensors of the same types.
-    `partition_fn`: how AOTAutograd splits an iteration, min_cut_rematerialization_partition for example: less is kept, more is computed
-    again; gradients flow to `init` and `xs` only then."""
+    The loop is one operation of the program. Gradients flow to `init`, `xs` and variables that `fn` uses.
+
+    Args:
+      fn: The body: carry, y = fn(carry, x). It runs once, in the calling thread, to be recorded.
+      init: The first carry: a tensor of the device, or nested lists, tuples and dicts of them.
+      xs: The sequences, of the same form; all have equally many elements along dimension 0, and at least one.
+      partition_fn: AOTAutograd's function that decides what is kept for the backward pass, such as min_cut_rematerialization_partition, which
+        keeps less and computes more again. With another one than the default, gradients flow to `init` and `xs` only.
+      is_fn_pure: A promise that `fn` depends on its arguments only, so that it is recorded once for all loops over tensors of these types.
+
+    Returns:
+      The last carry, and the results y stacked along a new dimension 0.
+
+    Raises:
+      ValueError: `fn` is no function, `xs` has no tensor or no element, or the lengths differ.
+      TypeError: `fn` does not return a pair, or a carry of another structure.
+      RuntimeError: `fn` changes an argument in place.
+    """
     if not callable(fn):
         raise ValueError(f"expects a function, but got {type(fn).__name__}")
     carried, carry_spec = pytree.tree_flatten(init)
@@ -288,7 +359,7 @@ def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
         raise ValueError(f"expects all of xs to have {length} elements, but got {[x.shape[0] for x in sequences]}")
     if length == 0:
         raise ValueError("expects xs not to be empty")
-    layout = []
+    layout: list[Any] = []
 
     def run(*flat):
         carry = pytree.tree_unflatten(list(flat[:len(carried)]), carry_spec)

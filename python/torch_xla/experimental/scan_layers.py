@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layers of equal structure as one loop over their stacked weights: the program has one layer, whatever their number."""
 import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 
 from .scan import default_partition, scan
 
-# {a first layer of pure ones: {(partition function, modes of its modules): what scan() gets}}: an equal function lets scan() find its recording.
-_ONE_LAYER_CACHE = weakref.WeakKeyDictionary()
+# From the first of pure layers to the function that scan() gets, by partition function and modes: with an equal function scan() finds its recording.
+_ONE_LAYER_CACHE: Any = weakref.WeakKeyDictionary()
 
 
 def _function_of(layer, partition_fn, is_pure):
@@ -23,10 +25,24 @@ def _function_of(layer, partition_fn, is_pure):
     return known[what]
 
 
-def scan_layers(layers, input_data, partition_fn=default_partition, is_layer_pure=False):
-    """What torch.nn.Sequential(*layers)(input_data) computes. All layers have the same parameters, by name, size and type. A layer
-    that returns a tuple gets it as its arguments. `partition_fn`: see scan(). `is_layer_pure`: what the layers compute depends on nothing
-    but their state and arguments, so that the first one is called once for all calls with tensors of the same types."""
+def scan_layers(layers: Iterable[torch.nn.Module], input_data: Any, partition_fn: Callable[..., Any] = default_partition,
+                is_layer_pure: bool = False) -> Any:
+    """Computes what torch.nn.Sequential(*layers)(input_data) computes, as one loop over the stacked weights of the layers.
+
+    Args:
+      layers: Modules of one class and mode, whose parameters and buffers agree by name, size and type. A layer gets a tuple that the one before it
+        returns as its arguments.
+      input_data: The arguments of the first layer: a tensor, or a tuple of tensors.
+      partition_fn: What is kept for the backward pass, see scan().
+      is_layer_pure: A promise that what the layers compute depends on their state and arguments only, so that the first one is recorded once for all
+        calls with tensors of the same types.
+
+    Returns:
+      What the last layer returns.
+
+    Raises:
+      ValueError: The layers differ; the message says where.
+    """
     layers = list(layers)
     if not layers:
         return input_data

@@ -15,15 +15,24 @@ from typing import Any
 import torch
 
 ATTENTION = "paged_xla"  # its name in transformers' AttentionInterface
-QUERIES = 16  # of one request in a block of a prompt
-LEAST_ROWS = 32  # of a step: products of at most 16 rows add in another order (docs/accuracy.md), which depends on the number of rows
+QUERIES = 16  # the number of rows of one request in a block of a prompt
+LEAST_ROWS = 32  # the least number of rows of a step: contractions of at most 16 rows add in an order that depends on their number (docs/accuracy.md)
 
 
 class PagePool:
-    """The pages of a cache by number: who holds them, and which ones hold the keys and values of known tokens.
+    """The pages of a cache by number: how often each is in use, and which ones hold the keys and values of known tokens.
 
     A page is in use while its count is not 0. A full page is known by the hash of its tokens and of all before them, until its memory is
-    taken for others: the page that was released first goes first. Page 0 is never given out; unused rows of a step are written there."""
+    allocated again: the page that was released first is allocated first. Page 0 is never allocated; unused rows of a step are written there.
+    Not thread-safe: the Engine calls it in its own thread.
+
+    Args:
+      pages: The number of pages, with page 0.
+      page_size: The number of tokens of a page.
+
+    Raises:
+      ValueError: There are fewer than 2 pages, or a page has no token.
+    """
 
     def __init__(self, pages: int, page_size: int) -> None:
         if pages < 2 or page_size < 1:
@@ -45,7 +54,7 @@ class PagePool:
         return self.pages - 1 - len(self._free)
 
     def allocate(self) -> int:
-        """Returns a page of its own for the caller, which forgets what it held.
+        """Returns a page that only the caller uses; its old contents are no longer known.
 
         Raises:
           MemoryError: No page is free.
@@ -59,7 +68,14 @@ class PagePool:
         return page
 
     def release(self, pages: Iterable[int]) -> None:
-        """Gives up one use of each page. The last pages of a sequence are forgotten before its first ones."""
+        """Reduces the count of each page by 1. Of a sequence that is released, the last pages are allocated again before the first ones.
+
+        Args:
+          pages: Numbers of pages, in the order of their tokens.
+
+        Raises:
+          ValueError: A page is not in use.
+        """
         for page in reversed(list(pages)):
             if self.counts[page] < 1:
                 raise ValueError(f"page {page} is not in use")
@@ -68,11 +84,20 @@ class PagePool:
                 self._free[page] = None
 
     def digest(self, before: bytes, tokens: Sequence[int]) -> bytes:
-        """The name of a full page of `tokens` that comes after the page that `before` names (b"": after nothing)."""
+        """Returns the hash that a full page is known by, 16 bytes.
+
+        Args:
+          before: The hash of the page before it in the sequence; b"" for the first page.
+          tokens: The ids of its tokens, below 2**32.
+        """
         return hashlib.blake2b(before + b"".join(int(token).to_bytes(4, "little") for token in tokens), digest_size=16).digest()
 
     def share(self, digests: Iterable[bytes]) -> list[int]:
-        """Returns the pages of the first digests, as many as are known, each with one use more."""
+        """Returns the pages of the first digests, as many as are known, and increases the count of each by 1.
+
+        Args:
+          digests: The hashes of a sequence's full pages, in order.
+        """
         found = []
         for digest in digests:
             page = self._known.get(digest)
@@ -85,7 +110,12 @@ class PagePool:
         return found
 
     def publish(self, page: int, digest: bytes) -> None:
-        """Says that the page is complete and which tokens it holds. A second page with the same tokens stays unknown."""
+        """Records that a page is complete and which tokens it holds. A second page with the same tokens is not recorded.
+
+        Args:
+          page: The number of the page.
+          digest: The hash of its tokens and of those before them.
+        """
         if digest not in self._known and page not in self._hashes:
             self._known[digest], self._hashes[page] = page, digest
 
@@ -112,11 +142,11 @@ class Request:
     stop_ids: frozenset[int] = frozenset()
     on_token: Callable[[int | None], None] = lambda token: None
     generated: list[int] = dataclasses.field(default_factory=list)
-    reason: str | None = None  # "length", "stop", "cancelled", "error"; None: it goes on
+    reason: str | None = None  # "length", "stop", "cancelled" or "error"; None: the request has not ended
     pages: list[int] = dataclasses.field(default_factory=list)
-    digests: list[bytes] = dataclasses.field(default_factory=list)  # of its full pages that are published
+    digests: list[bytes] = dataclasses.field(default_factory=list)  # the hashes of its full pages that are published
     computed: int = 0  # tokens whose keys and values are in pages
-    shared: int = 0  # of these, tokens that were found in pages of others
+    shared: int = 0  # those among the computed tokens that were found in shared pages
     arrived_s: float = dataclasses.field(default_factory=time.monotonic)
     first_s: float | None = None
     last_s: float | None = None
@@ -124,10 +154,16 @@ class Request:
 
     @property
     def length(self) -> int:
+        """The number of tokens of the prompt and its continuation so far."""
         return len(self.prompt) + len(self.generated)
 
     def tokens(self, start: int, end: int) -> list[int]:
-        """Tokens start to end - 1 of prompt and continuation."""
+        """Returns the tokens from `start` to `end` - 1.
+
+        Args:
+          start: The index of the first token; those of the continuation follow those of the prompt.
+          end: The index after the last token.
+        """
         prompt = len(self.prompt)
         return self.prompt[start:end] + self.generated[max(0, start - prompt):max(0, end - prompt)]
 
@@ -145,7 +181,7 @@ def _attend(q: torch.Tensor, caches: tuple[torch.Tensor, torch.Tensor], tables: 
             kv_heads: int, scale: float, window: int | None, cap: float | None) -> torch.Tensor:
     """q (blocks, queries, heads, dim) at `positions` (blocks, queries) with the keys and values of `tables` (blocks, pages)."""
     blocks, queries, heads, dim = q.shape
-    pages = caches[0].shape[0] // page_size // kv_heads  # of one head
+    pages = caches[0].shape[0] // page_size // kv_heads  # the number of pages of one head
     tables = (tables.reshape(1, -1) + pages * torch.arange(kv_heads, device=q.device)[:, None]).reshape(-1)
     k, v = (cache.view(-1, page_size * cache.shape[-1]).index_select(0, tables).view(kv_heads, blocks, -1, cache.shape[-1]) for cache in caches)
     q = q.view(blocks, queries, kv_heads, heads // kv_heads, dim).permute(2, 0, 3, 1, 4).reshape(kv_heads, blocks, -1, dim)
@@ -170,7 +206,7 @@ def _paged_attention(module: Any, query: torch.Tensor, key: torch.Tensor, value:
         raise ValueError(f"attention {ATTENTION!r} expects the rows of a step: call the model through torch_xla.experimental.serving.Engine")
     rows, caches = paged_rows, paged_rows.caches[module.layer_idx]
     kv_heads = key.shape[1]
-    # Rows are copied along the first dimension, for which the memory stays where it is.
+    # Rows are copied along the first dimension, so that the update is in place.
     slots = (rows.slots + caches[0].shape[0] // kv_heads * torch.arange(kv_heads, device=key.device)[:, None]).reshape(-1)
     for cache, new in zip(caches, (key, value)):
         cache.index_copy_(0, slots, new[0].reshape(-1, new.shape[-1]).to(cache.dtype))
@@ -188,8 +224,16 @@ def _paged_attention(module: Any, query: torch.Tensor, key: torch.Tensor, value:
     return torch.cat(parts)[None], None
 
 
-def size_of(count: int, classes: Sequence[int]) -> int:
-    """The first of the increasing `classes` that is not below `count`."""
+def smallest_class(count: int, classes: Sequence[int]) -> int:
+    """Returns the smallest class that is large enough.
+
+    Args:
+      count: The number that must fit.
+      classes: Sizes in increasing order.
+
+    Raises:
+      StopIteration: All classes are smaller.
+    """
     return next(size for size in classes if size >= count)
 
 
@@ -203,7 +247,15 @@ def _classes(largest: int, first: int) -> list[int]:
 
 
 def sample(logits: torch.Tensor, request: Request) -> int:
-    """The next token of a request by its row of logits, on the CPU."""
+    """Returns the next token of a request.
+
+    Args:
+      logits: The values of all tokens, a vector on the CPU.
+      request: Its temperature, top_k, top_p and seed decide; it gets a random generator at the first draw.
+
+    Raises:
+      RuntimeError: A token is drawn, and the logits are not finite.
+    """
     if request.temperature <= 0:
         return int(logits.argmax())
     if request.generator is None:
@@ -267,7 +319,7 @@ class Engine:
         self._is_stopping = False
         self.failure: BaseException | None = None
         self.steps = self.prompt_tokens = self.shared_tokens = self.generated_tokens = self.preemptions = self.most_pages = 0
-        self.sizes: set[tuple[int, int, int]] = set()  # of steps so far: single rows, blocks, pages per sequence
+        self.sizes: set[tuple[int, int, int]] = set()  # the sizes of steps so far: single rows, blocks, pages per sequence
 
     @property
     def cache_bytes(self) -> int:
@@ -276,10 +328,12 @@ class Engine:
 
     @property
     def waiting(self) -> int:
+        """The number of requests that have not begun."""
         return len(self._waiting)
 
     @property
     def running(self) -> int:
+        """The number of requests that take part in steps."""
         return len(self._running)
 
     def submit(self, request: Request) -> None:
@@ -307,18 +361,26 @@ class Engine:
             self._changed.notify()
 
     def cancel(self, request: Request) -> None:
-        """Ends a request before the next step; one that has ended stays as it is."""
+        """Ends a request before the next step; one that has ended stays as it is. May be called from any thread.
+
+        Args:
+          request: The request, which was submitted.
+        """
         with self._changed:
             self._cancelled.add(request)
             self._changed.notify()
 
     def start(self) -> None:
-        """Starts the thread that makes steps."""
+        """Starts the thread that runs steps, and returns at once."""
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
         self._thread.start()
 
     def stop(self, grace_s: float = 0.0) -> None:
-        """Takes no more requests, waits so long for those that are there, and cancels the rest."""
+        """Accepts no more requests, waits for the present ones, cancels the rest and ends the thread.
+
+        Args:
+          grace_s: The longest time to wait, in seconds.
+        """
         end = time.monotonic() + grace_s
         with self._changed:
             self._is_stopping = True
@@ -332,7 +394,18 @@ class Engine:
             self._drop_cancelled()
 
     def run(self, requests: Iterable[Request]) -> list[list[int]]:
-        """Generates all of these, in this thread, and returns their tokens."""
+        """Generates the continuations of requests in the calling thread, without start().
+
+        Args:
+          requests: The requests, at most `max_waiting` of them.
+
+        Returns:
+          The generated tokens per request.
+
+        Raises:
+          ValueError: A request is invalid, see submit().
+          OverflowError: There are more than `max_waiting` requests.
+        """
         requests = list(requests)
         for request in requests:
             self.submit(request)
@@ -386,7 +459,7 @@ class Engine:
         self.shared_tokens += request.shared
 
     def _reserve(self, request: Request, end: int) -> bool:
-        """Whether the request has pages for its tokens before `end` now; requests that came later lose theirs for it."""
+        """Returns whether the request has pages for its tokens before `end` now; requests that came later lose theirs for it."""
         while len(request.pages) * self.pool.page_size < end:
             if not self.pool.free:
                 last = self._running[-1]
@@ -407,7 +480,7 @@ class Engine:
             self._waiting.appendleft(request)
 
     def _plan(self) -> list[tuple[Request, int]]:
-        """(request, number of its next tokens) for this step."""
+        """Returns (request, number of its next tokens) for this step."""
         plan, before = [], self.preemptions
         for request in list(self._running):  # the oldest first
             if request in self._running and request.length - request.computed == 1 and request.computed >= len(request.prompt):
@@ -419,8 +492,10 @@ class Engine:
         blocks = self._block_classes[-1]
         while blocks and self.preemptions == before:  # otherwise there is no memory for more
             begun = {id(request) for request, _ in plan}
-            request = next((r for r in self._running if id(r) not in begun), None)
-            if request is None:
+            running = next((r for r in self._running if id(r) not in begun), None)
+            if running is not None:
+                request = running
+            else:
                 with self._changed:
                     if not self._waiting or len(self._running) >= self.max_running:
                         break
@@ -437,7 +512,11 @@ class Engine:
         return [(request, count) for request, count in plan if request in self._running]  # without those that lost their pages
 
     def step(self) -> int:
-        """Makes one step and returns how many tokens were computed."""
+        """Runs one step in the calling thread; not while the thread of start() runs.
+
+        Returns:
+          The number of tokens that were computed; 0 if there was nothing to do.
+        """
         self._drop_cancelled()
         plan = self._plan()
         self.most_pages = max(self.most_pages, self.pool.used)
@@ -452,7 +531,7 @@ class Engine:
             if request.computed == request.length:
                 try:
                     token = sample(logits[row], request)
-                except RuntimeError:  # no probabilities: the model's logits are not finite
+                except RuntimeError:  # the model's logits are not finite
                     with self._changed:
                         self._running.remove(request)
                     self._end(request, "error")
@@ -486,8 +565,8 @@ class Engine:
         singles = [(request, count) for request, count in plan if request.computed >= len(request.prompt) and count == 1]
         blocks = [(request, start, min(QUERIES, request.computed + count - start)) for request, count in plan if (request, count) not in singles
                   for start in range(request.computed, request.computed + count, QUERIES)]
-        single, many = size_of(len(singles), self._single_classes), size_of(len(blocks), self._block_classes)
-        width = size_of(max(len(request.pages) for request, _ in plan), self._page_classes)
+        single, many = smallest_class(len(singles), self._single_classes), smallest_class(len(blocks), self._block_classes)
+        width = smallest_class(max(len(request.pages) for request, _ in plan), self._page_classes)
         self.sizes.add((single, many, width))
         rows = single + many * QUERIES
         ids, positions, slots = ([0] * rows for _ in range(3))
@@ -510,7 +589,7 @@ class Engine:
             logits = self.model(input_ids=given[0][None], position_ids=given[1][None], use_cache=False, logits_to_keep=given[3],
                                 paged_rows=paged).logits[0].float()
             if self.device.type == "xla":
-                logits = logits.clone()  # no view of a result
+                logits = logits.clone()  # a clone, because reading a view of a result would need a program of its own
             self._end_of_program()
         return logits.cpu()
 

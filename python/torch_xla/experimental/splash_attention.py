@@ -3,6 +3,7 @@
 is recorded operations with exact results, on the CPU device of PyTorch too, and gradients are autograd's."""
 import dataclasses
 import json
+from typing import Any
 
 import torch
 
@@ -15,9 +16,11 @@ def _tuples(value):
 
 @dataclasses.dataclass(frozen=True)
 class SplashAttentionConfig:
-    """How attention is computed. Of use here: `mesh` (str() of a Mesh) and the partition specs, which say how the arguments and the result
-    are sharded, and the window (`attentiontype_local_sliding` with `slide_window_size` keys to either side). Block sizes and layouts are
-    the TPU kernel's: no effect."""
+    """The configuration of splash_attention(), with the fields of PyTorch/XLA's.
+
+    Three kinds of fields have an effect: `mesh` (str() of a Mesh) and the partition specs, which say how arguments and result are sharded, and the
+    window: `attentiontype_local_sliding` with `slide_window_size` keys to either side. Block sizes and layouts belong to the TPU's kernel, and have
+    no effect."""
     sa_block_q: int = 2048
     sa_block_kv: int = 2048
     sa_block_kv_compute: int = 2048
@@ -36,19 +39,33 @@ class SplashAttentionConfig:
     attentiontype_local_sliding: bool = False
     slide_window_size: int | None = None
 
-    def to_json(self):
-        """The text that splash_attention() takes."""
+    def to_json(self) -> str:
+        """Returns the text that splash_attention() takes."""
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_json(cls, data):
-        """What to_json() was called on."""
+    def from_json(cls, data: str) -> "SplashAttentionConfig":
+        """Returns the configuration that to_json() wrote.
+
+        Args:
+          data: The text.
+
+        Raises:
+          TypeError: The text has an unknown field.
+        """
         return cls(**{name: _tuples(value) for name, value in json.loads(data).items()})
 
-    def maybe_convert_and_get_jax_mesh(self):
-        """The mesh as JAX's, on JAX's devices of the same numbers."""
+    def maybe_convert_and_get_jax_mesh(self) -> Any:
+        """Returns the mesh as a jax.sharding.Mesh, on the devices of JAX that have the same numbers.
+
+        Raises:
+          ValueError: The configuration has no mesh.
+        """
         from ..distributed.spmd import Mesh
-        return Mesh.from_str(self.mesh).get_jax_mesh()
+        mesh = Mesh.from_str(str(self.mesh))
+        if mesh is None:
+            raise ValueError(f"expects str() of a Mesh as mesh, but got {self.mesh!r}")
+        return mesh.get_jax_mesh()
 
 
 def _visible(queries, keys, device, causal, config, segments):
@@ -67,12 +84,28 @@ def _visible(queries, keys, device, causal, config, segments):
     return made
 
 
-def splash_attention(q, k, v, config, decoder_segment_ids=None, causal=True, attn_logits_soft_cap=None):
-    """softmax(q @ k.T) @ v, unscaled, for q (batch, heads, length, dim), k and v (batch, heads, length, dim) of as many heads as q, or of
-    a number that divides them.
+def splash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, config: str | SplashAttentionConfig,
+                     decoder_segment_ids: torch.Tensor | None = None, causal: bool = True,
+                     attn_logits_soft_cap: float | None = None) -> torch.Tensor:
+    """Computes attention: softmax(q @ k.T) @ v, without a scale.
 
-    `config`: SplashAttentionConfig.to_json(). `decoder_segment_ids` (batch, length): a query sees the keys of its own segment. `causal`:
-    query i sees keys 0 to i. `attn_logits_soft_cap`: products go through cap * tanh(x / cap)."""
+    Unlike the TPU's kernel it runs on every device of PyTorch, and computes the scores in float32 without blocks; gradients are autograd's.
+
+    Args:
+      q: The queries, (batch, heads, length, dim).
+      k: The keys, (batch, key heads, length, dim); the number of key heads divides that of heads.
+      v: The values, of the sizes of k.
+      config: A SplashAttentionConfig, or its to_json().
+      decoder_segment_ids: Integers (batch, length); a query sees the keys of equal id. None: all keys.
+      causal: Whether query i sees keys 0 to i only.
+      attn_logits_soft_cap: Scores are replaced by cap * tanh(score / cap); None: they are not.
+
+    Returns:
+      A tensor of the sizes and type of q.
+
+    Raises:
+      ValueError: The sizes do not fit together, or the configuration has a window without its size.
+    """
     config = SplashAttentionConfig.from_json(config) if isinstance(config, str) else config
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:

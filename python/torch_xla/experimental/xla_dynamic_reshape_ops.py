@@ -2,6 +2,7 @@
 """torch.ops.xla.dynamic_expand and dynamic_view: shapes of which one size is read from another tensor when they run. The passes of
 unbounded_dynamism_export put them in the place of expand and view with an open size."""
 import math
+from collections.abc import Sequence
 
 import torch
 
@@ -16,25 +17,69 @@ def _sizes(size, target_dim, value):
     return made
 
 
-def dynamic_expand(input, size, src_tensor, src_dim, target_dim):
-    """input.expand(size), where size[target_dim] is src_tensor.size(src_dim)."""
+def dynamic_expand(input: torch.Tensor, size: Sequence[int | torch.SymInt], src_tensor: torch.Tensor, src_dim: int,
+                   target_dim: int) -> torch.Tensor:
+    """Broadcasts a tensor to sizes of which one is read from another tensor.
+
+    Args:
+      input: The tensor.
+      size: The sizes of the result; -1 keeps the size of `input`. That of `target_dim` has no effect.
+      src_tensor: The tensor that the size is read from.
+      src_dim: The dimension of `src_tensor` that has the size.
+      target_dim: The dimension of the result that gets it.
+
+    Returns:
+      A copy of input.expand(...).
+    """
     return input.expand(_sizes(size, target_dim, src_tensor.shape[src_dim])).clone()
 
 
-def dynamic_view(input, size, src_tensor, src_dim, target_dim, mul_scaler):
-    """input.reshape(size), where size[target_dim] is src_tensor.size(src_dim) * mul_scaler; a copy, as results of operators are."""
+def dynamic_view(input: torch.Tensor, size: Sequence[int | torch.SymInt], src_tensor: torch.Tensor, src_dim: int, target_dim: int,
+                 mul_scaler: int | torch.SymInt) -> torch.Tensor:
+    """Reshapes a tensor to sizes of which one is read from another tensor.
+
+    Args:
+      input: The tensor.
+      size: The sizes of the result; -1 is computed from the others. That of `target_dim` has no effect.
+      src_tensor: The tensor that the size is read from.
+      src_dim: The dimension of `src_tensor` that has the size.
+      target_dim: The dimension of the result that gets the size times `mul_scaler`.
+      mul_scaler: The factor.
+
+    Returns:
+      A copy of input.reshape(...).
+    """
     return input.reshape(_sizes(size, target_dim, src_tensor.shape[src_dim] * mul_scaler)).clone()
 
 
-def dynamic_expand_meta(input, size, src_tensor, src_dim, target_dim):
-    """The shape of dynamic_expand()'s result."""
+def dynamic_expand_meta(input: torch.Tensor, size: Sequence[int | torch.SymInt], src_tensor: torch.Tensor, src_dim: int,
+                        target_dim: int) -> torch.Tensor:
+    """Returns a tensor of the sizes and type of dynamic_expand()'s result, for tracing without values.
+
+    Args:
+      input: The tensor.
+      size: The sizes of the result; -1 keeps the size of `input`.
+      src_tensor: The tensor that the size is read from.
+      src_dim: The dimension of `src_tensor` that has the size.
+      target_dim: The dimension of the result that gets it.
+    """
     made = _sizes(size, target_dim, src_tensor.shape[src_dim])
     ahead = len(made) - input.dim()
     return input.new_empty([input.shape[dim - ahead] if isinstance(n, int) and n == -1 else n for dim, n in enumerate(made)])
 
 
-def dynamic_view_meta(input, size, src_tensor, src_dim, target_dim, mul_scaler):
-    """The shape of dynamic_view()'s result."""
+def dynamic_view_meta(input: torch.Tensor, size: Sequence[int | torch.SymInt], src_tensor: torch.Tensor, src_dim: int, target_dim: int,
+                      mul_scaler: int | torch.SymInt) -> torch.Tensor:
+    """Returns a tensor of the sizes and type of dynamic_view()'s result, for tracing without values.
+
+    Args:
+      input: The tensor.
+      size: The sizes of the result; -1 is computed from the others.
+      src_tensor: The tensor that the size is read from.
+      src_dim: The dimension of `src_tensor` that has the size.
+      target_dim: The dimension of the result that gets the size times `mul_scaler`.
+      mul_scaler: The factor.
+    """
     made = _sizes(size, target_dim, src_tensor.shape[src_dim] * mul_scaler)
     unknown = [dim for dim, n in enumerate(made) if isinstance(n, int) and n == -1]
     for dim in unknown:

@@ -6,6 +6,12 @@ import torch
 
 @torch.library.custom_op("xla::write_mlir_debuginfo", mutates_args=())
 def write_mlir_debuginfo(x: torch.Tensor, data: str) -> torch.Tensor:
+    """Returns a copy of a tensor whose defining operation has a text as its location in exported or printed StableHLO.
+
+    Args:
+      x: A tensor; on the CPU it is copied.
+      data: The text.
+    """
     if x.device.type != "xla":
         return x.clone()
     from .stablehlo_custom_call import stablehlo_custom_call

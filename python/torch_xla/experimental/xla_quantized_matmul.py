@@ -4,16 +4,35 @@ import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401  torch.ops.quantized_decomposed, with which the weights are made
 
 
-def pack_4bit(x, dtype=torch.int8):
-    """Numbers of 4 bits, -8 to 7 in bytes, two in a byte: along the last dim, the first of a pair in the low bits."""
+def pack_4bit(x: torch.Tensor, dtype: torch.dtype = torch.int8) -> torch.Tensor:
+    """Packs pairs of 4-bit integers along the last dimension into bytes; the first of a pair is in the low bits.
+
+    Args:
+      x: A tensor of int8 with values from -8 to 7, whose last size is even.
+      dtype: Must be torch.int8.
+
+    Returns:
+      A tensor of int8 with half as many elements.
+
+    Raises:
+      ValueError: The type is another one, or the last size is odd.
+    """
     if dtype != torch.int8 or x.dtype != torch.int8 or x.size(-1) % 2:
         raise ValueError(f"expects int8 with a last dim of even size, but got {x.dtype} of sizes {tuple(x.shape)}")
     pairs = x.unflatten(-1, (-1, 2))
     return (pairs[..., 1] << 4) | (pairs[..., 0] & 0xF)
 
 
-def unpack_4bit(x, dtype=torch.int8):
-    """What pack_4bit() was given."""
+def unpack_4bit(x: torch.Tensor, dtype: torch.dtype = torch.int8) -> torch.Tensor:
+    """Returns the integers that pack_4bit() packed.
+
+    Args:
+      x: A tensor of int8.
+      dtype: Must be torch.int8.
+
+    Raises:
+      ValueError: The type is another one.
+    """
     if dtype != torch.int8 or x.dtype != torch.int8:
         raise ValueError(f"expects int8, but got {x.dtype}")
     return torch.stack([(x << 4) >> 4, x >> 4], dim=-1).flatten(-2)
@@ -71,17 +90,32 @@ def _check(w, scaler, inputs, block_size):
                          f"{tuple(w.shape)} and {tuple(scaler.shape)}")
 
 
-def quantized_matmul_xla(x, w, scaler, zero_point=None, block_size=-1, int4_weight=False, quantize_activation=False):
-    """x @ w.T * scaler - x.sum(-1) * zero_point, for w of int8 (outputs, inputs), scaler and zero_point (outputs).
+def quantized_matmul_xla(x: torch.Tensor, w: torch.Tensor, scaler: torch.Tensor, zero_point: torch.Tensor | None = None, block_size: int = -1,
+                         int4_weight: bool = False, quantize_activation: bool = False) -> torch.Tensor:
+    """Multiplies by a quantized matrix: x @ w.T * scaler - x.sum(-1) * zero_point.
 
-    `block_size`: w is (blocks, block size, outputs), scaler and zero_point are (blocks, outputs). `int4_weight`: the bytes of w are -8
-    to 7. `quantize_activation`: rounds x to 8 bits, a scale per row."""
+    Args:
+      x: The activations, (..., inputs).
+      w: The weights of int8, (outputs, inputs), or with a block size (blocks, block size, outputs).
+      scaler: The scale of each output, (outputs), or with a block size (blocks, outputs).
+      zero_point: What is subtracted from each scaled weight, of the sizes of `scaler`; None: nothing.
+      block_size: The number of inputs that share a scale; -1: all of them.
+      int4_weight: Whether the weights are from -8 to 7, which the program shows as 4-bit integers.
+      quantize_activation: Whether x is rounded to int8, with a scale per row; the products are sums of integers then.
+
+    Returns:
+      A tensor (..., outputs) of the type of x.
+
+    Raises:
+      TypeError: `w` is not of int8.
+      ValueError: The sizes do not fit together.
+    """
     _check(w, scaler, x.size(-1), block_size)
     scale = None
     given = x
     if quantize_activation:
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127
-        given = torch.round(x / scale).to(torch.int8)  # the compiler sees bytes, and adds up integers
+        given = torch.round(x / scale).to(torch.int8)  # the compiler sees int8 operands, and sums integers
     dtype = torch.float32 if quantize_activation else x.dtype
     weight = torch.ops.xla.cast_int4(w, dtype) if int4_weight else w.to(dtype)
     given = given.to(weight.dtype)
@@ -109,10 +143,22 @@ _library.impl("quantized_matmul", quantized_matmul_xla, "CompositeImplicitAutogr
 
 
 class XlaQuantizedLinear(torch.nn.Module):
-    """A linear layer with weights of int8, from load_quantized_weight(): the sizes are those of quantized_matmul_xla(). `is_symmetric`: it
-    has no zero points; without them load_quantized_weight() makes it so."""
+    """A linear layer with weights of int8, which load_quantized_weight() sets; it has no bias. The sizes are those of quantized_matmul_xla().
 
-    def __init__(self, input_dim, output_dim, is_symmetric=False, block_size=-1, int4_weight=False, quantize_activation=False):
+    Args:
+      input_dim: The number of inputs.
+      output_dim: The number of outputs.
+      is_symmetric: Whether the layer has no zero points; load_quantized_weight() without them makes it so.
+      block_size: The number of inputs that share a scale; -1: all of them.
+      int4_weight: Whether the weights are from -8 to 7.
+      quantize_activation: Whether activations are rounded to int8, with a scale per row.
+
+    Raises:
+      ValueError: The block size does not divide the number of inputs.
+    """
+
+    def __init__(self, input_dim: int, output_dim: int, is_symmetric: bool = False, block_size: int = -1, int4_weight: bool = False,
+                 quantize_activation: bool = False) -> None:
         super().__init__()
         if block_size != -1 and input_dim % block_size:
             raise ValueError(f"expects a number of inputs that {block_size} divides, but got {input_dim}")
@@ -124,8 +170,18 @@ class XlaQuantizedLinear(torch.nn.Module):
         self.register_buffer("weight_scaler", torch.zeros(*blocks, output_dim))
         self.register_buffer("zero_point", None if is_symmetric else torch.zeros(*blocks, output_dim))
 
-    def load_quantized_weight(self, weight, weight_scaler, zero_point=None):
-        """Takes the weights, their scales and zero points."""
+    def load_quantized_weight(self, weight: torch.Tensor, weight_scaler: torch.Tensor, zero_point: torch.Tensor | None = None) -> None:
+        """Sets the weights; the tensors are not copied.
+
+        Args:
+          weight: Integers of int8.
+          weight_scaler: Their scales.
+          zero_point: Their zero points; None: the layer has none.
+
+        Raises:
+          TypeError: The weights are not of int8.
+          ValueError: The sizes do not fit the layer, or it is symmetric and gets zero points.
+        """
         _check(weight, weight_scaler, self.input_dim, self.block_size)
         if weight.size(0 if self.block_size == -1 else 2) != self.output_dim:
             raise ValueError(f"expects weights for {self.output_dim} outputs, but got sizes {tuple(weight.shape)}")
@@ -133,19 +189,23 @@ class XlaQuantizedLinear(torch.nn.Module):
             raise ValueError("expects no zero points for a symmetric layer")
         self.weight, self.weight_scaler, self.zero_point = weight, weight_scaler, zero_point
 
-    def forward(self, x):
-        """x: (..., inputs)."""
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Returns the outputs, (..., outputs).
+
+        Args:
+          x: The activations, (..., inputs).
+        """
         return torch.ops.xla.quantized_matmul(x, self.weight, self.weight_scaler, self.zero_point, self.block_size, self.int4_weight,
                                               self.quantize_activation)
 
     @property
     def in_features(self) -> int:
-        """What torch.nn.Linear calls `input_dim`; PEFT asks for it."""
+        """The number of inputs, under the name of torch.nn.Linear; PEFT asks for it."""
         return self.input_dim
 
     @property
     def out_features(self) -> int:
-        """What torch.nn.Linear calls `output_dim`."""
+        """The number of outputs, under the name of torch.nn.Linear."""
         return self.output_dim
 
 
@@ -213,7 +273,7 @@ def quantize_linears(model: torch.nn.Module, bits: int = 8, block_size: int = -1
 
 
 def lora_layers() -> dict[type, type]:
-    """The layers that PEFT makes adapters for beside its own: `LoraConfig(...)._register_custom_module(lora_layers())`.
+    """Returns the layers that PEFT makes adapters for beside its own, for LoraConfig(...)._register_custom_module(lora_layers()).
 
     Returns:
       PEFT's class of adapters for each class of quantized layers.

@@ -11,7 +11,11 @@ from ..debug import metrics as met
 
 
 def now(format: str = "%H:%M:%S") -> str:
-    """The time of day as text."""
+    """Returns the time of day as text.
+
+    Args:
+      format: The form, as for time.strftime().
+    """
     return time.strftime(format)
 
 
@@ -20,8 +24,17 @@ def _spec(device: Any) -> str:
 
 
 def get_summary_writer(logdir: str | None) -> Any:
-    """A SummaryWriter of tensorboardX (which must be installed) for this folder; None without a folder or on other replicas
-    than the first."""
+    """Returns a SummaryWriter of tensorboardX for a folder.
+
+    Args:
+      logdir: The folder.
+
+    Returns:
+      The writer; None without a folder, and on other replicas than the first.
+
+    Raises:
+      ImportError: tensorboardX is not installed.
+    """
     if logdir and xm.is_master_ordinal(local=False):
         from tensorboardX import SummaryWriter
         return SummaryWriter(logdir)
@@ -29,7 +42,14 @@ def get_summary_writer(logdir: str | None) -> Any:
 
 
 def write_to_summary(summary_writer: Any, global_step: int | None = None, dict_to_write: dict[str, float] = {}, write_xla_metrics: bool = False) -> None:
-    """Writes numbers under their names, with `write_xla_metrics` also the counters and totals of the metrics. No writer: nothing."""
+    """Writes numbers for TensorBoard.
+
+    Args:
+      summary_writer: The writer; None: nothing is written.
+      global_step: The step that the numbers belong to.
+      dict_to_write: The numbers by name.
+      write_xla_metrics: Whether the counters and totals of the metrics are written, too.
+    """
     if summary_writer is None:
         return
     for name, value in dict_to_write.items():
@@ -43,7 +63,11 @@ def write_to_summary(summary_writer: Any, global_step: int | None = None, dict_t
 
 
 def close_summary_writer(summary_writer: Any) -> None:
-    """Ends it; None is fine."""
+    """Writes what is left and closes a writer; None is accepted.
+
+    Args:
+      summary_writer: The writer.
+    """
     if summary_writer is not None:
         summary_writer.flush()
         summary_writer.close()
@@ -51,7 +75,19 @@ def close_summary_writer(summary_writer: Any) -> None:
 
 def print_training_update(device: Any, step: int, loss: float, rate: float, global_rate: float, epoch: int | None = None,
                           summary_writer: Any = None) -> None:
-    """| Training Device=xla:0/0 Epoch=1 Step=0 Loss=6.89059 Rate=2.82 GlobalRate=2.82 Time=06:13:23"""
+    """Prints a line about a training step.
+
+    "| Training Device=xla:0/0 Epoch=1 Step=0 Loss=6.89059 Rate=2.82 GlobalRate=2.82 Time=06:13:23"
+
+    Args:
+      device: The device.
+      step: The number of the step.
+      loss: The loss.
+      rate: Examples per second at present.
+      global_rate: Examples per second since the beginning.
+      epoch: The number of the epoch; None: it is left out.
+      summary_writer: A writer that gets the rates; None: nothing is written.
+    """
     parts = [f"Training Device={_spec(device)}"]
     if epoch is not None:
         parts.append(f"Epoch={epoch}")
@@ -62,7 +98,16 @@ def print_training_update(device: Any, step: int, loss: float, rate: float, glob
 
 
 def print_test_update(device: Any, accuracy: float | None, epoch: int | None = None, step: int | None = None) -> None:
-    """| Test Device=xla:0/0 Step=0 Epoch=1 Accuracy=97.50 Time=06:13:23"""
+    """Prints a line about a test.
+
+    "| Test Device=xla:0/0 Step=0 Epoch=1 Accuracy=97.50 Time=06:13:23"
+
+    Args:
+      device: The device.
+      accuracy: The accuracy in percent; None: it is left out.
+      epoch: The number of the epoch; None: it is left out.
+      step: The number of the step; None: it is left out.
+    """
     parts = [f"Test Device={_spec(device)}"]
     if step is not None:
         parts.append(f"Step={step}")
@@ -74,7 +119,11 @@ def print_test_update(device: Any, accuracy: float | None, epoch: int | None = N
 
 
 def mp_test(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates the function of a spawned process: all processes meet at its end, whether it failed or not."""
+    """Decorates the function of a spawned process: all processes wait for each other at its end, whether it failed or not.
+
+    Args:
+      func: The function: func(rank, *args, **kwargs).
+    """
     @functools.wraps(func)
     def run(rank: int, *args: Any, **kwargs: Any) -> Any:
         try:

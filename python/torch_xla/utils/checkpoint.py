@@ -20,25 +20,44 @@ def get_device_states(*args: Any) -> tuple[list[str], list[torch.Tensor]]:
 
 
 def set_device_states(devices: Sequence[str], states: Sequence[torch.Tensor]) -> None:
-    """Restores the random states of get_device_states()."""
+    """Restores the random states that get_device_states() returned.
+
+    Args:
+      devices: The devices.
+      states: Their states.
+    """
     for _, state in zip(devices, states):
         torch.xla.set_rng_state(state)
 
 
-def behind_barrier(tensors: Iterable[Any]) -> list[Any]:
-    """Returns the tensors as new values, which the compiler does not recognize as the old ones."""
+def optimization_barrier(tensors: Iterable[Any]) -> list[Any]:
+    """Returns the tensors as new values, behind an optimization barrier: the compiler does not find that they equal the old ones.
+
+    Args:
+      tensors: Tensors and other values; tensors of the CPU and other values stay as they are.
+    """
     made = list(tensors)
     places = [place for place, tensor in enumerate(made) if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)]
-    for place, tensor in zip(places, xm.behind_optimization_barrier([made[place] for place in places])):
+    for place, tensor in zip(places, xm.optimization_barrier([made[place] for place in places])):
         made[place] = tensor
     return made
 
 
 class CheckpointFunction(torch.autograd.Function):
-    """Calls run_function(*args), and keeps only the arguments for the backward pass."""
+    """An autograd function that keeps only the arguments of a function for the backward pass, which calls it again."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """Calls a function without recording its gradient.
+
+        Args:
+          run_function: The function.
+          preserve_rng_state: Whether the second call draws the same random numbers.
+          *args: Its arguments.
+
+        Returns:
+          The result of the function.
+        """
         ctx.run_function, ctx.preserve_rng_state = run_function, preserve_rng_state
         ctx.autocast = {kind: {"enabled": torch.is_autocast_enabled(kind), "dtype": torch.get_autocast_dtype(kind),
                                "cache_enabled": torch.is_autocast_cache_enabled()} for kind in ("xla", "cpu")}
@@ -51,12 +70,20 @@ class CheckpointFunction(torch.autograd.Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        """Calls the function again, behind an optimization barrier, and returns the gradients for the arguments of forward().
+
+        Args:
+          *grads: The gradients of the results.
+
+        Raises:
+          RuntimeError: The backward pass is for chosen inputs (torch.autograd.grad), or no result requires a gradient.
+        """
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError("Checkpointing is not compatible with .grad() or when an `inputs` parameter is passed to .backward(). "
                                "Please use .backward() and do not pass its `inputs` argument.")
         saved = ctx.saved_tensors
-        moved = behind_barrier([*saved, *grads])
+        moved = optimization_barrier([*saved, *grads])
         tensors, grads = moved[:len(saved)], tuple(moved[len(saved):])
         inputs = list(ctx.inputs)
         for place, tensor, original in zip(ctx.places, tensors, saved):
@@ -79,11 +106,18 @@ class CheckpointFunction(torch.autograd.Function):
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = True, **kwargs: Any) -> Any:
-    """function(*args), whose activations are computed again in the backward pass.
+    """Returns function(*args), and computes the activations again in the backward pass.
 
-    `use_reentrant` False: torch.utils.checkpoint's other way.
-    `preserve_rng_state` (True): the second computation draws the same random numbers. Other `kwargs` go to the function, which
-    only use_reentrant=False allows."""
+    Args:
+      function: The function.
+      *args: Its arguments.
+      use_reentrant: False chooses torch.utils.checkpoint's implementation without an autograd function of its own.
+      **kwargs: `preserve_rng_state` (True by default): whether the second computation draws the same random numbers. Others are arguments of the
+        function, with use_reentrant=False only.
+
+    Raises:
+      ValueError: There are other keyword arguments, with use_reentrant=True.
+    """
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
         if kwargs:
@@ -97,7 +131,7 @@ class _BarrierFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, *args):
-        return tuple(behind_barrier(args))
+        return tuple(optimization_barrier(args))
 
     @staticmethod
     def backward(ctx, *grads):
@@ -115,8 +149,9 @@ def _again(function):
 
 
 def install() -> None:
-    """torch.utils.checkpoint puts a barrier before the second computation, too, whoever has imported it already. Its two ways end
-    in these two names."""
+    """Makes torch.utils.checkpoint put a barrier before the second computation, too; torch_xla calls it once.
+
+    The two implementations of PyTorch end in the two names that are replaced, whoever has imported the module already."""
     reentrant, other = torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator
 
     class CheckpointFunction(reentrant):  # type: ignore[misc, valid-type]
@@ -131,6 +166,6 @@ def install() -> None:
 
     @functools.wraps(other)
     def generator(function, *args, **kwargs):
-        return other(_again(function), *args, **kwargs)  # runs it in the backward pass only
+        return other(_again(function), *args, **kwargs)  # the generator runs the function in the backward pass only
 
     torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator = CheckpointFunction, generator

@@ -8,26 +8,38 @@ from typing import Any
 
 
 class ClosureHandler:
-    """Runs closures at once, in the order given."""
+    """Runs closures at once, in the calling thread."""
 
     def run(self, closure: Callable[[], Any]) -> None:
-        """closure()."""
+        """Calls a closure.
+
+        Args:
+          closure: A function without parameters.
+        """
         closure()
 
     def run_all(self, closures: Iterable[Callable[[], Any]]) -> None:
-        """All of them."""
+        """Calls run() for closures, one after the other.
+
+        Args:
+          closures: Functions without parameters.
+        """
         for closure in closures:
             self.run(closure)
 
 
 class AsyncClosureHandler(ClosureHandler):
-    """Runs closures in the background. What one of them raises is raised by the next call of run().
+    """Runs closures one after the other in a thread of its own. An exception of one is raised by the next call of run().
 
-    The program does not end before they have run: the thread is no daemon, and goes on until the queue is empty. What a closure raises
-    when run() is not called any more is reported as the error of a thread."""
+    The program does not end before they have run: the thread is no daemon, and goes on until the queue is empty. If run() is not called any more, an
+    exception is reported as the error of a thread.
 
-    _IDLE_SECONDS = 3  # the thread ends after that long without a closure
-    _POLL_SECONDS = 0.05  # how late an idle thread sees that the program ends
+    Args:
+      max_queue_size: The largest number of closures that wait.
+    """
+
+    _IDLE_SECONDS = 3  # the thread ends after that time without a closure
+    _POLL_SECONDS = 0.05  # the longest time until an idle thread notices that the program ends
 
     def __init__(self, max_queue_size: int = 100) -> None:
         super().__init__()
@@ -45,7 +57,7 @@ class AsyncClosureHandler(ClosureHandler):
             self._thread = thread
 
     def _next(self) -> Callable[[], Any] | None:
-        """The next closure; None if the thread may end."""
+        """Returns the next closure; None if the thread may end."""
         idle = 0.0
         while True:
             try:
@@ -71,13 +83,22 @@ class AsyncClosureHandler(ClosureHandler):
             self._report()
 
     def run(self, closure: Callable[[], Any]) -> None:
-        """Queues the closure; waits only if the queue is full. What a daemon gives after the end of the main thread is not run, for the program
-        waits for no daemon: one that goes on giving closures would keep it alive."""
+        """Queues a closure; waits only if the queue is full.
+
+        A closure of a daemon thread after the end of the main thread is not run, for the program waits for no daemon: one that goes on giving
+        closures would keep it alive.
+
+        Args:
+          closure: A function without parameters.
+
+        Raises:
+          Exception: An earlier closure raised it.
+        """
         if threading.current_thread().daemon and not threading.main_thread().is_alive():
             return
         self._raise()
         with self._lock:
-            # Who ends the interpreter does not wait for a thread that is started after the main thread's end.
+            # The end of the interpreter does not wait for a thread that is started after the main thread's end.
             is_queued = threading.main_thread().is_alive() or self._thread is not None
             if is_queued:
                 self.start_event_loop()
@@ -92,7 +113,11 @@ class AsyncClosureHandler(ClosureHandler):
                 self._promised -= 1
 
     def wait(self) -> None:
-        """Waits for all that were queued."""
+        """Waits until all closures in the queue have run.
+
+        Raises:
+          Exception: A closure raised it.
+        """
         self._queue.join()
         self._raise()
 

@@ -7,7 +7,11 @@ from typing import Any
 
 
 class QueueBase:
-    """Holds up to `maxsize` items. close_write(): no more items will come; close(): no more items will be taken."""
+    """The base class of bounded queues that can be closed. All methods are thread-safe.
+
+    Args:
+      maxsize: The largest number of items.
+    """
 
     def __init__(self, maxsize: int = 1024) -> None:
         self._maxsize = maxsize
@@ -16,17 +20,17 @@ class QueueBase:
         self._closed = self._write_closed = False
 
     def max_size(self) -> int:
-        """The capacity."""
+        """Returns the largest number of items."""
         return self._maxsize
 
     def close(self) -> None:
-        """Wakes all waiting threads: get() returns None, put() gives the item up."""
+        """Closes the queue: waiting and later get() return None, and put() drops its item and returns False."""
         with self._lock:
             self._closed = True
             self._changed.notify_all()
 
     def close_write(self) -> None:
-        """get() returns None once the queue is empty."""
+        """Closes the queue for put(), which raises RuntimeError from now on; get() returns None once the queue is empty."""
         with self._lock:
             self._write_closed = True
             self._changed.notify_all()
@@ -55,32 +59,65 @@ class QueueBase:
 
 
 class Queue(QueueBase):
-    """First in, first out."""
+    """A bounded queue, first in, first out.
+
+    Args:
+      maxsize: The largest number of items.
+    """
 
     def __init__(self, maxsize: int = 1024) -> None:
         super().__init__(maxsize)
         self._items: collections.deque[Any] = collections.deque()
 
     def put(self, item: Any) -> bool:
-        """Waits for room; False if the queue was closed."""
+        """Waits until the queue is not full, and adds an item.
+
+        Args:
+          item: The item.
+
+        Returns:
+          False if the queue was closed, and the item dropped.
+
+        Raises:
+          RuntimeError: The queue is closed for writing.
+        """
         return self._add(lambda: len(self._items) < self._maxsize, lambda: self._items.append(item))
 
     def get(self) -> Any:
-        """Waits for an item; None when the queue is closed."""
+        """Waits for an item and removes it; returns None when the queue is closed."""
         return self._take(lambda: bool(self._items), self._items.popleft)
 
 
 class KeydQueue(QueueBase):
-    """Items are taken by their key, in any order."""
+    """A bounded queue whose items are taken by their keys, in any order.
+
+    Args:
+      maxsize: The largest number of items.
+    """
 
     def __init__(self, maxsize: int = 1024) -> None:
         super().__init__(maxsize)
         self._items: dict[Hashable, Any] = {}
 
     def put(self, key: Hashable, item: Any) -> bool:
-        """Waits for room; False if the queue was closed."""
+        """Waits until the queue is not full, and adds an item.
+
+        Args:
+          key: Its key; an item with the same key is replaced.
+          item: The item.
+
+        Returns:
+          False if the queue was closed, and the item dropped.
+
+        Raises:
+          RuntimeError: The queue is closed for writing.
+        """
         return self._add(lambda: len(self._items) < self._maxsize, lambda: self._items.__setitem__(key, item))
 
     def get(self, key: Hashable) -> Any:
-        """Waits for the item of that key; None when the queue is closed."""
+        """Waits for the item of a key and removes it; returns None when the queue is closed.
+
+        Args:
+          key: The key.
+        """
         return self._take(lambda: key in self._items, lambda: self._items.pop(key))

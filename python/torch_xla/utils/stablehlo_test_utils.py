@@ -7,12 +7,16 @@ import torch
 
 
 def has_tf_package() -> bool:
-    """False: TensorFlow's SavedModels are not written, installed or not (torch_xla.tf_saved_model_integration)."""
+    """Returns False: Millrace writes no SavedModels of TensorFlow, whether that is installed or not."""
     return False
 
 
 def wrap_func_as_nn_module(f: Callable[..., Any]) -> torch.nn.Module:
-    """A module whose forward is `f`."""
+    """Returns a module, in the mode eval, whose forward() is a function.
+
+    Args:
+      f: The function.
+    """
     class Wrapped(torch.nn.Module):
         def forward(self, *args, **kwargs):
             return f(*args, **kwargs)

@@ -14,7 +14,11 @@ from typing import Any
 
 
 class Cleaner:
-    """Calls a function when this object is deleted, or at the end of the process."""
+    """An object that calls a function when it is deleted, or at the end of the process.
+
+    Args:
+      func: The function.
+    """
 
     def __init__(self, func: Callable[[], Any]) -> None:
         self.func = func
@@ -24,7 +28,11 @@ class Cleaner:
 
 
 class LazyProperty:
-    """A value that a function makes when it is read for the first time."""
+    """A value that a function computes when it is read for the first time.
+
+    Args:
+      gen_fn: The function; an exception of it leaves the value uncomputed.
+    """
 
     def __init__(self, gen_fn: Callable[[], Any]) -> None:
         self._generate, self._lock = gen_fn, threading.Lock()
@@ -54,7 +62,12 @@ class TmpFolder:
 
 
 class SampleGenerator:
-    """Iterates `sample_count` times over the same batch; every loop starts anew."""
+    """Iterates over the same batch several times; every loop begins anew.
+
+    Args:
+      data: The batch.
+      sample_count: The number of times.
+    """
 
     def __init__(self, data: Any, sample_count: int) -> None:
         self._data, self._sample_count, self._count = data, sample_count, 0
@@ -69,7 +82,11 @@ class SampleGenerator:
         return self.next()
 
     def next(self) -> Any:
-        """The next batch; StopIteration at the end."""
+        """Returns the next batch.
+
+        Raises:
+          StopIteration: All have been returned.
+        """
         if self._count >= self._sample_count:
             raise StopIteration
         self._count += 1
@@ -77,7 +94,15 @@ class SampleGenerator:
 
 
 class FnDataGenerator:
-    """Generates (data, target) `count` times: data is gen_tensor(batch_size, *dims), and target is func(data)."""
+    """Generates pairs (data, func(data)); every loop begins anew.
+
+    Args:
+      func: Returns the targets for data.
+      batch_size: The first argument of `gen_tensor`.
+      gen_tensor: Returns data, called as gen_tensor(batch_size, *dims), such as torch.randn.
+      dims: The further sizes; None: [1].
+      count: The number of pairs.
+    """
 
     def __init__(self, func: Callable[[Any], Any], batch_size: int, gen_tensor: Callable[..., Any], dims: Sequence[int] | None = None,
                  count: int = 1) -> None:
@@ -94,7 +119,11 @@ class FnDataGenerator:
         return self.next()
 
     def next(self) -> tuple[Any, Any]:
-        """The next (data, target); StopIteration at the end."""
+        """Returns the next pair (data, target).
+
+        Raises:
+          StopIteration: All have been returned.
+        """
         if self._emitted >= self._count:
             raise StopIteration
         self._emitted += 1
@@ -106,11 +135,22 @@ class DataWrapper:
     """The base class of batches whose tensors a loader cannot find: subclasses return their tensors, and are made again from uploaded ones."""
 
     def get_tensors(self) -> list[Any]:
-        """Returns the tensors of this object."""
+        """Returns the tensors of this object.
+
+        Raises:
+          NotImplementedError: The subclass does not define this method.
+        """
         raise NotImplementedError("a subclass of DataWrapper defines get_tensors()")
 
     def from_tensors(self, tensors: list[Any]) -> Any:
-        """Returns an object like this one with these tensors in the place of get_tensors()."""
+        """Returns an object like this one with other tensors.
+
+        Args:
+          tensors: The new tensors, in the order of get_tensors().
+
+        Raises:
+          NotImplementedError: The subclass does not define this method.
+        """
         raise NotImplementedError("a subclass of DataWrapper defines from_tensors()")
 
 
@@ -126,6 +166,9 @@ def getenv_as(name: str, type: type[Any], defval: Any = None) -> Any:
       name: The variable.
       type: The type. A bool is true for 1, t, true, y, yes and on.
       defval: The result where the variable is not set.
+
+    Raises:
+      ValueError: The value does not convert.
     """
     text = os.environ.get(name)
     if text is None:
@@ -134,12 +177,25 @@ def getenv_as(name: str, type: type[Any], defval: Any = None) -> Any:
 
 
 def check_env_flag(name: str, default: str = "") -> bool:
-    """Returns whether an environment variable is ON, 1, YES, TRUE or Y."""
+    """Returns whether an environment variable is ON, 1, YES, TRUE or Y, in any case.
+
+    Args:
+      name: The variable.
+      default: The value where the variable is not set.
+    """
     return os.environ.get(name, default).upper() in ("ON", "1", "YES", "TRUE", "Y")
 
 
 def for_each_instance(value: Any, select_fn: Callable[[Any], bool], fn: Callable[[Any], Any]) -> None:
-    """Calls fn(v) for every v in nested data for which select_fn(v) is true."""
+    """Calls a function for the selected values in nested data, once for each object.
+
+    It looks into dicts, lists, tuples, sets, DataWrapper and the attributes of objects; what is selected is not looked into.
+
+    Args:
+      value: The data.
+      select_fn: Returns whether a value is selected.
+      fn: The function that is called with a selected value.
+    """
     seen: set[int] = set()
 
     def walk(value):
@@ -165,15 +221,20 @@ def for_each_instance(value: Any, select_fn: Callable[[Any], bool], fn: Callable
 
 
 def for_each_instance_rewrite(value: Any, select_fn: Callable[[Any], bool], fn: Callable[[Any], Any]) -> Any:
-    """Returns a copy of nested data with fn(v) in the place of every v for which select_fn(v) is true.
+    """Returns a copy of nested data with the selected values replaced.
 
     Two places that hold the same object hold the same object in the copy. What contains nothing selected is not copied.
+
+    Args:
+      value: The data: dicts, lists, tuples, sets, DataWrapper, and objects with attributes.
+      select_fn: Returns whether a value is selected.
+      fn: Returns the replacement of a selected value.
     """
     made: dict[int, tuple[Any, Any]] = {}
 
     def walk(value):
         if id(value) not in made:
-            made[id(value)] = (rewrite(value), value)  # the original stays alive, and its id its own
+            made[id(value)] = (rewrite(value), value)  # the original is kept alive, so that no other object gets its id
         return made[id(value)][0]
 
     def rewrite(value):
@@ -235,16 +296,31 @@ def flatten_nested_tuple(inputs: Iterable[Any]) -> tuple:
 
 
 def list_copy_append(ilist: Iterable[Any], item: Any) -> list[Any]:
-    """Returns a copy of the list with one more element."""
+    """Returns a list of the elements of `ilist`, followed by `item`.
+
+    Args:
+      ilist: The elements, which stay as they are.
+      item: The last element.
+    """
     return list(ilist) + [item]
 
 
 def null_print(*args: Any, **kwargs: Any) -> None:
-    """Prints nothing."""
+    """Prints nothing; stands for print() where no output is wanted.
+
+    Args:
+      *args: Have no effect.
+      **kwargs: Have no effect.
+    """
 
 
 def eprint(*args: Any, **kwargs: Any) -> None:
-    """Prints to standard error."""
+    """Prints to standard error.
+
+    Args:
+      *args: The values, as for print().
+      **kwargs: Further arguments of print(), but `file`.
+    """
     print(*args, file=sys.stderr, **kwargs)
 
 
@@ -254,13 +330,24 @@ def get_print_fn(debug: bool | None = None) -> Callable[..., Any]:
 
 
 def timed(fn: Callable[[], Any], msg: str = "", printfn: Callable[..., Any] = eprint) -> Any:
-    """Returns fn(), and prints the time that it took."""
+    """Calls a function, prints the time that it took in seconds, and returns its result.
+
+    Args:
+      fn: The function.
+      msg: The text before the time.
+      printfn: Prints the line.
+    """
     with TimedScope(msg=msg, printfn=printfn):
         return fn()
 
 
 class TimedScope:
-    """Prints the time of a `with` block."""
+    """A context manager that prints the time of its `with` block in seconds, and the exception that ended it.
+
+    Args:
+      msg: The text before the time.
+      printfn: Prints the line.
+    """
 
     def __init__(self, msg: str = "", printfn: Callable[..., Any] = eprint) -> None:
         self._message = msg if not msg or msg.endswith(" ") else msg + " "
@@ -292,7 +379,19 @@ def get_free_tcp_ports(n: int = 1) -> list[int]:
 
 
 def parallel_work(num_workers: int, fn: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
-    """Returns [fn(a, b, ...) for a, b, ... in zip(*args)], computed by `num_workers` threads."""
+    """Calls a function with many arguments in threads.
+
+    Args:
+      num_workers: The number of threads.
+      fn: The function.
+      *args: One iterable per parameter; the shortest one decides about the number of calls.
+
+    Returns:
+      The results in the order of the arguments.
+
+    Raises:
+      Exception: What a call raised; that of the first argument for which one did.
+    """
     from concurrent.futures import ThreadPoolExecutor
     with ThreadPoolExecutor(max_workers=num_workers) as executor:
         return list(executor.map(fn, *args))

@@ -25,7 +25,8 @@ constexpr uint64_t kMostMs = uint64_t(24) * 3600 * 1000;
 struct ProfileRequest {
   uint64_t durationMs = 0, startNs = 0;
   std::string root, session, host;
-  bool emits = false, hasPrograms = true;
+  bool emits = false;
+  Wanted wanted;
 };
 
 bool read(std::string_view bytes, ProfileRequest &request) {
@@ -34,19 +35,15 @@ bool read(std::string_view bytes, ProfileRequest &request) {
     switch (reader.field) {
     case 1: request.durationMs = reader.number; break;
     case 4: {
+      if (!readProfileOptions(reader.bytes, request.wanted))
+        return false;
       Reader options(reader.bytes);
-      bool hasVersion = false, isAsked = false; // without a version the defaults count
       while (options.next()) {
-        hasVersion |= options.field == 5 && options.number != 0;
-        isAsked |= options.field == 7 && options.number != 0;
         if (options.field == 8)
           request.startNs = options.number;
         if (options.field == 9 && options.number)
           request.durationMs = options.number;
       }
-      if (options.isBroken)
-        return false;
-      request.hasPrograms = isAsked || !hasVersion;
       break;
     }
     case 5: request.root = reader.bytes; break;
@@ -108,7 +105,7 @@ struct Service {
       waitUntil(std::chrono::system_clock::now() + std::chrono::milliseconds(asked.durationMs));
       if (request.isCancelled->load())
         return {Outcome::Cancelled, "nobody waits for the recording", ""};
-      space = toXSpace(session.stop(), /*isWhole=*/true, asked.hasPrograms);
+      space = toXSpace(session.stop(), /*isWhole=*/true, asked.wanted);
     }
     Reply reply;
     const bool isEmpty = space.numEvents() == 0;

@@ -3,8 +3,10 @@
 #include "runtime/profile/views/Lanes.h"
 #include "runtime/profile/views/Texts.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace millrace::runtime::profile {
 namespace {
@@ -16,6 +18,21 @@ std::string placeOfMisses(const Views &views) {
     if (each.cache != "hit" && !each.source.empty() && (!longest || each.ns > longest->ns))
       longest = &each;
   return longest ? longest->source : "";
+}
+
+/// Whether a miss says that another program was asked for, which "recompile" looks at: "... differs in: pjrt layouts; program".
+bool isOtherProgram(const std::string &why) {
+  constexpr std::string_view begins = "differs in: ", name = "program";
+  const size_t at = why.find(begins);
+  if (at == std::string::npos)
+    return false;
+  for (size_t begin = at + begins.size(); begin < why.size();) {
+    const size_t end = std::min(why.find("; ", begin), why.size());
+    if (std::string_view(why).substr(begin, end - begin) == name)
+      return true;
+    begin = end + 2;
+  }
+  return false;
 }
 
 } // namespace
@@ -53,7 +70,7 @@ void addCaches(const Lanes &lanes, Views &views) {
     }
   }
   for (const auto &[why, group] : byReason) {
-    if (group.count < kHabit || why.ends_with("differs in: program")) // another program, which "recompile" looks at
+    if (group.count < kHabit || isOtherProgram(why))
       continue;
     add(views, {"cache", "The cache of programs misses " + std::to_string(group.count) + " times: " + why + ".", placeOfMisses(views),
                 durationText(group.ns) + " of compiling that a hit would save.",

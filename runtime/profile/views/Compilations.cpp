@@ -7,11 +7,41 @@
 #include <tuple>
 
 namespace millrace::runtime::profile {
+namespace {
+
+// A program is compiled again and again if that happens for so many of its executions. Before the work begins parameters are made, of each shape a few.
+// Unit: compilations per execution. Source: judgement, not measured alone.
+constexpr double kHabitAtWork = 0.3;
+constexpr double kHabitBeforeWork = 0.5; // Unit: compilations per execution. Source: judgement, not measured alone.
+
+std::string againText(double ns, const std::string &difference) {
+  return durationText(ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
+}
+
+/// When the program on which the devices spend most time begins to run for the first time. Programs that are compiled before may prepare it: they make
+/// its parameters, for instance, of several shapes.
+double beginOfWork(const Lanes &lanes) {
+  std::map<std::string, std::pair<double, double>> firstAndTime;
+  for (const Events &events : lanes.executions)
+    for (const Event &event : events) {
+      auto &[first, time] = firstAndTime.try_emplace(event.text("hlo_module"), event.begin, 0.0).first->second;
+      first = std::min(first, event.begin);
+      time += event.ns();
+    }
+  double begin = 0, most = 0;
+  for (const auto &[program, value] : firstAndTime)
+    if (value.second > most)
+      std::tie(begin, most) = value;
+  return begin;
+}
+
+} // namespace
 
 void addCompilations(const Lanes &lanes, Views &views) {
   struct Group {
     std::map<std::string, size_t> places, differences, causes;
     std::vector<double> times;
+    double last = 0; ///< when the last one ended
     std::string cutAt;
   };
   std::map<std::string, Group> graphs, programs;
@@ -29,6 +59,14 @@ void addCompilations(const Lanes &lanes, Views &views) {
       made.source = event.text("source");
       made.difference = event.text("difference");
       made.cache = event.name() == "cache hit" ? "hit" : "";
+      for (int at = event.parent; at >= 0; at = events[size_t(at)].parent)
+        if (const Event &request = events[size_t(at)]; request.name() == "new program") { // of JAX
+          made.difference = request.text("difference");
+          made.source = placeOfDifference(made.difference);
+          for (size_t k = size_t(at) + 1; k < i; ++k)
+            if (events[k].name() == "cache miss")
+              made.cache = events[k].text("why").empty() ? "miss" : events[k].text("why");
+        }
       for (size_t k = i + 1; isGraph && k < events.size() && events[k].begin < event.end; ++k) {
         if (made.program.empty())
           made.program = events[k].text("program");
@@ -46,7 +84,11 @@ void addCompilations(const Lanes &lanes, Views &views) {
       } else {
         if (made.source.empty() && lanes.sourceOfProgram.contains(made.program))
           made.source = lanes.sourceOfProgram.at(made.program);
-        programs[made.program].times.push_back(made.ns);
+        Group &group = programs[made.program];
+        ++group.places[placeOfDifference(made.difference)];
+        ++group.differences[made.difference];
+        group.times.push_back(made.ns);
+        group.last = std::max(group.last, event.end);
       }
       views.compilations.push_back(std::move(made));
     }
@@ -67,23 +109,34 @@ void addCompilations(const Lanes &lanes, Views &views) {
     Finding made{"recompile", "", place.empty() ? source : place, "", "", "compilations", cost(group.times)};
     made.title = std::to_string(group.times.size()) + " graphs are compiled for one place" +
                  (source.empty() ? std::string() : ", where " + source + " cuts the graph") + ".";
-    made.evidence = durationText(made.ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
+    const size_t constant = difference.find("constant ");
+    made.evidence = againText(made.ns, constant == std::string::npos ? difference : difference.substr(constant));
     made.advice = place.empty() ? "Keep shapes and constants the same from step to step; a graph that was compiled is found again."
-                                : "Give this operation the same shape or number in each step: pad to a few sizes, or make a number that changes "
-                                  "a tensor of the device.";
+                  : constant != std::string::npos
+                      ? "This value is a part of the graph. As a tensor of the device it would be an input: torch.tensor(value, device='xla'), for an "
+                        "index one of integers. Or take one of a few values."
+                      : "Give this operation the same shape or number in each step: pad to a few sizes, or make a number that changes "
+                        "a tensor of the device.";
     add(views, std::move(made));
   }
+  const double work = beginOfWork(lanes);
   for (const auto &[program, group] : programs) {
     auto runs = lanes.runsOf.find(program);
     const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
-    if (group.times.size() < kHabit || double(group.times.size()) < 0.3 * executed)
+    if (group.times.size() < kHabit || double(group.times.size()) < (group.last < work ? kHabitBeforeWork : kHabitAtWork) * executed)
       continue;
-    Finding made{"recompile", "", lanes.sourceOf(program), "", "", "compilations", cost(group.times)};
+    const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
+    Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", cost(group.times)};
     made.title =
         "Program " + program + " is compiled or loaded " + std::to_string(group.times.size()) + " times, and runs " + format("%.0f times.", executed);
-    made.evidence = durationText(made.ns) + " of compiling again.";
-    made.advice = "Call it with the same shapes, types and static arguments each time, and make the jitted function once, outside of the loop "
-                  "(jax.config.update('jax_explain_cache_misses', True) names the argument).";
+    made.evidence = againText(made.ns, difference);
+    made.advice = difference.starts_with("constant ")
+                      ? "This value is a part of the program: a static argument, or a number of Python that the function takes from outside. As an argument "
+                        "that is not static it would be an input."
+                  : difference.starts_with("the same program")
+                      ? "Make the jitted function once, outside of the loop: jax.jit of a new lambda or partial is a new function."
+                      : "Call it with the same shapes, types and static arguments each time: pad to a few sizes, and make the jitted function once, outside "
+                        "of the loop (jax.config.update('jax_explain_cache_misses', True) names the argument).";
     add(views, std::move(made));
   }
 }

@@ -8,23 +8,29 @@
 namespace millrace::runtime::profile {
 
 void addFallbacks(const Lanes &lanes, Views &views) {
-  std::map<std::pair<std::string, std::string>, std::pair<size_t, double>> groups;
+  struct Group {
+    size_t count = 0;
+    double ns = 0;
+    Waiting waiting;
+  };
+  std::map<std::pair<std::string, std::string>, Group> groups;
   for (const Events &events : lanes.host)
     for (const Event &event : events)
       if (event.name() == "OperatorOnCpu" && !isInside(events, event, {"OperatorOnCpu"})) {
-        auto &[count, ns] = groups[{event.text("operator"), event.text("source")}];
-        ++count;
-        ns += event.ns();
+        Group &group = groups[{event.text("operator"), event.text("source")}];
+        ++group.count;
+        group.ns += event.ns();
+        group.waiting += lanes.waiting(event);
       }
-  for (const auto &[key, value] : groups) {
+  for (const auto &[key, group] : groups) {
     Finding made{"fallback",
-                 key.first + " runs on the CPU " + (value.first == 1 ? "once" : std::to_string(value.first) + " times") +
+                 key.first + " runs on the CPU " + (group.count == 1 ? "once" : std::to_string(group.count) + " times") +
                      ": each time the graph is cut, and its operands and results are copied.",
                  key.second,
-                 durationText(value.second) + " with the copies and the waiting.",
+                 durationText(group.ns) + " with the copies and the waiting, of which " + durationText(group.waiting.costNs) + " would be saved.",
                  "Write it with operators that the device has, or move it out of the step.",
                  "timeline",
-                 value.second};
+                 group.waiting.costNs};
     add(views, std::move(made));
   }
 }

@@ -24,6 +24,36 @@ Events eventsOf(const Plane &plane, const Plane::Line &line) {
   return all;
 }
 
+/// The part of a plane's name that merge() (Summary.h) adds for its process: "/host:CPU (rank0.12)" -> "(rank0.12)".
+std::string processOf(const Plane &plane) {
+  const size_t begin = plane.name.rfind(" (");
+  return begin == std::string::npos ? std::string() : plane.name.substr(begin);
+}
+
+Spans joined(Spans spans) {
+  std::sort(spans.begin(), spans.end());
+  Spans made;
+  for (const auto &[begin, end] : spans)
+    if (!made.empty() && begin <= made.back().second)
+      made.back().second = std::max(made.back().second, end);
+    else
+      made.emplace_back(begin, end);
+  return made;
+}
+
+/// The first span that ends after `at`.
+Spans::const_iterator endingAfter(const Spans &spans, double at) {
+  return std::upper_bound(spans.begin(), spans.end(), at, [](double time, const auto &span) { return time < span.second; });
+}
+
+/// How much of the time from `begin` to `end` is outside of the spans.
+double outside(const Spans &spans, double begin, double end) {
+  double inside = 0;
+  for (auto span = endingAfter(spans, begin); span != spans.end() && span->first < end; ++span)
+    inside += std::min(span->second, end) - std::max(span->first, begin);
+  return std::max(0.0, end - begin - inside);
+}
+
 } // namespace
 
 std::string Event::text(std::string_view key) const {
@@ -71,7 +101,16 @@ Lanes::Lanes(const XSpace &space, const Summary &summary, const Roofs &roofs) : 
       ends.emplace_back(event.end, &event);
       ++runsOf[event.text("hlo_module")];
       busySpans.emplace_back(event.begin, event.end);
+      busyOf[processOf(*event.plane)].emplace_back(event.begin, event.end);
     }
+  takenOf = busyOf;
+  for (const Events &events : host)
+    for (const Event &event : events)
+      if (isCompile(event.name()) || event.name() == "new graph" || event.name() == "new program")
+        takenOf[processOf(*event.plane)].emplace_back(event.begin, event.end);
+  for (auto *spansOf : {&busyOf, &takenOf})
+    for (auto &[process, spans] : *spansOf)
+      spans = joined(std::move(spans));
   std::sort(starts.begin(), starts.end());
   std::sort(ends.begin(), ends.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (const Summary::Device &device : summary.devices)
@@ -89,9 +128,20 @@ double Lanes::barriers() const {
   return count;
 }
 
-double Lanes::idleAfter(double at) const {
-  auto next = std::lower_bound(starts.begin(), starts.end(), at);
-  return next == starts.end() ? 0 : std::min(*next - at, 10e6);
+Waiting Lanes::waiting(const Event &event) const {
+  const std::string process = processOf(*event.plane);
+  auto busy = busyOf.find(process);
+  if (busy == busyOf.end())
+    return {event.ns(), event.ns()};
+  const Spans &running = busy->second, &taken = takenOf.at(process);
+  const double within = outside(taken, event.begin, event.end);
+  auto next = endingAfter(running, event.end);
+  // Nothing is known of what follows the last program.
+  const double after = next == running.end() ? 0 : outside(taken, event.end, std::max(event.end, next->first));
+  // The host needs the time after the wait to prepare the next launch. Had it not waited, it would have done so while the device worked: as much of that
+  // time is saved as the device worked during the wait.
+  const double worked = event.ns() - outside(running, event.begin, event.end);
+  return {within + after, within + std::min(worked, after)};
 }
 
 std::string Lanes::sourceOf(const std::string &program) const {

@@ -30,12 +30,27 @@ using Events = std::vector<Event>;
 bool isInside(const Events &events, const Event &event, std::initializer_list<std::string_view> names);
 bool isCompile(const std::string &name);
 
+/// A time in which the host waits for devices, such as the read of a value. What a device computes in that time would take as long without the wait;
+/// the wait costs the time in which the device has nothing to do, because the host could not launch what follows.
+struct Waiting {
+  double idleNs = 0; ///< devices have no work within the wait, and after it until the next launch; compilations do not count
+  double costNs = 0; ///< what the program would save if the host went on at the beginning of the wait
+  Waiting &operator+=(const Waiting &other) {
+    idleNs += other.idleNs;
+    costNs += other.costNs;
+    return *this;
+  }
+};
+
+/// Periods of time in order, which do not overlap.
+using Spans = std::vector<std::pair<double, double>>;
+
 /// The events by what they are, and what all conclusions ask.
 struct Lanes {
   Lanes(const XSpace &space, const Summary &summary, const Roofs &roofs);
   double barriers() const; ///< step barriers of PyTorch
-  /// How long no device begins a program after `at`: what a read of the host leaves idle. At most 10 ms, for what comes later has other causes.
-  double idleAfter(double at) const;
+  /// What a time costs in which the host waits for the devices of its process.
+  Waiting waiting(const Event &event) const;
   /// Of a program's most expensive kernel; empty where it is not known.
   std::string sourceOf(const std::string &program) const;
 
@@ -49,6 +64,10 @@ struct Lanes {
   std::vector<std::pair<double, double>> busySpans;
   std::map<std::string, size_t> runsOf; ///< of a program
   std::map<std::string, std::string> sourceOfProgram;
+
+private:
+  /// By the process of the recording: the times in which its devices run programs, and those in which they do or the host compiles.
+  std::map<std::string, Spans> busyOf, takenOf;
 };
 
 /// Keeps a finding that costs something.

@@ -10,39 +10,45 @@ namespace {
 
 constexpr std::string_view kJaxRead = "np.asarray(jax.Array)"; ///< JAX's region of a read
 
+/// Whether the front end says that the host reads a value, or waits for one without reading it, and at which line.
+bool isRead(const Event &event) { return event.name() == "ReadByHost" || event.name() == "WaitByHost"; }
+
+/// "The host waits 812.0 ms in all; devices have nothing to do for 45.0 ms in that time and until the next launch, of which 40.0 ms would be saved".
+std::string waitText(double ns, const Waiting &waiting) {
+  return "The host waits " + durationText(ns) + " in all; devices have nothing to do for " + durationText(waiting.idleNs) +
+         " in that time and until the next launch, of which " + durationText(waiting.costNs) + " would be saved";
+}
+
 } // namespace
 
 void addReads(const Lanes &lanes, Views &views) {
   struct Group {
-    size_t count = 0;
-    double ns = 0, bytes = 0;
+    size_t count = 0, waits = 0; ///< of which `waits` read nothing
+    double ns = 0, bytes = 0;    ///< how long the host waits, and what it reads
+    Waiting waiting;
   };
   std::map<std::string, Group> groups, ofPrograms;
   bool hasPlaces = false;
   for (const Events &events : lanes.host)
     for (const Event &event : events)
-      hasPlaces |= event.name() == "ReadByHost" || event.name() == "SyncTensorsGraph";
+      hasPlaces |= isRead(event) || event.name() == "SyncTensorsGraph";
   for (const Events &events : lanes.host)
     for (size_t i = 0; i < events.size(); ++i) {
       const Event &event = events[i];
-      if (event.name() == "ReadByHost" && !isInside(events, event, {"OperatorOnCpu", "ReadByHost"})) {
+      if (isRead(event) && !isInside(events, event, {"OperatorOnCpu", "ReadByHost", "WaitByHost"})) {
         Group &group = groups[event.text("source")];
         ++group.count;
-        group.ns += event.ns() + lanes.idleAfter(event.end);
-      } else if (event.name() == "SyncTensorsGraph" && event.text("cause").find("trying to access tensor value") != std::string::npos &&
-                 !isInside(events, event, {"OperatorOnCpu", "ReadByHost"})) {
-        double compiled = 0; // which the read only happens to wait for
-        for (size_t k = i + 1; k < events.size() && events[k].begin < event.end; ++k)
-          if (events[k].name() == "new graph" && events[k].parent == int(i))
-            compiled += events[k].ns();
-        groups[event.text("source")].ns += std::max(0.0, event.ns() - compiled);
+        group.waits += event.name() == "WaitByHost";
+        group.ns += event.ns();
+        group.waiting += lanes.waiting(event);
       } else if (!hasPlaces && (event.name().ends_with("TransferFromDevice") || event.name() == kJaxRead) && !isInside(events, event, {kJaxRead})) {
         auto after = std::upper_bound(lanes.ends.begin(), lanes.ends.end(), event.end, [](double at, const auto &end) { return at < end.first; });
         if (after == lanes.ends.begin())
           continue;
         Group &group = ofPrograms[std::prev(after)->second->text("hlo_module")];
         ++group.count;
-        group.ns += event.ns() + lanes.idleAfter(event.end);
+        group.ns += event.ns();
+        group.waiting += lanes.waiting(event);
         group.bytes += event.number("bytes");
       }
     }
@@ -50,10 +56,10 @@ void addReads(const Lanes &lanes, Views &views) {
   for (const auto &[source, group] : groups) {
     if (group.count < kHabit || double(group.count) < 0.3 * steps)
       continue;
-    Finding made{"read", "", source, "", "", "timeline", group.ns};
-    made.title = "The host reads values " + std::to_string(group.count) + " times at one line" +
+    Finding made{"read", "", source, "", "", "timeline", group.waiting.costNs};
+    made.title = std::string("The host ") + (group.waits == group.count ? "waits for" : "reads") + " values " + std::to_string(group.count) + " times at one line" +
                  (steps ? format(", in %.0f steps", steps) : std::string()) + ": each time it waits for the device, and the device for it.";
-    made.evidence = durationText(group.ns) + " of waiting and of devices without work.";
+    made.evidence = waitText(group.ns, group.waiting) + ".";
     made.advice = "Read less often (every hundredth step), or keep the value on the device: add losses up there, use torch.where for an if.";
     add(views, std::move(made));
   }
@@ -62,10 +68,10 @@ void addReads(const Lanes &lanes, Views &views) {
     const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
     if (group.count < kHabit || double(group.count) < 0.5 * executed)
       continue;
-    Finding made{"read", "", lanes.sourceOf(program), "", "", "timeline", group.ns};
+    Finding made{"read", "", lanes.sourceOf(program), "", "", "timeline", group.waiting.costNs};
     made.title =
         "The host reads results of " + program + " " + std::to_string(group.count) + " times, and runs it " + format("%.0f times.", executed);
-    made.evidence = durationText(group.ns) + " of waiting and of devices without work, " + bytesText(group.bytes) + ".";
+    made.evidence = waitText(group.ns, group.waiting) + "; it reads " + bytesText(group.bytes) + ".";
     made.advice = "Read less often, or keep the value on the device; jax.block_until_ready and float() in the loop wait for each step.";
     add(views, std::move(made));
   }

@@ -38,6 +38,10 @@ std::string placeOfDifference(const std::string &text) {
   if (begin == std::string::npos)
     begin = text.find("operands:");
   if (begin == std::string::npos)
+    begin = text.find(" became ");
+  if (begin == std::string::npos)
+    begin = text.find(" has other ");
+  if (begin == std::string::npos)
     return "";
   const size_t before = text.find("before:", begin), close = text.rfind(')', std::min(before, text.size()));
   const size_t open = close == std::string::npos ? close : text.rfind('(', close);

@@ -13,7 +13,7 @@ std::string bytesText(double bytes);
 
 /// What occurs most often; empty texts do not count.
 std::string mostFrequent(const std::map<std::string, size_t> &counts);
-/// Of "now:    add -> f32[3] (train.py:12);before: ..." the place of what is new.
+/// Of "now:    add -> f32[3] (train.py:12);before: ..." and "constant 3.0 became 4.0 (train.py:12)" the place of what is new.
 std::string placeOfDifference(const std::string &text);
 
 } // namespace millrace::runtime::profile

@@ -38,7 +38,7 @@ void addIdle(const Lanes &lanes, std::vector<std::pair<double, double>> taken, V
     return;
   const Summary::Row *region = nullptr;
   for (const Summary::Row &row : lanes.summary.host)
-    if (row.category == "region" && row.name != "StepMarker" && row.name != "backend_compile_and_load" &&
+    if (row.category == "region" && row.name != "StepMarker" && row.name != "ReadByHost" && row.name != "WaitByHost" && row.name != "backend_compile_and_load" &&
         row.name != "lower_sharding_computation" && (!region || row.ns > region->ns))
       region = &row;
   add(views,

@@ -9,7 +9,19 @@
 
 namespace millrace::runtime::profile {
 
-Views viewsOf(const XSpace &space, const Summary &summary, const Roofs &roofs) {
+Roofs withThreads(Roofs roofs, const XSpace &space) {
+  uint64_t threads = 0;
+  for (const Plane &plane : space.planes)
+    if (plane.name.starts_with("/device:"))
+      if (const Stat *stat = plane.find(plane.stats, kThreadsStat); stat && stat->type == Stat::Type::Unsigned)
+        threads = std::max(threads, stat->number);
+  if (threads)
+    roofs.threads = uint32_t(threads);
+  return roofs;
+}
+
+Views viewsOf(const XSpace &space, const Summary &summary, const Roofs &measured) {
+  const Roofs roofs = withThreads(measured, space);
   const Lanes lanes(space, summary, roofs);
   Views views;
   for (const Plane &plane : space.planes)

@@ -814,7 +814,7 @@ def test_fsdp_splits_what_the_devices_divide():
     assert [str(each.message) for each in caught if "FSDPv2" in str(each.message) or "hook" in str(each.message)] == []
     assert [spec(parameter)[:14] for parameter in model.parameters()] == ["{devices=[1,8]", "{devices=[1,8]", "{devices=[8]0,", "{devices=[1,8]", "{devices=[8]0,"]
     assert spec(optimizer.state[model[0].module.weight]["exp_avg"]).startswith("{devices=[1,8]")
-    with pytest.warns(UserWarning, match=r"no dim of the parameter weight of the Linear, \(1023, 257\), is a multiple of the 8 devices .* A dim of 1024 in place of 1023"):
+    with pytest.warns(UserWarning, match=r"no dimension of the parameter weight of the Linear, \(1023, 257\), is a multiple of the 8 devices .* A size of 1024 in place of 1023"):
         FSDPv2(nn.Sequential(FSDPv2(nn.Linear(257, 1023), mesh)), mesh)
 
 

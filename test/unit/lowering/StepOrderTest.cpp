@@ -133,6 +133,41 @@ TEST(StepOrder, BeginsInPlaceOnlyBehindTheLastReader) {
   EXPECT_EQ(memoryOf(builder.graph, {a, b, c}).peak, 20u);
 }
 
+/// The largest sum of the bytes whose lives livesOf() gives, and of the steps' extra bytes.
+uint64_t peakOfLives(const StepGraph &graph) {
+  std::vector<uint64_t> live(graph.steps.size());
+  for (uint32_t step = 0; step < live.size(); ++step)
+    live[step] = graph.steps[step].extra;
+  std::vector<BufferLife> lives = livesOf(graph);
+  for (uint32_t buffer = 0; buffer < lives.size(); ++buffer)
+    for (uint32_t step = lives[buffer].begin; step < lives[buffer].end; ++step)
+      live[step] += graph.buffers[buffer].bytes;
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
+TEST(StepOrder, LivesAddUpToThePeak) {
+  std::mt19937 random(3);
+  for (unsigned i = 0; i < 300; ++i) {
+    StepGraph graph = randomGraph(random, 1 + random() % 40, false);
+    for (StepGraph::Step &step : graph.steps)
+      step.inPlace.clear();
+    Order given(graph.steps.size());
+    std::iota(given.begin(), given.end(), 0);
+    EXPECT_EQ(peakOfLives(graph), memoryOf(graph, given).peak) << i;
+  }
+}
+
+TEST(StepOrder, LivesInPlaceBeginBehindTheOneThatTheyTake) {
+  Builder builder;
+  uint32_t a = builder.step(10), b = builder.step(10, {a}), c = builder.step(1, {b});
+  builder.graph.steps[b].inPlace = {{a, b}};
+  EXPECT_EQ(peakOfLives(builder.graph), 11u);
+  EXPECT_EQ(peakOfLives(builder.graph), memoryOf(builder.graph, {a, b, c}).peak);
+  builder.graph.buffers[a].isKept = true;
+  EXPECT_EQ(peakOfLives(builder.graph), 21u);
+  EXPECT_EQ(peakOfLives(builder.graph), memoryOf(builder.graph, {a, b, c}).peak);
+}
+
 TEST(StepOrder, WhatReplacesAnArgumentWaitsForItsReaders) {
   Builder builder;
   uint32_t update = builder.step(100), forward = builder.step(1), loss = builder.step(1, {forward});

@@ -2,6 +2,7 @@
 //===- CacheTest.cpp - Persistent compilation cache ------------------------===//
 #include "runtime/base/File.h"
 #include "runtime/cache/Cache.h"
+#include "runtime/cache/PartsIndex.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -42,7 +43,7 @@ protected:
     std::vector<fs::path> list;
     if (fs::exists(folder))
       for (const auto &entry : fs::recursive_directory_iterator(folder))
-        if (entry.is_regular_file() && entry.path().filename() != "usage")
+        if (entry.is_regular_file() && entry.path().filename() != "usage" && entry.path().filename() != "keys")
           list.push_back(entry.path());
     return list;
   }
@@ -92,6 +93,65 @@ TEST_F(CacheTest, AMissIsExplainedByTheSameProgramFirst) {
   std::string why;
   EXPECT_FALSE(cache.find(key("b", "O2", "haswell"), &why));
   EXPECT_EQ(why, "the most similar entry differs in: cpu features, options");
+}
+
+TEST_F(CacheTest, AMissIsExplainedByTheNearestOfAllPrograms) {
+  Cache cache(options());
+  cache.store(key("old", "O3", "skylake"), "x");
+  for (int i = 0; i < 300; ++i)
+    cache.store(key("program " + std::to_string(i), "O2", "haswell"), "y");
+  std::string why;
+  EXPECT_FALSE(Cache(options()).find(key("old", "O2", "skylake"), &why));
+  EXPECT_EQ(why, "the most similar entry differs in: options");
+  // What is not in the folder any more explains nothing.
+  fs::remove(folder + "/" + key("old", "O3", "skylake").digest().substr(0, 2) + "/" + key("old", "O3", "skylake").digest() + ".mrc");
+  EXPECT_FALSE(cache.find(key("old", "O2", "skylake"), &why));
+  EXPECT_EQ(why, "the most similar entry differs in: cpu features, program");
+}
+
+TEST_F(CacheTest, EntriesOfAnOlderMillraceExplainMissesToo) {
+  Cache cache(options());
+  for (int i = 0; i < 20; ++i)
+    cache.store(key("program " + std::to_string(i), "O2", "haswell"), "y");
+  const CacheKey nearest = key("a", "O3", "skylake");
+  cache.store(nearest, "x");
+  fs::last_write_time(folder + "/" + nearest.digest().substr(0, 2) + "/" + nearest.digest() + ".mrc", fs::file_time_type::clock::now() + std::chrono::seconds(1));
+  fs::remove(folder + "/keys");
+  cache.store(key("b"), "z");
+  std::string why;
+  EXPECT_FALSE(cache.find(key("a", "O3", "znver4"), &why));
+  EXPECT_EQ(why, "the most similar of the newest 17 entries differs in: cpu features"); // one is in the index; of the others 16 are read
+}
+
+TEST_F(CacheTest, AnIndexIsReadUpToABoundAndWithTornLines) {
+  fs::create_directories(folder);
+  const CacheKey wanted = key("a"), other = key("b");
+  const std::string text = indexLine(wanted) + "torn" + indexLine(other) + indexLine(other).substr(0, 80) + "\n" + indexLine(other) +
+                           indexLine(wanted).substr(0, 90);
+  std::vector<IndexedKey> keys = readIndex(text);
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].digest, wanted.digest());
+  std::vector<std::string> names;
+  const Difference difference = differenceOf(keys[0], keys[1], &names);
+  EXPECT_TRUE(difference.isOtherProgram);
+  EXPECT_EQ(names, std::vector<std::string>{"program"});
+  bool isWhole = false;
+  EXPECT_EQ(newestOfIndex(folder, isWhole), "");
+  EXPECT_TRUE(isWhole);
+  const size_t lines = 2 * kIndexBytes / indexLine(other).size();
+  {
+    std::ofstream file(folder + "/keys");
+    for (size_t i = 0; i < lines; ++i)
+      file << indexLine(other);
+  }
+  const std::string newest = newestOfIndex(folder, isWhole);
+  EXPECT_FALSE(isWhole);
+  EXPECT_LE(newest.size(), kIndexBytes);
+  EXPECT_EQ(newest.size() % indexLine(other).size(), 0u) << "begins with a line";
+  for (int i = 0; i < 3; ++i)
+    appendToIndex(folder, wanted);
+  EXPECT_LE(fs::file_size(folder + "/keys"), kIndexBytes + 3 * indexLine(wanted).size());
+  EXPECT_EQ(readIndex(newestOfIndex(folder, isWhole)).back().digest, wanted.digest());
 }
 
 TEST_F(CacheTest, OrderOfPartsDoesNotMatter) {

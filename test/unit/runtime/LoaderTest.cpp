@@ -102,6 +102,14 @@ TEST(Loader, DumpPerfMapAndGdb) {
   ::unlink(map.c_str());
 }
 
+TEST(Loader, AFolderThatCannotBeMadeIsAnErrorThatNamesTheVariable) {
+  LoaderOptions options;
+  options.dumpFolder = "/proc/millrace-dump";
+  auto code = LoadedCode::load(programOf(answer, {"answer_1"}), options);
+  ASSERT_FALSE(code.ok());
+  EXPECT_TRUE(std::string(code.status().message()).starts_with("MILLRACE_JIT_DUMP: ")) << code.status().toString();
+}
+
 TEST(Loader, MalformedObjectIsAnError) {
   Builder b;
   b.program.objects.push_back(Constant::copy("\x7f" "ELF garbage", 12));

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProfileFilesTest.cpp - Recordings as XSpace and as Chrome's JSON ----===//
+#include "runtime/base/ThreadPool.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/MemoryEvents.h"
 #include "runtime/profile/Page.h"
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/Summary.h"
 #include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/Views.h"
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <tuple>
 #include <unistd.h>
 
 using namespace millrace::runtime;
@@ -194,6 +199,225 @@ TEST(ProfileFiles, TheLongestEventsStay) {
   ASSERT_EQ(left.events.size(), 2u); // of 1024, 1, 5, 2 the peaks of pairs
   EXPECT_EQ(left.stats[left.events[0].firstStat].number, 1024u);
   EXPECT_EQ(left.stats[left.events[1].firstStat].number, 5u);
+}
+
+/// Slices of 1 us, 2 us, ... with long names of their own, and as many points of a counter.
+XSpace wordy(size_t count) {
+  XSpace space;
+  Plane &device = space.planes.emplace_back();
+  device.name = std::string(kDevicePlane) + "0";
+  device.lines.resize(2);
+  device.lines[0].name = "XLA Ops";
+  device.lines[0].id = kOps;
+  device.lines[1].name = "_counters_";
+  device.lines[1].id = kCounters;
+  for (Plane::Line &line : device.lines)
+    line.start = 1'000'000'000'000;
+  device.kinds.push_back({"bytes in use", "", {}});
+  int64_t at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    device.kinds.push_back({"operation " + std::to_string(i) + std::string(500, 'n'), "", {}});
+    Plane::Event slice, point;
+    slice.kind = uint32_t(i + 1);
+    slice.firstStat = uint32_t(device.lines[0].stats.size());
+    slice.numStats = 1;
+    slice.offset = at;
+    slice.duration = int64_t(i + 1) * 1'000'000;
+    device.lines[0].stats.push_back(device.text("source", "file " + std::to_string(i) + std::string(300, 's')));
+    device.lines[0].events.push_back(slice);
+    point.firstStat = uint32_t(device.lines[1].stats.size());
+    point.numStats = 3;
+    point.offset = at;
+    device.lines[1].stats.push_back(device.number("bytes in use", 1'000'000 + i));
+    device.lines[1].stats.push_back(device.integer("change", i % 2 ? -64 : 64));
+    device.lines[1].stats.push_back(device.number("address", 4096));
+    device.lines[1].events.push_back(point);
+    at += slice.duration;
+  }
+  return space;
+}
+
+TEST(ProfileFiles, ATraceHasAtMostSoManyBytes) {
+  const XSpace space = wordy(2000);
+  const std::string whole = chromeTrace(space);
+  EXPECT_GT(whole.size(), 1'500'000u);
+  for (size_t most : {200'000u, 20'000u, 2'000u}) {
+    const std::string json = chromeTrace(space, most);
+    EXPECT_LE(json.size(), most);
+    EXPECT_GE(json.size(), most - 1500) << "one more slice would have had room";
+    EXPECT_TRUE(json.ends_with("}\n"));
+    EXPECT_NE(json.find(" of 4000 events, the shortest ones, are not drawn here"), std::string::npos);
+    EXPECT_EQ(json.find("operation 0n"), std::string::npos);
+  }
+  const std::string json = chromeTrace(space, 200'000);
+  EXPECT_NE(json.find("operation 1999n"), std::string::npos) << "the longest one";
+  EXPECT_NE(json.find("\"bytes in use\":1001999"), std::string::npos) << "the peak";
+  EXPECT_EQ(chromeTrace(space, whole.size()), whole);
+}
+
+TEST(ProfileFiles, AFileHasAtMostSoManyBytes) {
+  const XSpace space = wordy(2000);
+  const size_t whole = encode(space).size();
+  EXPECT_GT(whole, 1'500'000u);
+  for (size_t most : {size_t(400'000), size_t(50'000)}) {
+    XSpace fewer = space;
+    const std::string bytes = encodeWithin(fewer, most);
+    EXPECT_EQ(bytes, encode(fewer));
+    EXPECT_LE(bytes.size(), most);
+    EXPECT_GE(bytes.size(), most * 7 / 10);
+    ASSERT_EQ(fewer.warnings.size(), 1u);
+    EXPECT_NE(fewer.warnings[0].find(" of 4000 events, the shortest ones, are not in this file"), std::string::npos) << fewer.warnings[0];
+    StatusOr<XSpace> again = decodeXSpace(bytes);
+    ASSERT_TRUE(again.ok()) << again.status().toString();
+    const Plane &device = again->planes[0];
+    const Plane::Event &last = device.lines[0].events.back();
+    EXPECT_TRUE(device.kinds[last.kind].name.starts_with("operation 1999n"));
+    EXPECT_TRUE(textOf(device, device.lines[0], last, "source").starts_with("file 1999s"));
+    EXPECT_EQ(textOf(device, device.lines[1], device.lines[1].events.back(), "bytes in use"), "1001999");
+  }
+  XSpace same = space;
+  EXPECT_EQ(encodeWithin(same, whole).size(), whole);
+  EXPECT_TRUE(same.warnings.empty());
+}
+
+TEST(ProfileFiles, ProgramsThatRanLongestKeepTheirHlo) {
+  XSpace space;
+  space.planes.resize(2);
+  Plane &device = space.planes[0], &metadata = space.planes[1];
+  device.name = std::string(kDevicePlane) + "0";
+  metadata.name = kMetadataPlane;
+  Plane::Line &modules = device.lines.emplace_back(), &programs = metadata.lines.emplace_back();
+  modules.name = "XLA Modules";
+  for (uint32_t i = 0; i < 10; ++i) {
+    const std::string title = "program(" + std::to_string(i) + ")";
+    Plane::Event run;
+    run.kind = i;
+    run.offset = i * 1'000'000;
+    run.duration = 1000 * (i == 3 || i == 7 ? 900 : 100);
+    device.kinds.push_back({title, "", {}});
+    modules.events.push_back(run);
+    metadata.kinds.push_back({title, "", {metadata.bytes("Hlo Proto", std::string(100'000, char('a' + i)))}});
+    run.duration = 0;
+    programs.events.push_back(run);
+  }
+  EXPECT_LE(encodeWithin(space, 500'000).size(), 500'000u);
+  ASSERT_EQ(space.warnings.size(), 1u);
+  EXPECT_TRUE(space.warnings[0].starts_with("the HLO and the graphs of 8 of 10 programs, those that ran least, are not in this file")) << space.warnings[0];
+  std::vector<std::string> kept;
+  for (const Plane::EventKind &kind : space.planes[1].kinds)
+    kept.push_back(kind.name);
+  EXPECT_EQ(kept, (std::vector<std::string>{"program(3)", "program(7)"}));
+  EXPECT_EQ(space.planes[0].lines[0].events.size(), 10u) << "events have room";
+}
+
+TEST(ProfileFiles, MemoryIsToldAsXProfReadsIt) {
+  XSpace space = toXSpace(sample(), true);
+  Plane memory = memoryEvents(space);
+  ASSERT_EQ(memory.lines.size(), 1u);
+  const Plane::Line &line = memory.lines[0];
+  EXPECT_EQ(line.name, "memory of Millrace CPU:2");
+  ASSERT_EQ(line.events.size(), 1u);
+  EXPECT_EQ(memory.kinds[line.events[0].kind].name, "MemoryDeallocation");
+  EXPECT_EQ(line.events[0].offset, 310'000);
+  EXPECT_EQ(textOf(memory, line, line.events[0], "bytes_allocated"), "1024");
+  EXPECT_EQ(textOf(memory, line, line.events[0], "requested_bytes"), "64");
+  EXPECT_EQ(textOf(memory, line, line.events[0], "allocator_name"), "Millrace CPU:2");
+  EXPECT_NE(encode(space).find("MemoryDeallocation"), std::string::npos);
+  space.hasMemoryEvents = false;
+  EXPECT_EQ(encode(space).find("MemoryDeallocation"), std::string::npos);
+}
+
+TEST(ProfileFiles, TheLargestBlocksAreToldWithTheirEnds) {
+  XSpace space;
+  Plane &device = space.planes.emplace_back();
+  device.name = std::string(kDevicePlane) + "0";
+  device.kinds.push_back({"bytes in use", "", {}});
+  Plane::Line &line = device.lines.emplace_back();
+  line.name = "_counters_";
+  uint64_t inUse = 0;
+  auto change = [&](int64_t bytes, uint64_t address) {
+    inUse += uint64_t(bytes);
+    Plane::Event point;
+    point.firstStat = uint32_t(line.stats.size());
+    point.numStats = 3;
+    point.offset = int64_t(line.events.size()) * 1000;
+    line.stats.push_back(device.number("bytes in use", inUse));
+    line.stats.push_back(device.integer("change", bytes));
+    line.stats.push_back(device.number("address", address));
+    line.events.push_back(point);
+  };
+  change(1000, 1);
+  for (uint64_t i = 0; i < 10; ++i)
+    change(64, 100 + i);
+  for (uint64_t i = 0; i < 10; ++i)
+    change(-64, 100 + i);
+  change(-1000, 1);
+  change(8, 2);
+  EXPECT_EQ(memoryEvents(space).lines.at(0).events.size(), 23u);
+  const Plane few = memoryEvents(space, 7);
+  std::map<std::string, int> live;
+  for (const Plane::Event &event : few.lines.at(0).events)
+    live[textOf(few, few.lines[0], event, "addr")] += event.kind == 0 ? 1 : -1;
+  EXPECT_EQ(live, (std::map<std::string, int>{{"1", 0}, {"100", 0}, {"101", 0}})); // of the small ones no half is told
+  EXPECT_EQ(textOf(few, few.lines[0], few.lines[0].events.back(), "peak_bytes_in_use"), "1640") << "also of blocks that are left out";
+}
+
+TEST(ProfileFiles, LevelsSayWhatIsToldOf) {
+  auto namesOf = [](const Wanted &wanted) {
+    std::vector<std::string> names;
+    for (const Plane &plane : toXSpace(sample(), true, wanted).planes) {
+      if (plane.name.starts_with(kDevicePlane))
+        names.push_back("device");
+      if (plane.name == kHostPlane)
+        for (const Plane::Line &line : plane.lines)
+          for (const Plane::Event &event : line.events)
+            names.push_back(plane.kinds[event.kind].name);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(namesOf({}), (Names{"device", "step \"one\"", "ExecuteComputation", "TransferToDevice"}));
+  EXPECT_EQ(namesOf({.hostLevel = 1}), (Names{"device", "step \"one\""}));
+  EXPECT_EQ(namesOf({.hostLevel = 0}), Names{"device"});
+  EXPECT_EQ(namesOf({.deviceLevel = 0}), (Names{"step \"one\"", "ExecuteComputation", "TransferToDevice"}));
+  EXPECT_EQ(namesOf({.hostLevel = 0, .deviceLevel = 0}), Names{});
+}
+
+TEST(ProfileFiles, OptionsAreThoseOfXla) {
+  auto read = [](const std::string &bytes) {
+    Wanted wanted{7, 7, false};
+    EXPECT_TRUE(readProfileOptions(bytes, wanted));
+    return std::tuple(wanted.hostLevel, wanted.deviceLevel, wanted.hasPrograms);
+  };
+  EXPECT_EQ(read(""), std::tuple(2u, 1u, true));
+  EXPECT_EQ(read({"\x10\x03\x18\x00", 4}), std::tuple(2u, 1u, true)) << "without a version nothing counts";
+  EXPECT_EQ(read({"\x28\x01", 2}), std::tuple(0u, 0u, false)) << "with one a field that is missing is zero";
+  EXPECT_EQ(read({"\x28\x01\x10\x03\x18\x01\x38\x01", 8}), std::tuple(3u, 1u, true));
+  Wanted wanted;
+  EXPECT_FALSE(readProfileOptions("\x28", wanted));
+}
+
+TEST(ProfileFiles, ASerialKernelIsNamedWithoutMeasurements) {
+  XSpace space = toXSpace(sample(), true);
+  Plane &device = space.planes[0];
+  ASSERT_EQ(device.stats.size(), 1u);
+  EXPECT_EQ(device.nameOf(device.stats[0]), "threads");
+  EXPECT_EQ(device.stats[0].number, ThreadPool::global().size());
+  device.stats[0].number = 4;
+  device.lines[0].events[0].duration = device.lines[1].events[0].duration = 1'000'000'000; // 1 ms
+  device.kinds[device.lines[1].events[0].kind].stats.push_back(device.number("most_pieces", 1));
+  auto findingsOf = [](const XSpace &space) {
+    std::vector<std::string> titles;
+    for (const Finding &finding : viewsOf(space, summarize(space)).findings)
+      if (finding.kind == "serial")
+        titles.push_back(finding.title);
+    return titles;
+  };
+  EXPECT_EQ(findingsOf(space), std::vector<std::string>{"Kernel dot_1 runs on one thread of 4, and takes 100 % of the devices' time."});
+  StatusOr<XSpace> again = decodeXSpace(encode(space));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(findingsOf(*again).size(), 1u) << "files keep it";
+  EXPECT_NE(htmlPage(space, "title").find("\"threads\":4"), std::string::npos);
 }
 
 TEST(ProfileFiles, TablesCountOwnTimesOnce) {

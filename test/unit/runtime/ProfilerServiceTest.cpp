@@ -335,6 +335,14 @@ TEST(ProfilerService, WritesARecordingWhereTheRequestSays) {
   auto space = decodeXSpace(content->bytes);
   ASSERT_TRUE(space.ok()) << space.status().toString();
   EXPECT_GT(space->numEvents(), 5u);
+  // The levels of the request count: at 0 there is nothing of the host, in which alone something happens here.
+  request.session = "silent";
+  request.hostTracerLevel = 0;
+  Capture silent = capture(address, request);
+  EXPECT_EQ(silent.outcome, Outcome::Ok) << silent.message;
+  EXPECT_TRUE(silent.isEmpty);
+  EXPECT_FALSE(std::filesystem::exists(root + "/silent"));
+  request.hostTracerLevel = 2;
 
   // One at a time; and the first one ends when it is told to.
   request.durationMs = 20'000;

@@ -2,6 +2,7 @@
 //===- DeviceFlags.cpp - Flags of meshes and automatic sharding -----------===//
 #include "tools/support/flags/DeviceFlags.h"
 
+#include "lowering/PredictMemory.h"
 #include "passes/autosharding/Simulation.h"
 #include "passes/autosharding/Sizes.h"
 #include "passes/calls/Passes.h"
@@ -54,7 +55,10 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
     return llvm::createStringError("--memory-per-device requires --auto-sharding");
   if (!planning.isOn && !simulate && page.empty() && !planning.machine.empty())
     return llvm::createStringError("--machine requires --auto-sharding, --simulate or --sharding-page");
-  return planning.options("--", "-");
+  llvm::Expected<autosharding::AutoShardingOptions> options = planning.options("--", "-");
+  if (options && (options->memoryPerDevice > 0 || simulate || explain || !page.empty()))
+    options->memoryOf = memoryPredictor();
+  return options;
 }
 
 /// Plans for every mesh of one or two axes; the last axis has the nearest devices.
@@ -128,7 +132,7 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
   calls::prepareCollectives(*parts);
   if (failed(spmd::partition(*parts)))
     return 1;
-  autosharding::Simulation simulation = autosharding::simulate(*parts, asked->machine);
+  autosharding::Simulation simulation = autosharding::simulate(*parts, asked->machine, asked->memoryOf);
   if (!page.empty()) {
     std::string html = autosharding::planPage(simulation, planned ? &*planned : nullptr, ranked, asked->machine, llvm::sys::path::filename(input));
     if (int status = writeText("xla-compile", page, html); status != 0 || (!simulate && !explain))

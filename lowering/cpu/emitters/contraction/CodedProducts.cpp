@@ -14,6 +14,8 @@
 #include "dialects/millrace/Attributes.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/contraction/ByteShuffles.h"
+#include "lowering/cpu/emitters/contraction/FewRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -41,11 +43,6 @@ constexpr int64_t kStripsPerThread = 4;
 /// Rows of weights that are read at a time, where they lie row by row: as many streams as use the memory's bandwidth. Unit: rows of bytes. Source:
 /// judgement, not measured alone.
 constexpr int64_t kRowsOfCodes = 16;
-/// With more rows, weights that lie row by row are read some columns at a time. Unit: rows. Source: judgement, not measured alone: as kMaxRows of
-/// FewRows.cpp.
-constexpr int64_t kMaxRowsInCache = 16;
-/// Fact: the instructions that interleave bytes work on parts of 16 bytes of a vector.
-constexpr int64_t kInterleavedBytes = 16;
 
 class CodedProductEmitter {
 public:
@@ -59,7 +56,6 @@ private:
   void emit();
   void emitCorrections(Value firstRow, Value count);
   void emitRowSums();
-  Values interleaved(Values rowsOfCodes);
   Values inOrder(Values sums);
   Value broadcast(Value place, int64_t part);
   void emitRows(Value begin, Value end);
@@ -156,7 +152,7 @@ void CodedProductEmitter::choose() {
     rowsAtOnce = llvm::divideCeil(rows, llvm::divideCeil(rows, target.vectorRegisters < 32 ? 1 : kRowsAtOnce));
     for (segment = std::min(kRowsOfCodes, groupBytes); groupBytes % segment; segment -= 4)
       ;
-    int64_t steps = columns / width, stepsOfStrip = llvm::divideCeil(steps, std::min<int64_t>(steps, target.threads * (rows > kMaxRowsInCache ? kStripsPerThread : 1)));
+    int64_t steps = columns / width, stepsOfStrip = llvm::divideCeil(steps, std::min<int64_t>(steps, target.threads * (rows > kMaxFewRows ? kStripsPerThread : 1)));
     strip = stepsOfStrip * width;
     strips = llvm::divideCeil(steps, stepsOfStrip);
     rowBlock = rows;
@@ -396,31 +392,10 @@ void CodedProductEmitter::emitRowSums() {
   });
 }
 
-/// Returns four vectors that have in each lane the bytes of one column in four rows: within parts of 16 bytes, vector v has columns 4 * v and following.
-CodedProductEmitter::Values CodedProductEmitter::interleaved(Values rowsOfCodes) {
-  auto interleave = [&](Value left, Value right, int64_t neighbours, bool high) -> Value {
-    SmallVector<int64_t> order;
-    for (int64_t part = 0; part < width; part += kInterleavedBytes)
-      for (int64_t place = 0; place < kInterleavedBytes / 2; place += neighbours)
-        for (int64_t of : {int64_t(0), width})
-          for (int64_t byte = 0; byte < neighbours; ++byte)
-            order.push_back(of + part + (high ? kInterleavedBytes / 2 : 0) + place + byte);
-    return vector::ShuffleOp::create(b, loc, left, right, order);
-  };
-  Values result;
-  for (bool high : {false, true}) {
-    Value first = interleave(rowsOfCodes[0], rowsOfCodes[1], 1, high), second = interleave(rowsOfCodes[2], rowsOfCodes[3], 1, high);
-    result.push_back(interleave(first, second, 2, false));
-    result.push_back(interleave(first, second, 2, true));
-  }
-  return result;
-}
-
 /// Returns the sums of four vectors of interleaved() in the order of their columns.
 CodedProductEmitter::Values CodedProductEmitter::inOrder(Values sums) {
   Values result;
-  SmallVector<int64_t> both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
-  Value low = vector::ShuffleOp::create(b, loc, sums[0], sums[1], both), high = vector::ShuffleOp::create(b, loc, sums[2], sums[3], both);
+  Value low = joined(b, loc, sums[0], sums[1]), high = joined(b, loc, sums[2], sums[3]);
   for (int64_t vector = 0; vector < 4; ++vector) {
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -473,7 +448,7 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
           for (int64_t i = 0; i < 4; ++i)
             rowsOfCodes.push_back(load(bytes, codes, add(times(add(firstByte, index(byte + i)), columns), column)));
           SmallVector<Values> parts;
-          for (Value some : interleaved(rowsOfCodes))
+          for (Value some : interleaved(b, loc, rowsOfCodes))
             parts.push_back(takenApart(some));
           for (int64_t r = 0; r < rowsAtOnce; ++r) {
             Value place = add(times(rowsOfTile[r], rowBytes), add(firstByte, index(byte)));
@@ -521,7 +496,7 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
       });
   };
   // Few rows stay in the near caches while long pieces of weights are read; with many of them, the weights of some columns stay there.
-  bool isColumnOutside = rows > kMaxRowsInCache;
+  bool isColumnOutside = rows > kMaxFewRows;
   auto forSegments = [&](llvm::function_ref<void(Value)> act) {
     loopOf(index(0), index(segments), 1, {}, [&](Value number, ValueRange) {
       act(number);

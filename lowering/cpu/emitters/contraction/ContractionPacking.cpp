@@ -4,14 +4,13 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/contraction/ContractionEmitter.h"
 
+#include "lowering/cpu/emitters/contraction/ByteShuffles.h"
 #include "lowering/cpu/emitters/rows/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-
-#include <numeric>
 
 using namespace mlir;
 
@@ -25,13 +24,6 @@ constexpr int64_t kRowsAhead = 8;
 constexpr int64_t kRowsOfAAhead = 2;
 /// And at least so many cache lines. Unit: cache lines of a. Source: commit 73c0369: gemm_1024 bf16 2.60 to 2.11 ms with other changes, one thread.
 constexpr int64_t kLinesOfAAhead = 64;
-
-/// Returns the elements of `low` followed by those of `high`.
-Value joinVectors(OpBuilder &builder, Location loc, Value low, Value high) {
-  SmallVector<int64_t> order(2 * cast<VectorType>(low.getType()).getNumElements());
-  std::iota(order.begin(), order.end(), 0);
-  return vector::ShuffleOp::create(builder, loc, low, high, order);
-}
 } // namespace
 
 /// Returns the element of the operand in its packed type; lanes that do not exist are 0 before elements of b are flipped.
@@ -484,12 +476,7 @@ void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
                  parts.push_back(packedFactor(piece, b));
                }
                OpBuilder join = point.builder();
-               while (parts.size() > 1) {
-                 for (size_t i = 0; i < parts.size() / 2; ++i)
-                   parts[i] = joinVectors(join, point.loc(), parts[2 * i], parts[2 * i + 1]);
-                 parts.resize(parts.size() / 2);
-               }
-               Value value = parts.front();
+               Value value = joined(join, point.loc(), parts);
                if (group > 1)
                  value = vector::BitCastOp::create(join, point.loc(),
                                                    point.vectorOf(join.getIntegerType(group * packType.getIntOrFloatBitWidth())), value);

@@ -16,14 +16,13 @@
 #include "lowering/cpu/emitters/contraction/FewRows.h"
 
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/contraction/ByteShuffles.h"
 #include "lowering/cpu/emitters/contraction/GroupedProducts.h"
 #include "lowering/cpu/emitters/model/SumOfProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-#include <numeric>
 
 using namespace mlir;
 
@@ -33,9 +32,6 @@ namespace {
 /// Rows of b at a time: as many streams as use the memory's bandwidth. Elements of a that find no register are on the stack. Unit: rows of b. Source:
 /// judgement, not measured alone; commit 7dcb786 has the figures of the whole change.
 constexpr int64_t kRowsOfB = 8;
-/// Contractions of more rows are packed. Unit: rows of a. Source: commit ffd4955, one thread, 2048x2048 transposed: 16 rows 1.56 to 1.21 ms, 8 rows
-/// 1.14 to 0.76.
-constexpr int64_t kMaxRows = 16;
 /// Where b is read by columns: rows whose sums are in registers at a time. Unit: rows of a. Source: judgement, not measured alone; commit ffd4955 has
 /// the figures of the whole change.
 constexpr int64_t kRowsAtOnce = 4;
@@ -54,8 +50,6 @@ constexpr int64_t kMinK = 256;
 /// Smaller matrices of bytes are packed, where several rows read them: unlike sums of floats, those of integers are the same in every order. Unit:
 /// bytes of b. Source: judgement, not measured alone.
 constexpr int64_t kMinBytesOfGroups = 16 << 10;
-/// Fact: the instructions that interleave bytes work on parts of 16 bytes of a vector.
-constexpr int64_t kInterleavedBytes = 16;
 
 class FewRowsEmitter {
 public:
@@ -156,7 +150,7 @@ LogicalResult FewRowsEmitter::match() {
   AtomSet columns = kept & inB & ~inA, inRows = kept & inA & ~inB;
   batch = kept & ~columns & ~inRows;
   rows = model.product(inRows);
-  if ((batch & ~(inA & inB)) || (summed & ~(inA & inB)) || !isColumn(columns) || summed == 0 || rows > kMaxRows)
+  if ((batch & ~(inA & inB)) || (summed & ~(inA & inB)) || !isColumn(columns) || summed == 0 || rows > kMaxFewRows)
     return failure();
   mOrder = outermostFirst(model, inRows);
   lane = members(columns).front();
@@ -276,7 +270,6 @@ void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t
 
 /// Returns the bytes of b for `group` rows, from the k that is bound on, and group * lanes columns: in each lane of a vector those of one column.
 SmallVector<Value> FewRowsEmitter::interleavedRows(PointEvaluator &at, Value column) {
-  int64_t width = group * lanes, part = std::min(kInterleavedBytes, width);
   Value first = at.index(k);
   SmallVector<Value> rowsOfB;
   for (int64_t i = 0; i < group; ++i) {
@@ -285,28 +278,8 @@ SmallVector<Value> FewRowsEmitter::interleavedRows(PointEvaluator &at, Value col
     row.bindIndex(k, row.addConstant(first, i));
     rowsOfB.push_back(bytesAlong(row, lane, column));
   }
-  // Neighbours are interleaved, low halves of all parts in one vector and high halves in another one, and then pairs of neighbours.
   OpBuilder builder = at.builder();
-  auto interleave = [&](Value x, Value y, int64_t elements, bool high) {
-    SmallVector<int64_t> order;
-    for (int64_t begin = 0; begin < width; begin += part)
-      for (int64_t i = 0; i < part / 2; i += elements)
-        for (int64_t of : {int64_t(0), width})
-          for (int64_t byte = 0; byte < elements; ++byte)
-            order.push_back(of + begin + (high ? part / 2 : 0) + i + byte);
-    return vector::ShuffleOp::create(builder, at.loc(), x, y, order).getResult();
-  };
-  SmallVector<Value> pairs;
-  for (int64_t i = 0; i < group; i += 2)
-    for (bool high : {false, true})
-      pairs.push_back(interleave(rowsOfB[i], rowsOfB[i + 1], 1, high));
-  if (group == 2)
-    return pairs;
-  SmallVector<Value> quads;
-  for (int64_t i = 0; i < 2; ++i)
-    for (bool high : {false, true})
-      quads.push_back(interleave(pairs[i], pairs[2 + i], 2, high));
-  return quads;
+  return interleaved(builder, at.loc(), rowsOfB);
 }
 
 /// Returns group * lanes bytes of b along `atom` from `index` on, with all other indices as they are bound.
@@ -330,14 +303,7 @@ Value FewRowsEmitter::bytesAlong(PointEvaluator &at, int atom, Value index) {
     pieces.push_back(piece.evaluateVector(*b.operand));
   }
   OpBuilder builder = at.builder();
-  while (pieces.size() > 1) {
-    SmallVector<int64_t> order(2 * cast<VectorType>(pieces.front().getType()).getNumElements());
-    std::iota(order.begin(), order.end(), 0);
-    for (size_t i = 0; i < pieces.size() / 2; ++i)
-      pieces[i] = vector::ShuffleOp::create(builder, at.loc(), pieces[2 * i], pieces[2 * i + 1], order);
-    pieces.resize(pieces.size() / 2);
-  }
-  return pieces.front();
+  return joined(builder, at.loc(), pieces);
 }
 
 /// Emits sums += a[k] * b[k] for k in [begin, end), `ofB` of them at a time, in groups.

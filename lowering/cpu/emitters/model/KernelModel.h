@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "lowering/cpu/emitters/model/IndexAtoms.h"
+#include "dialects/stablehlo/IndexAtoms.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,6 +16,9 @@
 #include <string>
 
 namespace millrace::lowering {
+
+using stablehlo::AtomList;
+using stablehlo::IndexAtoms;
 
 /// Bit i stands for atom i.
 using AtomSet = uint64_t;

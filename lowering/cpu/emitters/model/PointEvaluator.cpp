@@ -12,6 +12,10 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
+/// Vectors of fewer lanes are permuted element by element, through memory. Unit: lanes of 32 bits. Source: arithmetic: the permutation of elements of
+/// 32 bits at run-time indices is an instruction of AVX2, with eight lanes, and of AVX-512.
+static constexpr int64_t kMinPermutedLanes = 8;
+
 PointEvaluator::PointEvaluator(const KernelModel &model, func::FuncOp fn, int64_t lanes)
     : model(model), fn(fn), location(fn.getLoc()), width(lanes) {
   enter(&fn.getBody().front());
@@ -527,6 +531,34 @@ Value PointEvaluator::loopIndex(const LinearExpr &expr) {
   return arith::AddIOp::create(b, location, spread, number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
 }
 
+/// Returns the elements `perLane` of a table of one vector or two. LLVM makes the processor's permutation of elements that are extracted at indices which
+/// are themselves extracted in order.
+static Value permuted(PointEvaluator &at, Value table, Value perLane, int64_t elements) {
+  OpBuilder b = at.builder();
+  Location location = at.loc();
+  const int64_t width = at.lanes();
+  VectorType integers = at.vectorOf(b.getI32Type()), type = at.vectorOf(cast<MemRefType>(table.getType()).getElementType());
+  Value indices = arith::IndexCastOp::create(b, location, integers, perLane);
+  auto all = [&](int64_t value) { return at.number(DenseElementsAttr::get(integers, int32_t(value))); };
+  Value most = all(width - 1), within = arith::AndIOp::create(b, location, indices, most);
+  auto from = [&](int64_t first) -> Value {
+    Value part = vector::LoadOp::create(b, location, type, table, ValueRange{at.constant(first)});
+    SmallVector<Value> picked;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      Value index = vector::ExtractOp::create(b, location, within, lane);
+      index = arith::IndexCastOp::create(b, location, b.getIndexType(), index);
+      picked.push_back(vector::ExtractOp::create(b, location, part, ArrayRef<OpFoldResult>{index}));
+    }
+    return vector::FromElementsOp::create(b, location, type, picked);
+  };
+  Value low = from(0);
+  if (elements == width)
+    return low;
+  Value high = from(width);
+  Value isHigh = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ugt, indices, most);
+  return arith::SelectOp::create(b, location, isHigh, high, low);
+}
+
 /// The element, or one per lane: contiguous ones are one load.
 Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value> args, Known &known) {
   Value at = address(read.access), perLane;
@@ -565,8 +597,12 @@ Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value>
     perLane = arith::SelectOp::create(b, location, mask, perLane, splat(constant(0)));
     at = constant(0);
   }
-  // LLVM takes it apart for processors whose gathers are slow, and for elements that none gathers.
   VectorType loaded = vectorOf(stored);
+  // A table that one or two vectors hold (values of codes) is read once, and permuted.
+  const int64_t ofTable = model.bufferElements[read.access.buffer];
+  if (!mask && matchPattern(at, m_Zero()) && stored.isF32() && width >= kMinPermutedLanes && (ofTable == width || ofTable == 2 * width))
+    return fromStorage(permuted(*this, memref, perLane, ofTable), read.access.elementType);
+  // LLVM takes it apart for processors whose gathers are slow, and for elements that none gathers.
   Value all = number(DenseElementsAttr::get(vectorOf(b.getI1Type()), true)), none = number(cast<TypedAttr>(b.getZeroAttr(loaded)));
   Value elements = vector::GatherOp::create(b, location, loaded, memref, ValueRange{at}, perLane, all, none);
   return fromStorage(elements, read.access.elementType);

@@ -7,7 +7,7 @@ import torch.nn as nn
 
 
 def is_meta(module: nn.Module) -> bool:
-    """Whether a parameter or buffer of the module's own is on the device meta."""
+    """Returns whether a parameter or buffer of the module's own is on the device meta."""
     return any(tensor.is_meta for tensor in [*module.parameters(recurse=False), *module.buffers(recurse=False)])
 
 

@@ -30,18 +30,18 @@ class Layout:
         return torch.Size((self.padded[0] // self.world, *self.padded[1:]))
 
     def cut(self, tensor: torch.Tensor, rank: int) -> torch.Tensor:
-        """The shard of `rank` of a whole tensor, a copy of its own."""
+        """Returns the shard of `rank` of a whole tensor, a copy of its own."""
         rows = tensor if self.on_dim_0 else tensor.reshape(-1)
         count, there = self.shard[0], rows.size(0)
         piece = rows[min(rank * count, there):min((rank + 1) * count, there)]
         return self._extended(piece, count).clone()
 
     def pad(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A whole tensor, in the size of all shards joined."""
+        """Returns a whole tensor, in the size of all shards joined."""
         return self._extended(tensor if self.on_dim_0 else tensor.reshape(-1), self.padded[0])
 
     def whole(self, joined: torch.Tensor) -> torch.Tensor:
-        """A view of all shards joined that has the size of the parameter."""
+        """Returns a view of all shards joined that has the size of the parameter."""
         if self.on_dim_0:
             return joined if joined.size(0) == self.size[0] else joined[:self.size[0]]
         count = math.prod(self.size)

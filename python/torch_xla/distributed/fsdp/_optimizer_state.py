@@ -8,11 +8,11 @@ import torch.nn as nn
 from ...core import xla_model as xm
 from ._unit import Shard
 
-_BATCH_BYTES = 256 << 20  # of whole values that the device has at a time; a program for each value would take long to compile
+_BATCH_BYTES = 256 << 20  # Unit: bytes of gathered values at a time. A program for each value would take long to compile.
 
 
 def _shards(model: nn.Module) -> dict[nn.Parameter, tuple[Shard, list[str]]]:
-    """(shard, the names of its parts in the model as it was before it was wrapped) of the parameters that are split."""
+    """Returns (shard, the names of its parts in the model as it was before it was wrapped) of the parameters that are split."""
     found = {}
     for path, part in model.named_modules():
         unit = getattr(part, "_unit", None)
@@ -62,7 +62,7 @@ def full_optim_state_dict(model: nn.Module, optimizer: torch.optim.Optimizer, ra
         for parameter in group["params"]:
             shard, parts = names.of(parameter)
             for key, value in optimizer.state.get(parameter, {}).items():
-                for name in parts:  # in the order of the optimizer's; those of shards are replaced below
+                for name in parts:  # names are in the optimizer's order; the values of shards are replaced below
                     state.setdefault(name, {})[key] = value
                 if isinstance(value, torch.Tensor) and shard is not None and value.dim():
                     if value.shape != parameter.shape:
@@ -81,7 +81,8 @@ def full_optim_state_dict(model: nn.Module, optimizer: torch.optim.Optimizer, ra
 
 def _batches(split: list[tuple[Shard, list[str], str, torch.Tensor]]) -> Iterator[list[tuple[Shard, list[str], str, torch.Tensor]]]:
     """What is gathered in one program: values that need _BATCH_BYTES together, or a single one."""
-    batch, size = [], 0
+    batch: list[tuple[Shard, list[str], str, torch.Tensor]] = []
+    size = 0
     for each in split:
         shard, value = each[0], each[3]
         needs = value.numel() * value.element_size() * shard.layout.world
@@ -130,7 +131,7 @@ def shard_full_optim_state_dict(full: dict[str, Any], model: nn.Module, optimize
 
 
 def _shard_values(shard: Shard | None, names: list[str], states: list[dict[str, Any]], parameter: nn.Parameter) -> dict[str, Any]:
-    """The state of this rank's shard, of that of its parts."""
+    """Returns the state of this rank's shard, of that of its parts."""
     for name, state in zip(names, states):
         if state.keys() != states[0].keys():
             raise ValueError(f"{name} has {sorted(state)} in the state that was saved, but {names[0]} has {sorted(states[0])}: flatten_parameters makes them one vector")

@@ -20,7 +20,7 @@ from ...utils import checkpoint
 from ._layout import Layout
 
 
-COPYING = "XlaFullyShardedDataParallel"  # in the memo of a deepcopy that a wrapper sees to
+COPYING = "XlaFullyShardedDataParallel"  # the key in the memo of a deepcopy that a wrapper handles
 
 
 class _Refusing(torch.Tensor):
@@ -66,10 +66,10 @@ class _Refusing(torch.Tensor):
     def __deepcopy__(self, memo):
         if COPYING not in memo:
             self._refuse()
-        return self  # until the copy of its wrapper puts its own there
+        return self  # the copy of the wrapper replaces it by its own object
 
     def _refuse(self):
-        raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is whole only while that module's forward() runs, "
+        raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is gathered only while that module's forward() runs, "
                            "called through its wrapper; the shards are the parameters of the wrapper")
 
     @classmethod
@@ -78,7 +78,7 @@ class _Refusing(torch.Tensor):
 
 
 def split_parameters(module: nn.Module) -> list[tuple[str, nn.Module]]:
-    """(name, wrapper that has its shard) of the parameters of a module and its parts that are split."""
+    """Returns (name, wrapper that has its shard) of the parameters of a module and its parts that are split."""
     return [(value._name, value.owner) for part in module.modules() for value in vars(part).values() if isinstance(value, _Refusing)]
 
 
@@ -117,7 +117,7 @@ def _check_optimizer(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             if name := getattr(parameter, "_fsdp_owner", None):
-                raise RuntimeError(f"the optimizer has {name} as it was before XlaFullyShardedDataParallel split it: make the optimizer after the model is "
+                raise RuntimeError(f"the optimizer has {name} as it was before XlaFullyShardedDataParallel sharded it: make the optimizer after the model is "
                                    "wrapped, for model.parameters() of the wrapper")
     _check_state(optimizer)
 
@@ -144,17 +144,17 @@ class Shard:
         self._refusing: list[torch.Tensor] = []
 
     @property
-    def owner(self) -> nn.Module | None:
+    def owner(self) -> Any:
         """The wrapper that has it, if that is still there."""
         return self._owner()
 
     @property
     def parameter(self) -> nn.Parameter:
         """The shard of this rank."""
-        return self._owner()._parameters[self.name]
+        return self.owner._parameters[self.name]
 
     def copy(self, owner: nn.Module, memo: dict) -> "Shard":
-        """The same of a copy of the owner, with whose parts in the memo of that deepcopy."""
+        """Returns the same of a copy of the owner, with whose parts in the memo of that deepcopy."""
         slots = [[(copy.deepcopy(module, memo), name) for module, name in each] for each in self.slots]
         return Shard(owner, self.name, self.path, self.layout, slots, self.sizes, self.names, self.shared_names)
 
@@ -181,7 +181,7 @@ class Shard:
     def _set(self, tensors):
         for slots, tensor in zip(self.slots, tensors):
             for module, name in slots:
-                setattr(module, name, tensor)  # which torch.nn.LSTM wants to know of
+                setattr(module, name, tensor)  # torch.nn.LSTM overrides setattr to notice the assignment
 
 
 class Order:
@@ -189,7 +189,7 @@ class Order:
 
     def __init__(self):
         self._before: list[torch.Tensor] = []
-        self._forward: list[Unit] = []  # in the order in which the forward pass gathered them; the backward pass comes to them in the opposite one
+        self._forward: list[Unit] = []  # units in the order in which the forward pass gathered them, which the backward pass reverses
 
     def next(self, here: Iterable[torch.Tensor]) -> list[torch.Tensor]:
         """What a gather waits for that is wanted when the tensors `here` are there: those of the gather before."""
@@ -232,7 +232,7 @@ class _Gather(torch.autograd.Function):
         return (None, None, *ctx.unit.reduce(grads))
 
 
-# All shards joined -> the unit that has gathered them, and which of its shards.
+# From the joined shards to the unit that has gathered them, and the number of the shard in it.
 _gathered = torch.utils.weak.WeakTensorKeyDictionary()
 
 
@@ -255,22 +255,22 @@ class Unit:
                  bucket_bytes: int):
         self.shards, self._gather, self._scatter = shards, gather, scatter
         self.compute_dtype, self.reduce_dtype, self._bucket_bytes = compute_dtype, reduce_dtype, bucket_bytes
-        self.divides = (1.0, 1.0)  # gradients, before and after they are summed
-        self.is_reducing = True  # False: gradients are summed here, and reduced with those of a later backward pass
+        self.divides = (1.0, 1.0)  # the divisors of gradients before and after they are summed
+        self.is_reducing = True  # False: gradients are accumulated on this rank, and reduced with those of a later backward pass
         self.reshards = True
         self.waits_in_backward = True
         self.order = Order()
-        self._last: list[torch.Tensor] | None = None  # what the last forward pass gathered, if the backward pass is to use it
-        self._joined: list[torch.Tensor] | None = None  # while the backward pass of this unit runs
-        self.ahead: list[torch.Tensor] | None = None  # what was gathered while the backward pass of another unit runs
-        self.versions: list[int] = []  # of the shards, how often they had been changed when they were gathered last
-        self._missing: set[int] = set()  # shards to which it has not given a gradient yet
+        self._last: list[torch.Tensor] | None = None  # the parameters that the last forward pass gathered, if the backward pass uses them
+        self._joined: list[torch.Tensor] | None = None  # the joined parameters, while the backward pass of this unit runs
+        self.ahead: list[torch.Tensor] | None = None  # the parameters that were gathered while the backward pass of another unit runs
+        self.versions: list[int] = []  # the version counters of the shards when they were gathered last
+        self._missing: set[int] = set()  # shards that have no gradient of this backward pass yet
         self._kept: list[torch.Tensor | None] = [None] * len(shards)  # gradients that are not reduced yet
         _collectives.reducing_in_backward.add(self)
         self.take()
 
     def copy(self, owner: nn.Module, memo: dict) -> "Unit":
-        """The same of a copy of the wrapper; `memo` of that deepcopy. Gradients that wait for a later reduction stay here."""
+        """Returns the same of a copy of the wrapper; `memo` of that deepcopy. Gradients that wait for a later reduction stay here."""
         made = Unit([shard.copy(owner, memo) for shard in self.shards], self._gather, self._scatter, self.compute_dtype, self.reduce_dtype,
                     self._bucket_bytes)
         made.divides, made.waits_in_backward = self.divides, self.waits_in_backward
@@ -278,7 +278,7 @@ class Unit:
 
     # Parameters.
     def reduced_parameters(self) -> list[nn.Parameter]:
-        """The shards."""
+        """Returns the shards."""
         return [shard.parameter for shard in self.shards]
 
     def join(self, parameters: Iterable[torch.Tensor], waits: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -289,7 +289,7 @@ class Unit:
                                "model.to('xla')")
         self.versions = [0 if shard.parameter.is_inference() else shard.parameter._version for shard in self.shards]
         if waits:
-            own = checkpoint.behind_barrier([*own, *waits])[:len(own)]
+            own = checkpoint.optimization_barrier([*own, *waits])[:len(own)]
         return self._gather([shard.to(self.compute_dtype) for shard in own])
 
     def gather(self, waits: list[torch.Tensor], keeps: bool = False) -> None:
@@ -318,7 +318,7 @@ class Unit:
             shard.take(self.compute_dtype)
 
     def saving(self) -> Any:
-        """A context in which autograd keeps no gathered parameter of this or an outer unit. Nothing where activations are computed again by
+        """Returns a context in which autograd keeps no gathered parameter of this or an outer unit. Nothing where activations are computed again by
         torch.utils.checkpoint, which keeps nothing at all."""
         outer = torch._C._autograd._top_saved_tensors_default_hooks(True)
         if outer is not None and "_checkpoint_hook" in outer[0].__qualname__:
@@ -358,11 +358,12 @@ class Unit:
             other.ahead = other.join([shard.parameter for shard in other.shards], waits)
 
     def for_backward(self, index: int, version: int) -> torch.Tensor:
-        """A shard of all ranks joined, in a backward pass. RuntimeError if it has changed since the forward pass, when it had `version`."""
+        """Returns a shard of all ranks joined, in a backward pass. RuntimeError if it has changed since the forward pass, when it had `version`."""
         self.before_backward([])
         if self.versions[index] != version:
             raise RuntimeError(f"{self.shards[index].names[0]} has been changed since the forward pass whose gradients are asked for (by optimizer.step(), or "
                                "a copy into it): its gradients would be those of other values. Call backward() before, or the forward pass once more")
+        assert self._joined is not None, "before_backward() has joined the shards"
         return self._joined[index]
 
     def end_backward(self) -> None:
@@ -372,7 +373,7 @@ class Unit:
 
     # Gradients.
     def reduce(self, grads: Iterable[torch.Tensor | None]) -> list[torch.Tensor | None]:
-        """The gradients of the shards for those of all shards joined; None where nothing is to be added to a shard's now."""
+        """Returns the gradients of the shards for those of all shards joined; None where nothing is to be added to a shard's now."""
         self._missing.difference_update(index for index, grad in enumerate(grads) if grad is not None)
         if self._joined is not None and not self._missing and self.reshards:
             self.end_backward()
@@ -384,7 +385,7 @@ class Unit:
         before, after = self.divides
         there = [index for index, grad in enumerate(grads) if grad is not None]
         made: list[torch.Tensor | None] = [None] * len(grads)
-        operands = [grads[index] / before if before != 1 else grads[index] for index in there]
+        operands = [grad / before if before != 1 else grad for grad in grads if grad is not None]
         for index, reduced in zip(there, _coalesced.reduce_scatter(operands, self.shards[0].layout.world, self._scatter, self._bucket_bytes)):
             reduced = reduced.to(self.shards[index].parameter.dtype)
             made[index] = reduced / after if after != 1 else reduced
@@ -406,5 +407,5 @@ class Unit:
 
 
 def in_backward() -> bool:
-    """Whether autograd's backward pass runs in this thread."""
+    """Returns whether autograd's backward pass runs in this thread."""
     return torch._C._current_graph_task_id() != -1

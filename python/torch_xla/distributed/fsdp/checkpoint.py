@@ -16,8 +16,8 @@ def checkpoint_module(module: torch.nn.Module) -> torch.nn.Module:
     function = forward.__func__ if getattr(forward, "__self__", None) is module else lambda self, *args, **kwargs: forward(*args, **kwargs)
 
     @functools.wraps(forward)
-    def run(self, *args, **kwargs):  # a method, of the module or of a copy of it
-        # The reentrant way knows only of gradients of its arguments.
+    def run(self, *args, **kwargs):  # a method, because the module may be copied
+        # The reentrant implementation computes gradients of its arguments only.
         is_reentrant = any(isinstance(value, torch.Tensor) and value.requires_grad for value in args)
         return checkpoint(functools.partial(function, self, **kwargs), *args, use_reentrant=is_reentrant)
     module.forward = types.MethodType(run, module)

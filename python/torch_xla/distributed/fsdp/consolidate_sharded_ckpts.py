@@ -7,6 +7,7 @@ from .state_dict_utils import consolidate_sharded_model_checkpoints
 
 
 def main() -> None:
+    """Reads the command line, and writes the merged checkpoint; an error ends the process with its message and status 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ckpt_prefix", required=True, help="how the files of all ranks begin, such as /tmp/rank-")
     parser.add_argument("--ckpt_suffix", default="*.pth", help="how they go on, with wildcards (default: *.pth)")

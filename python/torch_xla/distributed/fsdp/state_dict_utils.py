@@ -21,7 +21,7 @@ def _plain(name):
 
 
 def _joined(shards, size, name):
-    """The parameter that was cut into shards: along dim 0 if they have its other dims, else as a vector."""
+    """Returns the parameter that was cut into shards: along dim 0 if they have its other dims, else as a vector."""
     size = torch.Size(size)
     whole = torch.cat(shards, dim=0)
     on_dim_0 = whole.dim() > 1 or whole.dim() == len(size)
@@ -78,7 +78,7 @@ def _load(path):
             if damaged is not None:
                 raise ValueError(f"{damaged} in it differs from its checksum")
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of any library that reads it
+    except Exception as error:  # any library that reads the file may raise
         raise ValueError(f"{path} cannot be read, it is damaged or not a checkpoint: {type(error).__name__}: {str(error)[:200]}") from error
     if not isinstance(checkpoint, dict) or not {"model", "shard_metadata"} <= checkpoint.keys():
         had = f"has {sorted(map(str, checkpoint))[:5]}" if isinstance(checkpoint, dict) else f"is a {type(checkpoint).__name__}"

@@ -11,17 +11,36 @@ import torch.nn as nn
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
-    """Wraps every submodule."""
+    """Returns True: a policy that wraps every submodule.
+
+    Args:
+      *args: Have no effect.
+      **kwargs: Have no effect.
+    """
     return True
 
 
 def lambda_auto_wrap_policy(module: nn.Module, recurse: bool, unwrapped_params: int, lambda_fn: Callable[[nn.Module], bool]) -> bool:
-    """Wraps submodules for which `lambda_fn(module)` is true."""
+    """A policy that wraps the submodules which a function selects; it looks inside of every one.
+
+    Args:
+      module: The submodule.
+      recurse: Whether the question is whether to look inside.
+      unwrapped_params: Has no effect.
+      lambda_fn: Returns for a submodule whether it is wrapped; bind it with functools.partial.
+    """
     return recurse or lambda_fn(module)
 
 
 def transformer_auto_wrap_policy(module: nn.Module, recurse: bool, unwrapped_params: int, transformer_layer_cls: Iterable[type[nn.Module]]) -> bool:
-    """Wraps submodules of these classes."""
+    """A policy that wraps the submodules of some classes; it looks inside of every one.
+
+    Args:
+      module: The submodule.
+      recurse: Whether the question is whether to look inside.
+      unwrapped_params: Has no effect.
+      transformer_layer_cls: The classes; bind them with functools.partial.
+    """
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 

@@ -13,13 +13,18 @@ _OWN = "_fpw_module."
 
 @dataclasses.dataclass
 class FlatParameter:
-    """Which parameters are one vector, in this order."""
+    """The parameters that are concatenated in one vector, in its order."""
     names: list[str]
     shapes: list[torch.Size]
 
 
 class XlaFlattenParamsWrapper(nn.Module):
-    """`module`, whose parameters are given to it by who wraps it. `flat_params`: the vectors, which are no parameters of this module."""
+    """The module between XlaFullyShardedDataParallel and the wrapped one, which gives names to flat parameters.
+
+    Args:
+      module: The wrapped module; XlaFullyShardedDataParallel sets its parameters while it runs.
+      flat_params: Which parameters are concatenated in each vector; the vectors are no parameters of this module.
+    """
 
     def __init__(self, module: nn.Module, flat_params: list[FlatParameter] | None = None):
         super().__init__()
@@ -34,7 +39,14 @@ class XlaFlattenParamsWrapper(nn.Module):
         return self._fpw_module
 
     def metadata(self, index: int) -> tuple[list[str], list[torch.Size], list[int]]:
-        """Names, shapes and numbers of elements of the parameters in vector `index`."""
+        """Returns the names, shapes and numbers of elements of the parameters in one vector.
+
+        Args:
+          index: The number of the vector.
+
+        Raises:
+          IndexError: There is no such vector.
+        """
         flat = self.flat_params[index]
         return list(flat.names), list(flat.shapes), [shape.numel() for shape in flat.shapes]
 
@@ -50,7 +62,12 @@ class XlaFlattenParamsWrapper(nn.Module):
         return self._fpw_module[key]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Calls the wrapped module, and returns its result.
+
+        Args:
+          *args: Its positional arguments.
+          **kwargs: Its keyword arguments.
+        """
         return self._fpw_module(*args, **kwargs)
 
 

@@ -34,7 +34,7 @@ def _float_dtype(name, dtype, default):
 
 
 def _tensors(values):
-    """The tensors in nested lists, tuples, dicts, and dataclasses."""
+    """Returns the tensors in nested lists, tuples, dicts, and dataclasses."""
     found = []
     for value in tree_leaves(values):
         if isinstance(value, torch.Tensor):
@@ -57,7 +57,7 @@ class XlaFullyShardedDataParallel(nn.Module):
       execute_sharding_on_init: Whether a step is executed at once, after which the whole parameters are freed.
       optimization_barrier_in_forward: Whether a gather waits for the module before the previous one, in the forward pass.
       optimization_barrier_in_backward: The same in the backward pass.
-      sync_on_finalization: Whether the backward pass ends with a step barrier. mark_step_on_finalization is its former name.
+      sync_on_finalization: Whether the backward pass ends with a step barrier.
       disable_reshard_on_root: Whether the outermost wrapper keeps its own parameters, which the backward pass needs first.
       compute_dtype: The type of gathered parameters and of inputs, float32 by default. Shards stay float32.
       buffer_dtype: The type of buffers, compute_dtype by default.
@@ -73,6 +73,7 @@ class XlaFullyShardedDataParallel(nn.Module):
       auto_wrap_policy: Decides which submodules are wrapped by themselves, see wrap.py.
       auto_wrapper_callable: Wraps them, with all arguments of this class; by default this class.
       param_init_fn: Initializes a submodule that is on the device meta; by default its reset_parameters() does.
+      mark_step_on_finalization: The former name of sync_on_finalization.
 
     Raises:
       RuntimeError: The module is wrapped already, shares a parameter with another wrapper, or has no forward(); or SPMD is on.
@@ -95,7 +96,7 @@ class XlaFullyShardedDataParallel(nn.Module):
                                                                                    "__class__")}
         _check_module(module)
         if xr.is_spmd():
-            raise RuntimeError("XlaFullyShardedDataParallel splits a model among processes that are replicas, and under SPMD there is one replica: use "
+            raise RuntimeError("XlaFullyShardedDataParallel shards a model over processes that are replicas, and under SPMD there is one replica: use "
                                "torch_xla.experimental.spmd_fully_sharded_data_parallel.SpmdFullyShardedDataParallel")
         super().__init__()
         if (sharding_groups is None) != (sharding_rank is None) or (sharding_groups is None) != (sharding_world_size is None):
@@ -108,8 +109,8 @@ class XlaFullyShardedDataParallel(nn.Module):
         self.sync_on_finalization = sync_on_finalization or mark_step_on_finalization
         self.optimization_barrier_in_forward = optimization_barrier_in_forward and not _debug_dummy_optimization_barrier_op
         self.sharding_groups = sharding_groups
-        self.rank = _world.rank() if sharding_groups is None else sharding_rank
-        self.world_size = _world.size() if sharding_groups is None else sharding_world_size
+        self.rank = _world.rank() if sharding_rank is None else sharding_rank
+        self.world_size = _world.size() if sharding_world_size is None else sharding_world_size
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"sharding_rank {self.rank} is not in a group of {self.world_size}")
         self._pins, self._dummies = pin_layout_in_collective_ops, (_debug_dummy_all_gather_op, _debug_dummy_reduce_scatter_op, _debug_dummy_all_reduce_op)
@@ -133,7 +134,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         if _debug_print:
             xm.master_print(f"{_debug_msg}: {len(self.sharded_params)} shards, rank {self.rank} of {self.world_size}", flush=True)
 
-    # What it is made of.
+    # Construction.
     def _split(self, on_dim_0, multiple, bucket_bytes, waits_in_backward):
         """Replaces the parameters of the module that no inner wrapper has by shards."""
         slots: dict[nn.Parameter, list[tuple[str, nn.Module, str]]] = {}
@@ -154,12 +155,13 @@ class XlaFullyShardedDataParallel(nn.Module):
         for parameter, places in slots.items():
             for _, part, name in places:
                 del part._parameters[name]
-            parameter.data = torch.empty(0, device=parameter.device)  # Whoever still has it gets an error, not what it was.
+            parameter.data = torch.empty(0, device=parameter.device)  # A stale reference raises an error instead of giving the old value.
         gather, scatter = self._collectives()
         self._unit = Unit(shards, gather, scatter, self.compute_dtype, torch.float32 if self.fp32_reduce_scatter else self.compute_dtype, bucket_bytes)
         self._unit.waits_in_backward = waits_in_backward
         self._mark_shards()
-        before = 2 ** ((self.world_size & -self.world_size).bit_length() // 2)  # a power of two that divides, near the square root
+        # The power of two near the square root that divides the number of ranks.
+        before = 2 ** ((self.world_size & -self.world_size).bit_length() // 2)
         self._unit.divides = (float(before), self.world_size / before)
 
     def _flat_shards(self, slots, multiple):
@@ -186,7 +188,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             parameter = nn.Parameter(layout.cut(whole.detach(), self.rank).to(self.xla_device), requires_grad=whole.requires_grad)
         name = f"_fsdp_shard.{path}".replace(".", _SEPARATOR)
         self.register_parameter(name, parameter)
-        own = len("_fsdp_wrapped_module.") if names else 0  # names in a vector begin behind it
+        own = len("_fsdp_wrapped_module.") if names else 0  # names of parameters in a vector leave out this prefix
         shared = {f"{each[0][0]}.{each[0][2]}"[own:]: [f"{at}.{other}"[own:] for at, _, other in each[1:]] for each in places if each[1:]}
         return Shard(self, name, path, layout, [[(part, own_name) for _, part, own_name in each] for each in places], sizes or [layout.size],
                      [_plain(each) for each in names or [path]], shared)
@@ -235,6 +237,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         return self._fsdp_wrapped_module[key]
 
     def extra_repr(self) -> str:
+        """Returns what print(module) shows of the arguments."""
         return (f"world_size={self.world_size}, rank={self.rank}, compute_dtype={self.compute_dtype}, buffer_dtype={self.buffer_dtype}, "
                 f"flatten_parameters={self.flatten_parameters}, reshard_after_forward={self.reshard_after_forward}, sharding_groups={self.sharding_groups}")
 
@@ -246,7 +249,7 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
         moved = super()._apply(fn, recurse)
-        self._mark_shards()  # of parameters that were exchanged
+        self._mark_shards()  # _apply() may have replaced the parameters
         return moved
 
     def __deepcopy__(self, memo: dict) -> "XlaFullyShardedDataParallel":
@@ -254,7 +257,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         memo[id(self)], memo[COPYING] = made, True
         for name, value in vars(self).items():
             if name not in ("_unit", "_root"):
-                vars(made)[name] = copy.deepcopy(value, memo)
+                made.__dict__[name] = copy.deepcopy(value, memo)
         made._is_root, made._in_backward = None, False
         made._unit = self._unit.copy(made, memo)
         made._mark_shards()
@@ -280,7 +283,15 @@ class XlaFullyShardedDataParallel(nn.Module):
             object.__setattr__(wrapper, "_root", self)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Gathers the parameters, calls the wrapped module, and returns its result.
+
+        The tensors of the result get hooks that gather the parameters again for the backward pass. Floating-point arguments are converted to
+        compute_dtype.
+
+        Args:
+          *args: Its positional arguments.
+          **kwargs: Its keyword arguments.
+        """
         self._become_root()
         unit = self._unit
         if self.compute_dtype != torch.float32:
@@ -289,7 +300,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             self._forget_backward()
         inputs = _tensors((args, kwargs)) if self.optimization_barrier_in_forward else []
         unit.gather(unit.order.next(inputs) if self.optimization_barrier_in_forward else [], keeps=torch.is_grad_enabled())
-        if in_backward():  # A computation that runs again: its gradients follow at once.
+        if in_backward():  # A recomputation: its backward pass follows at once.
             self._will_end_backward()
             return self._run(args, kwargs)
         saving = unit.saving() if torch.is_grad_enabled() else None
@@ -300,7 +311,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             unit.take()
         if saving is not None:
             for output in _tensors(outputs):
-                if output.requires_grad:  # Its gradient is where the backward pass begins.
+                if output.requires_grad:  # The backward pass of this module begins with the gradient of this tensor.
                     output.register_hook(self._begin_backward)
         return outputs
 
@@ -336,7 +347,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             wrapper._unit.end_backward()
 
     def _dummy_forward(self, args, kwargs):
-        """The mean of all inputs and parameters: what the parameters alone cost."""
+        """Returns the mean of all inputs and parameters: what the parameters alone cost."""
         values = [value for value in _tensors((args, kwargs)) if value.is_floating_point()]
         values += [getattr(*slots[0]) for shard in self._unit.shards for slots in shard.slots]
         total = sum((value.float().mean() for value in values), torch.zeros((), device=self.xla_device))
@@ -348,7 +359,14 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Gradients of backward passes inside are summed on each rank, whole, and reduced with those of the first one after it."""
+        """Returns a context in which backward passes do not reduce gradients; all ranks enter it together.
+
+        The gradients of full parameters are summed on each rank, which takes their memory, and reduced with those of the first backward pass after
+        it.
+
+        Raises:
+          RuntimeError: This is not the outermost wrapper, or a backward pass runs.
+        """
         self._become_root()
         self._check_idle_root("no_sync()")
         before = [(wrapper._unit, wrapper._unit.is_reducing) for wrapper in self._inner()]
@@ -367,7 +385,13 @@ class XlaFullyShardedDataParallel(nn.Module):
             raise RuntimeError(f"{what} cannot be called while a backward pass runs")
 
     def set_gradient_divide_factors(self, pre: float, post: float, recursive: bool) -> None:
-        """What gradients are divided by before and after they are summed; their product is the number of ranks by default."""
+        """Sets what gradients are divided by. By default the product of the divisors is the number of ranks.
+
+        Args:
+          pre: The divisor before gradients are summed over the ranks.
+          post: The divisor after that.
+          recursive: Whether the wrappers inside of this one get the divisors, too.
+        """
         for wrapper in self._inner() if recursive else [self]:
             wrapper._unit.divides = (pre, post)
 
@@ -378,7 +402,19 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     @torch.no_grad()
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0, groups: list[list[int]] | None = None) -> torch.Tensor:
-        """torch.nn.utils.clip_grad_norm_ for the whole model: the norm before, of the gradients of all ranks (of `groups`). All ranks call it."""
+        """Scales the gradients of the whole model in place so that their norm is at most `max_norm`. All ranks call it.
+
+        Args:
+          max_norm: The largest norm.
+          norm_type: The order of the norm; infinity: the largest absolute value.
+          groups: Groups of ranks whose gradients have a norm of their own; None: all ranks are one group.
+
+        Returns:
+          The norm before, a scalar of the device.
+
+        Raises:
+          RuntimeError: This is not the outermost wrapper, or a backward pass runs.
+        """
         self._become_root()
         self._check_idle_root("clip_grad_norm_()")
         grads = [parameter.grad.detach() for parameter in self.params_with_grad]
@@ -397,7 +433,7 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     # Checkpoints.
     def get_original_names_and_sharded_parameters(self) -> list[tuple[str, nn.Parameter]]:
-        """(the name in the model that was wrapped, the shard) of all shards."""
+        """Returns the name in the model before it was wrapped, and the shard, of every parameter."""
         named = []
         for path, wrapper in self.named_modules():
             if isinstance(wrapper, XlaFullyShardedDataParallel):
@@ -407,19 +443,38 @@ class XlaFullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def full_optim_state_dict(model: nn.Module, optim: torch.optim.Optimizer, rank0_only: bool = True) -> dict[str, Any]:
-        """The state of an optimizer as that of one of the model as it was before it was wrapped, on the CPU: {"state": {name of a parameter: {key:
-        value}}, "param_groups": [{..., "params": names}]}, for any number of processes. All ranks call it; with `rank0_only` others than rank 0 get {}.
-        ValueError where the state has other values than one for each element of a shard, or for all."""
+        """Returns the state of an optimizer in the form of one for the model before it was wrapped, on the CPU. All ranks call it.
+
+        The result does not depend on the number of processes: {"state": {name of a parameter: {key: value}}, "param_groups": [{..., "params":
+        names}]}.
+
+        Args:
+          model: The wrapped model.
+          optim: The optimizer of its shards.
+          rank0_only: Whether the other ranks get {}.
+
+        Raises:
+          ValueError: The state has other values than one for each element of a shard, or one for all of them.
+        """
         return _optimizer_state.full_optim_state_dict(model, optim, rank0_only)
 
     @staticmethod
     def shard_full_optim_state_dict(full_optim_state_dict: dict[str, Any], model: nn.Module, optim: torch.optim.Optimizer) -> dict[str, Any]:
-        """This rank's part of what full_optim_state_dict() returned on rank 0, for optim.load_state_dict(). `model` may be split among another number of
-        processes, and wrapped in another way. ValueError, with the name, where it has other parameters or groups of them."""
+        """Returns the state of this rank's shards, for optim.load_state_dict().
+
+        Args:
+          full_optim_state_dict: What full_optim_state_dict() returned on rank 0. The model may have been wrapped in another way, and sharded among
+            another number of processes.
+          model: The wrapped model.
+          optim: The optimizer of its shards.
+
+        Raises:
+          ValueError: The model has other parameters, or groups of them; the message has the name.
+        """
         return _optimizer_state.shard_full_optim_state_dict(full_optim_state_dict, model, optim)
 
     def get_shard_metadata(self) -> dict[str, Any]:
-        """What puts the shards in state_dict() of all ranks together again: save it with them (consolidate_sharded_model_checkpoints)."""
+        """Returns what consolidate_sharded_model_checkpoints() needs to put the shards of all ranks together: save it with state_dict()."""
         shard_info, flatten_info = {}, {}
         for path, part in self.named_modules(remove_duplicate=False):
             path = path.replace("_fpw_module.", "")
@@ -433,7 +488,7 @@ class XlaFullyShardedDataParallel(nn.Module):
 
 
 def _plain(name):
-    """The name in the model that was wrapped."""
+    """Returns the name in the model that was wrapped."""
     return name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
 
 
@@ -461,17 +516,17 @@ def _check_shards(wrapper, state_dict, prefix, local_metadata, strict, missing_k
 
 def _check_module(module):
     if isinstance(module, XlaFullyShardedDataParallel):
-        raise RuntimeError("the module is an XlaFullyShardedDataParallel already: wrap its parts first, then the module that has them")
+        raise RuntimeError("the module is an XlaFullyShardedDataParallel already: wrap its submodules first, then the module that contains them")
     forward = getattr(module, "forward", None)
     if forward is None or getattr(forward, "__func__", None) in (nn.Module.forward, nn.ModuleList.forward, nn.ModuleDict.forward):
-        raise RuntimeError(f"a {type(module).__name__} has no forward(), while which its parameters would be whole: wrap its parts, or the module that "
-                           "has it")
+        raise RuntimeError(f"a {type(module).__name__} has no forward(), during which its parameters would be gathered: wrap its submodules, or "
+                           "the module that contains it")
 
 
     inside = {id(part) for part in module.modules()}
     for name, wrapper in split_parameters(module):
         if wrapper is not None and id(wrapper) not in inside:
-            raise RuntimeError(f"{name} is split by a wrapper around the module already: wrap its parts first, then the module that has them")
+            raise RuntimeError(f"{name} is sharded by a wrapper around the module already: wrap its submodules first, then the module that contains them")
 
 
 def _check_unwrapped(module):
@@ -486,4 +541,4 @@ def _check_parameter(parameter, path):
         raise TypeError(f"expects parameters of float32, but {shown} is of {parameter.dtype}: only fp32 parameters are supported. compute_dtype "
                         "says in which type they are used")
     if hasattr(parameter, "_fsdp_owner"):
-        raise RuntimeError(f"{shown} is also a parameter of a part that is wrapped already: parameters that modules share have to be in one wrapper")
+        raise RuntimeError(f"{shown} is also a parameter of a submodule that is wrapped already: parameters that modules share have to be in one wrapper")

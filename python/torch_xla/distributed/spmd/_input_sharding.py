@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How loaders and xm.send_cpu_data_to_device() shard the batches that they copy to the devices."""
 import dataclasses
+from typing import Any
 
 import torch
 
@@ -13,8 +14,17 @@ from .mesh import Mesh, OpSharding
 
 @dataclasses.dataclass
 class ShardingSpec:
-    """How loaders and send_cpu_data_to_device() split a batch: mesh and partition spec. `minibatch`: each process gives its own share of the batch,
-    which is all shares in the order of the processes; else every process gives the whole batch."""
+    """The sharding of batches that loaders and xm.send_cpu_data_to_device() copy to the devices.
+
+    Args:
+      mesh: The devices.
+      partition_spec: Per dimension of the batch an axis of the mesh, a tuple of axes, or None, see mark_sharding().
+      minibatch: Whether each process gives its own share of the batch, which consists of all shares in the order of the processes; otherwise every
+        process gives the whole batch.
+
+    Raises:
+      ShardingError: The partition spec does not fit the mesh, or leaves the first dimension unsharded although `minibatch` is set.
+    """
     mesh: Mesh
     partition_spec: tuple
     minibatch: bool = False
@@ -24,16 +34,31 @@ class ShardingSpec:
         if self.minibatch and self.partition_spec and self.partition_spec[0] is None:
             raise error("ShardingSpec", "a batch dim (0) that is sharded, because minibatch is set", self.partition_spec)
 
-    def xla_spec(self, t):
-        """The sharding of that tensor, or None if it has another rank."""
+    def xla_spec(self, t: torch.Tensor) -> "XlaShardingSpec | None":
+        """Returns the sharding of a tensor, or None if it has another rank.
+
+        Args:
+          t: The tensor.
+        """
         return XlaShardingSpec(t, self.mesh.get_op_sharding(self.partition_spec), self.minibatch) if self.can_apply(t) else None
 
-    def can_apply(self, t):
-        """Whether the tensor has the rank that the spec is for."""
+    def can_apply(self, t: torch.Tensor) -> bool:
+        """Returns whether a tensor has the rank that the spec is for.
+
+        Args:
+          t: The tensor.
+        """
         return t.dim() == len(self.partition_spec)
 
-    def apply(self, t):
-        """Splits a tensor of the device."""
+    def apply(self, t: torch.Tensor) -> None:
+        """Shards a tensor of the device in place, see mark_sharding().
+
+        Args:
+          t: The tensor.
+
+        Raises:
+          ShardingError: The tensor does not fit the spec.
+        """
         mark(t, self.mesh, tuple(self.partition_spec))
 
     def upload(self, cpu: torch.Tensor) -> torch.Tensor:
@@ -53,11 +78,16 @@ class ShardingSpec:
 
 
 class XlaShardingSpec:
-    """A tensor and the sharding that it is to get: an OpSharding, or what makes one (tile_assignment, group_assignment, replication_groups,
-    sharding_type). `minibatch`: see ShardingSpec."""
+    """A tensor and the sharding that it is to get.
 
-    def __init__(self, tensor, *sharding, minibatch=False):
+    Args:
+      tensor: The tensor, of which the sizes are kept.
+      *sharding: An OpSharding, or the arguments of one: tile_assignment, group_assignment, replication_groups, sharding_type.
+      minibatch: See ShardingSpec; PyTorch/XLA passes it as the last positional argument.
+    """
+
+    def __init__(self, tensor: torch.Tensor, *sharding: Any, minibatch: bool = False) -> None:
         if len(sharding) in (2, 5):
-            *sharding, minibatch = sharding
+            sharding, minibatch = sharding[:-1], sharding[-1]
         self.shape, self.minibatch = tuple(tensor.shape), minibatch
         self.sharding = sharding[0] if isinstance(sharding[0], OpSharding) else OpSharding(*sharding)

@@ -7,7 +7,7 @@ import torch
 from ... import _XLAC
 from ... import runtime as xr
 from ._places import describe, error
-from .mesh import Mesh, OpSharding, PartitionSpec, shifted
+from .mesh import Mesh, OpSharding, PartitionSpec, shift_axes
 
 
 def is_wrapped(t: object) -> bool:
@@ -46,7 +46,7 @@ def check(t: torch.Tensor, mesh: Mesh | None, partition_spec: tuple, what: str) 
     if len(partition_spec) != t.dim():
         raise error(title, f"a partition spec with {t.dim()} entries, one per dim", f"{len(partition_spec)}: {partition_spec}")
     mesh.axes_of(partition_spec, title)
-    return every.get_op_sharding(shifted(partition_spec, before))
+    return every.get_op_sharding(shift_axes(partition_spec, before))
 
 
 def mark(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:

@@ -9,9 +9,9 @@ import os
 import sys
 import threading
 
-_LIBRARIES = tuple(os.path.dirname(os.path.realpath(sys.modules[name].__file__)) + os.sep for name in ("torch", "torch_xla"))
+_LIBRARIES = tuple(os.path.dirname(os.path.realpath(str(sys.modules[name].__file__))) + os.sep for name in ("torch", "torch_xla"))
 
-_TENSORS = ("t", "tensor", "torch_tensor", "local_tensor")  # how functions call the tensor that they are about
+_TENSORS = ("t", "tensor", "torch_tensor", "local_tensor")  # the names of the parameters that are the annotated tensor
 
 
 class ShardingError(ValueError, AssertionError, RuntimeError):
@@ -35,7 +35,7 @@ def _user_frame():
     return frame
 
 
-_acting = threading.local()  # .place: "f.py:3", whom this thread works for
+_acting = threading.local()  # .place: "f.py:3", the line of the program for which this thread works
 
 
 def user_place():
@@ -55,7 +55,7 @@ def acting_for(place):
 
 
 def _subject(frame, is_method):
-    """The text of the first argument of the call that the frame is in (of a method: of its object); None if its source is not at hand."""
+    """Returns the text of the first argument of the call that the frame is in (of a method: of its object); None if its source is not at hand."""
     lines = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     if None in lines:
         return None
@@ -87,7 +87,7 @@ def _calls(source):
 
 
 def annotated_at(file, line):
-    """The text of the tensor that is annotated on the line; None if that does not say."""
+    """Returns the text of the tensor that is annotated on the line; None if that does not say."""
     source = "".join(linecache.getlines(file))
     for call in _calls(source):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -98,7 +98,7 @@ def annotated_at(file, line):
 
 
 def describe(tensor, is_method=False):
-    """A tensor in a message: "model.fc1.weight (float32[8, 4])". `is_method`: the user has called a method of it."""
+    """Returns a tensor in a message: "model.fc1.weight (float32[8, 4])". `is_method`: the user has called a method of it."""
     frame = None if hasattr(_acting, "place") else _user_frame()
     name = _subject(frame, is_method) if frame else None
     kind = f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
@@ -106,6 +106,6 @@ def describe(tensor, is_method=False):
 
 
 def error(what, expected, actual, kind=ShardingError, rule=None):
-    """The error to raise; the user's line comes first. `rule`: how PyTorch/XLA says what is broken."""
+    """Returns the error to raise; the user's line comes first. `rule`: how PyTorch/XLA says what is broken."""
     place = getattr(_acting, "place", None) or user_place()
     return kind(f"{place + ': ' if place else ''}{what}: expects {expected}, but got {actual}{f' ({rule})' if rule else ''}")

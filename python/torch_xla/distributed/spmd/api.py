@@ -57,8 +57,8 @@ def xla_distribute_tensor(tensor: torch.Tensor, device_mesh: Any, placements: Se
     Raises:
       ShardingError: The placements do not fit the tensor or the mesh.
     """
-    from .xla_sharded_tensor import XLAShardedTensor, place
-    mesh, spec = place(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
+    from .xla_sharded_tensor import XLAShardedTensor, mesh_and_partition_spec
+    mesh, spec = mesh_and_partition_spec(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
     if tensor.device.type == "xla":
         made = mark_sharding(tensor, mesh, spec)
     else:
@@ -102,11 +102,11 @@ def xla_distribute_module(module: torch.nn.Module, device_mesh: Any = None, part
 
 
 def _of_module(func):
-    """An input_fn or output_fn; older ones do not take the module."""
+    """Returns an input_fn or output_fn; older ones do not take the module."""
     return func if len(inspect.signature(func).parameters) != 2 else lambda module, values, device_mesh: func(values, device_mesh)
 
 
-_planned_over = [""]  # what _plan_over() has put into XLA_AUTO_SPMD_MESH
+_planned_over = [""]  # the value of XLA_AUTO_SPMD_MESH that _plan_over() has set
 
 
 def _plan_over(device_mesh: Any) -> None:
@@ -122,8 +122,16 @@ def _plan_over(device_mesh: Any) -> None:
 
 
 def auto_policy(mod_name: str, mod: torch.nn.Module, device_mesh: Any) -> None:
-    """A partition_fn for distribute_module(): leaves parameters to automatic sharding (use_spmd(auto=True)), which splits them where the first
-    program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH, or without it over that of the module."""
+    """A partition_fn for distribute_module() that leaves parameters to automatic sharding (use_spmd(auto=True)).
+
+    It shards them where the first program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH, or without it over
+    that of the module. The function itself does nothing.
+
+    Args:
+      mod_name: The name of the submodule.
+      mod: The submodule.
+      device_mesh: The mesh of distribute_module().
+    """
 
 
 def is_distributed(tensor: Any) -> bool:

@@ -20,12 +20,23 @@ _COLORS = ("#5778a4", "#e49444", "#85b6b2", "#d1615d", "#6a9f58", "#e7ca60", "#a
 
 
 def construct_v1_sharding_str(t: torch.Tensor) -> str:
-    """The sharding of a tensor with its devices as a list, as visualize_sharding() takes it."""
+    """Returns the text of a tensor's sharding, with its devices as a list; visualize_sharding() takes it.
+
+    Args:
+      t: A tensor of the device.
+    """
     return _XLAC._spmd_text(t)
 
 
 def parse(sharding: str) -> Any:
-    """Tiles per dim, and the devices of each tile: an array of tuples of the tiles' shape. ShardingError for what is none."""
+    """Returns the devices of each tile of a sharding: an array of tuples, with as many elements per dimension as there are tiles.
+
+    Args:
+      sharding: The text of the sharding, such as "{devices=[2,4]<=[8]}".
+
+    Raises:
+      ShardingError: The text is no sharding.
+    """
     if sharding in ("", "{replicated}", "{manual}", "{unknown}"):
         from ... import runtime as xr
         grid: Any = np.empty((1, 1), dtype=object)
@@ -55,7 +66,7 @@ def parse(sharding: str) -> Any:
 
 
 def _planes(grid):
-    """[(title, two-dimensional array)]: the last two dims side by side, one picture per index of the others."""
+    """Returns [(title, two-dimensional array)]: the last two dims side by side, one picture per index of the others."""
     if grid.ndim == 1:
         return [("", grid.reshape(1, -1))]
     if grid.ndim == 2:
@@ -69,8 +80,22 @@ def _label(devices, is_list=False):
 
 
 def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0, min_width: int = 9, max_width: int = 80, file: Any = None) -> Any:
-    """Draws which device holds which tile of a tensor with that sharding ("{devices=[2,4]<=[8]}") in the terminal, and returns the
-    rich table (a list of them for tensors of more than two dims). `file`: an .svg or .html file to write instead; its path is returned."""
+    """Draws which device holds which tile of a tensor, in the terminal or to a file.
+
+    Args:
+      sharding: The text of a sharding, such as "{devices=[2,4]<=[8]}".
+      use_color: Whether tiles have the colors of their devices; lines separate them otherwise.
+      scale: A factor of the sizes of tiles.
+      min_width: The least width of a tile in characters.
+      max_width: The width of the picture in characters.
+      file: The path of an .svg or .html file that is written instead; None: the terminal.
+
+    Returns:
+      The rich.table.Table, a list of them for tensors of more than two dimensions, or `file`.
+
+    Raises:
+      ImportError: The terminal is used, and the package rich is not installed.
+    """
     planes = _planes(parse(sharding))
     if file is not None:
         picture = to_svg(sharding)
@@ -89,7 +114,7 @@ def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0
     is_list = not sharding.startswith("{devices=") or sharding.endswith("last_tile_dim_replicate}")
     tables = []
     for title, plane in planes:
-        # Colors part the cells where there are some, lines where not.
+        # Colors separate the cells, or lines where there are no colors.
         table = rich.table.Table(show_header=False, show_lines=not use_color, padding=0, highlight=not use_color, pad_edge=False,
                                  box=None if use_color else rich.box.SQUARE, title=title or None)
         for row in plane:
@@ -104,12 +129,24 @@ def visualize_sharding(sharding: str, use_color: bool = True, scale: float = 1.0
 
 
 def visualize_tensor_sharding(t: torch.Tensor, **kwargs: Any) -> Any:
-    """visualize_sharding() of a tensor's sharding; a tensor without one is on all devices."""
+    """Draws which device holds which tile of a tensor, see visualize_sharding(). All devices hold a tensor that has no sharding.
+
+    Args:
+      t: A tensor of the device.
+      **kwargs: Further arguments of visualize_sharding().
+    """
     return visualize_sharding(_XLAC._spmd_text(t), **kwargs)
 
 
 def to_svg(sharding: str) -> str:
-    """The picture of a sharding as SVG text."""
+    """Returns a picture of a sharding as SVG.
+
+    Args:
+      sharding: The text of the sharding, such as "{devices=[2,4]<=[8]}".
+
+    Raises:
+      ShardingError: The text is no sharding.
+    """
     cell, gap, top = (96, 48), 24, 34
     parts, y, width = [], top, 0
     for title, plane in _planes(parse(sharding)):

@@ -57,7 +57,7 @@ def _roots(tensors):
 
 
 def _numbered(roots, names):
-    """{number of the argument: name}."""
+    """Returns {number of the argument: name}."""
     if isinstance(names, torch.nn.Module):
         names = {**dict(names.named_parameters()), **dict(names.named_buffers())}
     numbers = _XLAC._spmd_argument_numbers(roots, [unwrap_sharded_tensor(tensor) for tensor in names.values()])
@@ -73,7 +73,12 @@ def _with_names(text, names):
 
 
 def explain_html(text: str, title: str = "Shardings") -> str:
-    """Returns the text of explain() as an HTML page that needs no other file: tables of tensors, and one of collectives."""
+    """Returns the text of explain() as an HTML page that needs no other file: tables of tensors, and one of collectives.
+
+    Args:
+      text: The result of explain().
+      title: The heading of the page.
+    """
     return _XLAC._spmd_explanation_page(text, title)
 
 

@@ -16,7 +16,7 @@ from ... import runtime as xr
 from ._places import error
 
 
-COPIES = "_copies"  # the axis of devices that do the same as those of a mesh of fewer devices
+COPIES = "_copies"  # the axis along which devices repeat the work of a mesh of fewer devices
 PartitionSpec = Sequence[Any]  # per dimension the index or name of an axis, a tuple of them, or None
 
 
@@ -32,15 +32,19 @@ class ShardingType(IntEnum):
 
 
 class OpSharding:
-    """A sharding as XLA writes it; str() gives the text.
+    """A sharding in the form of XLA; str() returns the text.
 
-    `tile_assignment`: nested lists of device ids, one level per dim of the tensor (TILED). `group_assignment` and
-    `replication_groups`: nested lists of group numbers, and each group's devices (PARTIAL)."""
+    Args:
+      tile_assignment: With TILED, nested lists of device ids, one level per dimension of the tensor.
+      group_assignment: With PARTIAL, nested lists of numbers of groups, one level per dimension of the tensor.
+      replication_groups: With PARTIAL, the devices of each group, which hold the same shard.
+      sharding_type: A ShardingType, or its number. REPLICATED and MAXIMAL need no assignment.
+    """
 
     def __init__(self, tile_assignment: Any = (), group_assignment: Any = (), replication_groups: Any = (),
                  sharding_type: Any = ShardingType.REPLICATED) -> None:
         self.type: ShardingType | None = ShardingType(sharding_type)
-        self.mesh: Any = None  # a Mesh, of those of of()
+        self.mesh: Any = None  # the Mesh, if of() made this object
         if self.type is ShardingType.TILED:
             grid = np.array(tile_assignment)
             self.text = _tiles_text(grid.shape, 1, grid.flatten())
@@ -52,12 +56,17 @@ class OpSharding:
             self.text = "{manual}"
         elif self.type is ShardingType.UNKNOWN:
             self.text = "{unknown}"
-        else:  # one device, or everything everywhere
+        else:  # MAXIMAL on one device, or REPLICATED
             self.text = "{replicated}"
 
     @classmethod
     def of(cls, mesh: "Mesh | None", text: str) -> "OpSharding":
-        """Returns a sharding over the axes of a mesh, from its text."""
+        """Returns a sharding over the axes of a mesh.
+
+        Args:
+          mesh: The mesh, or None.
+          text: The text of the sharding.
+        """
         made = cls()
         made.mesh, made.text, made.type = mesh, text, type_of(text)
         return made
@@ -188,7 +197,7 @@ class Mesh:
         iota = np.arange(self.size())
         if sharding.type not in (ShardingType.TILED, ShardingType.PARTIAL) or not np.array_equal(self.device_ids, iota):
             return sharding
-        order = [axis for axis in order if self.mesh_shape[axis] > 1]  # axes of one device say nothing
+        order = [axis for axis in order if self.mesh_shape[axis] > 1]  # axes of size 1 shard nothing
         sizes = [size for size in self.mesh_shape if size > 1]
         order = np.argsort(np.argsort(order)).tolist()
         short = f"<=[{self.size()}]"
@@ -280,8 +289,13 @@ class Mesh:
         return jax.sharding.Mesh(devices, self.plain()[0])
 
 
-def shifted(partition_spec: PartitionSpec, by: int) -> tuple:
-    """Returns the partition spec on a mesh that has `by` more axes before the others."""
+def shift_axes(partition_spec: PartitionSpec, by: int) -> tuple:
+    """Returns the partition spec for a mesh that has more axes in front.
+
+    Args:
+      partition_spec: The partition spec; numbers of axes in it grow, and names stay.
+      by: The number of axes in front.
+    """
     move = lambda axis: axis + by if isinstance(axis, (int, np.integer)) else axis
     return tuple(tuple(map(move, entry)) if isinstance(entry, (tuple, list)) else move(entry) for entry in partition_spec)
 
@@ -345,7 +359,7 @@ class HybridMesh(Mesh):
         super().__init__(np.block(blocks.tolist()).flatten(), shape, axis_names)
 
     def _inside(self, devices):
-        """The devices of a slice as a grid of ici_mesh_shape; along the wires, where devices have coordinates."""
+        """Returns the devices of a slice as a grid of ici_mesh_shape; along the wires, where devices have coordinates."""
         if "coords" not in self.device_attributes[devices[0]]:
             return np.array(devices).reshape(self.ici_mesh_shape)
         places = [tuple(self.device_attributes[device]["coords"]) for device in devices]
@@ -388,11 +402,22 @@ def check_devices(ids: Iterable[int], shape: Any, what: str) -> None:
         raise error(what, "every device once", ids, rule="Device IDs must be unique")
 
 
-def placed(device_mesh: Any, what: str) -> Any:
-    """A DeviceMesh of torch.distributed on the devices: (Mesh, of each of its dims the indices of the Mesh's axes, major first).
+def mesh_and_axes(device_mesh: Any, what: str) -> tuple[Mesh, list[tuple[int, ...]]]:
+    """Returns the Mesh of a DeviceMesh of torch.distributed.
 
-    A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them
-    meets what is on another without moving."""
+    A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them meets what is on
+    another without moving.
+
+    Args:
+      device_mesh: The DeviceMesh.
+      what: The operation, for the message of an error.
+
+    Returns:
+      The Mesh, and for each dimension of `device_mesh` the axes of the Mesh, major first.
+
+    Raises:
+      ShardingError: The mesh has devices that do not exist, or one twice.
+    """
     root = device_mesh._get_root_mesh()
     grid, names = root.mesh, root.mesh_dim_names
     check_devices(grid.flatten().tolist(), dict(zip(names or range(grid.dim()), grid.shape)), what)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """XLAShardedTensor, the type of the tensors that mark_sharding() returns."""
+import contextlib
 import dataclasses
 import functools
 import re
 from typing import Any
-from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -18,18 +18,24 @@ from ._marking import clear_sharding, mark
 from ._placements import check_kind, convert_to_xla_partition_spec, partition_spec_of
 from ._places import ShardingError, describe, error
 from .debugging import parse
-from .mesh import COPIES, Mesh, ShardingType, _tiles_text, placed, shifted, type_of
+from .mesh import COPIES, Mesh, ShardingType, _tiles_text, mesh_and_axes, shift_axes, type_of
 
 
-def no_dispatch() -> Iterator[None]:
-    """A context in which no __torch_dispatch__ is called."""
+def no_dispatch() -> contextlib.AbstractContextManager[None]:
+    """Returns a context in which no __torch_dispatch__ is called."""
     return torch._C._DisableTorchDispatch()
 
 
 @dataclasses.dataclass
 class XLAShard:
-    """What one device holds: `data` (a copy on the CPU, filled up with zeros), `indices` (its place in the tensor: a list of slices, or
-    `...`), `shard_device` ("CPU:3") and `replica_id` (0 for the first device that holds this part)."""
+    """The shard of one device.
+
+    Attributes:
+      data: A copy on the CPU, padded with zeros.
+      indices: Its place in the tensor: a list of slices, or `...` for all elements.
+      shard_device: The device, such as "CPU:3".
+      replica_id: 0 for the first device that holds this shard, 1 for the next one.
+    """
     data: torch.Tensor
     indices: Any
     shard_device: str
@@ -37,23 +43,34 @@ class XLAShard:
 
     @property
     def unpadded_data(self) -> torch.Tensor:
-        """`data` without what fills it up: a view."""
+        """The elements of `data` without the padding, an alias."""
         if self.indices is Ellipsis:
             return self.data
         return self.data[tuple(slice(0, max(part.stop - part.start, 0)) for part in self.indices)]
 
     @unpadded_data.setter
-    def unpadded_data(self, t: torch.Tensor) -> torch.Tensor:
+    def unpadded_data(self, t: torch.Tensor) -> None:
+        """Overwrites the elements of `data` without the padding."""
         self.unpadded_data.copy_(t)
 
 
 class XLAShardedTensor(DTensor):
-    """A tensor of the device of which every device beneath holds a part. Operations with it give tensors of this type.
+    """A tensor of the device that is sharded over several devices. The results of operations with it are of this type.
 
-    `XLAShardedTensor(t)` is an alias: the tensor that was marked is split as well, and gradients flow through. With `mesh` and
-    `placements`, or `mesh_shape` and `partition_spec`, it is a leaf of its own with the value of `t`, split like that; one of the CPU
-    stays there and only remembers them. It is a DTensor by name and by what can be asked of it; its arithmetic is that of any tensor of the
-    device."""
+    `XLAShardedTensor(elem)` is an alias: the tensor that was marked is sharded as well, and gradients flow through. With a mesh it is a leaf of its
+    own with the value of `elem`. It is a DTensor by name and by its queries; its arithmetic is that of any tensor of the device.
+
+    Args:
+      elem: A tensor. One of the CPU stays there, and only records mesh and placements.
+      mesh: A DeviceMesh, with `placements`.
+      placements: A placement per dimension of the mesh; Partial() is computed at once.
+      mesh_shape: The sizes of a mesh of all devices in their order, with `partition_spec`.
+      partition_spec: See mark_sharding().
+      requires_grad: Whether the tensor requires gradients; None: as `elem`.
+
+    Raises:
+      ShardingError: The arguments do not fit one another.
+    """
 
     __torch_dispatch__ = torch._C._disabled_torch_dispatch_impl
 
@@ -62,14 +79,15 @@ class XLAShardedTensor(DTensor):
         made = torch.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs or {})
         if isinstance(made, cls) and not any(made is each for each in args):
             with torch._C.DisableTorchFunctionSubclass():
-                if made.device.type != "xla":  # on the CPU a tensor is whole, and a plain one
+                if made.device.type != "xla":  # results on the CPU are unsharded, of the type torch.Tensor
                     return made.as_subclass(torch.Tensor)
             mesh = next((each.__dict__["_on"] for each in args if isinstance(each, cls) and "_on" in each.__dict__), None)
             if mesh is not None:
                 made._on = mesh
         return made
 
-    def __new__(cls, elem, mesh=None, placements=None, *, mesh_shape=None, partition_spec=None, requires_grad=None):
+    def __new__(cls, elem: torch.Tensor, mesh: Any = None, placements: Any = None, *, mesh_shape: Any = None, partition_spec: Any = None,
+                requires_grad: bool | None = None) -> Any:
         if mesh is None and partition_spec is None:
             if requires_grad is not None:
                 return elem.detach().as_subclass(cls).requires_grad_(requires_grad)
@@ -81,7 +99,7 @@ class XLAShardedTensor(DTensor):
             return made
         value, on = elem.detach().as_subclass(torch.Tensor), mesh
         if mesh is not None:
-            mesh, spec = place(value, mesh, placements, f"XLAShardedTensor of {describe(value)}")
+            mesh, spec = mesh_and_partition_spec(value, mesh, placements, f"XLAShardedTensor of {describe(value)}")
         else:
             mesh, spec = Mesh(np.arange(np.prod(mesh_shape)), mesh_shape), partition_spec
         if value.device.type == "xla":
@@ -93,8 +111,8 @@ class XLAShardedTensor(DTensor):
 
     @classmethod
     def _placed(cls, made, device_mesh, placements):
-        """The tensor, which remembers the DeviceMesh that the user has put it on, and which of the placements were Partial. (In a function that is
-        being compiled it is a plain one.)"""
+        """Returns the tensor, which remembers the DeviceMesh that the user has put it on, and which of the placements were Partial. (In a function
+        that is being compiled it is a plain one.)"""
         if device_mesh is not None and isinstance(made, cls):
             made._on = device_mesh
             made._partial = {axis: each for axis, each in enumerate(placements or ()) if each.is_partial()}
@@ -105,27 +123,28 @@ class XLAShardedTensor(DTensor):
 
     @property
     def is_leaf(self) -> bool:
-        """As of the tensor that was marked."""
+        """Whether the tensor, or the one that was marked, is a leaf of autograd."""
         return self.__dict__.get("_marked") is not None or torch.Tensor.is_leaf.__get__(self)
 
     @property
     def grad(self) -> torch.Tensor | None:
-        """As of the tensor that was marked."""
+        """The gradient of the tensor, or of the one that was marked."""
         marked = self.__dict__.get("_marked")
         return torch.Tensor.grad.__get__(self) if marked is None else marked.grad
 
     @grad.setter
     def grad(self, value: torch.Tensor | None) -> None:
+        """Sets the gradient of the tensor, or of the one that was marked."""
         torch.Tensor.grad.__set__(self.__dict__.get("_marked", self), value)
 
     @property
     def global_tensor(self) -> torch.Tensor:
-        """The same tensor, as a plain one."""
+        """An alias of the tensor of the type torch.Tensor."""
         return self.as_subclass(torch.Tensor)
 
     @property
     def local_shards(self) -> list[XLAShard]:
-        """What the devices of this process hold, an XLAShard each."""
+        """The shards of the devices of this process, copied to the CPU."""
         replicated = self.sharding_type in (None, ShardingType.REPLICATED)
         shards = []
         for data, begin, size, replica, device in _XLAC._spmd_shards(self):
@@ -155,26 +174,27 @@ class XLAShardedTensor(DTensor):
             _XLAC._spmd_replace(self, _XLAC._spmd_from_shards(parts, self.sharding_spec, self.shape, mesh_of(self)))
 
     @property
-    def sharding_spec(self) -> Any:
-        """The sharding as XLA writes it, "" for a tensor without one."""
+    def sharding_spec(self) -> str:
+        """The sharding in the form of XLA; "" for a tensor without one."""
         return _XLAC._spmd_text(self) if self.device.type == "xla" else ""
 
     @property
-    def sharding_type(self) -> Any:
-        """Its ShardingType, or None."""
+    def sharding_type(self) -> ShardingType | None:
+        """The ShardingType of the sharding, or None for a tensor without one."""
         return type_of(self.sharding_spec)
 
     @property
-    def mesh_shape(self) -> Any:
-        """Sizes of the mesh. AttributeError where there is nothing to split."""
+    def mesh_shape(self) -> tuple[int, ...]:
+        """The sizes of the mesh; AttributeError for a tensor that is sharded over no mesh."""
         mesh = mesh_of(self)
         if mesh is None or self.dim() == 0:
             raise AttributeError("mesh_shape: the tensor is not sharded over a mesh")
         return tuple(mesh[1])
 
     @property
-    def partition_spec(self) -> Any:
-        """Per dim None, the index of the mesh's axis that splits it, or a tuple of several. AttributeError as mesh_shape."""
+    def partition_spec(self) -> tuple:
+        """Per dimension None, the index of the axis that shards it, or a tuple of indices; AttributeError for a tensor that is sharded over no
+        mesh."""
         names = list(_mesh_or_raise(self, AttributeError, "partition_spec")[0])
         axes = [[names.index(name) for name in dim] for dim in _axes(self)]
         return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
@@ -191,7 +211,7 @@ class XLAShardedTensor(DTensor):
         if known is None or self.__dict__.get("_spec_of") != key:
             if on is None:
                 devices, names = np.array(devices).reshape(sizes), tuple(names)
-                if names[0] == COPIES:  # what it was marked on has fewer devices
+                if names[0] == COPIES:  # the tensor was marked on a mesh of fewer devices
                     devices, names = devices[0], names[1:]
                 on = DeviceMesh("xla", torch.tensor(devices), mesh_dim_names=names)
             known = DTensorSpec(on, self._placements_on(on, text), tensor_meta=TensorMeta(self.shape, self.stride(), self.dtype))
@@ -199,7 +219,7 @@ class XLAShardedTensor(DTensor):
         return known
 
     def _known_sharding(self):
-        """The sharding; of a value that is still to be computed, the one that the compiler finds for it."""
+        """Returns the sharding; of a value that is still to be computed, the one that the compiler finds for it."""
         text = self.sharding_spec
         if text or self.device.type != "xla" or not _XLAC._check_tensor_need_materialization([self])[0]:
             return text
@@ -225,9 +245,9 @@ class XLAShardedTensor(DTensor):
             moving = [dim for dim in range(len(row[0])) if len({tile[dim] for tile in row}) > 1]
             placements.append(Shard(moving[0]) if moving else self._whole_along(axis))
         for candidate in _orders(tuple(placements), devices.shape):
-            mesh, spec = place(self, device_mesh, candidate, "placements")
+            mesh, spec = mesh_and_partition_spec(self, device_mesh, candidate, "placements")
             over_all, before = mesh.over_all("placements")
-            if str(over_all.get_op_sharding(shifted(spec, before))) == _as_list(text):
+            if str(over_all.get_op_sharding(shift_axes(spec, before))) == _as_list(text):
                 return candidate
         raise ValueError(f"placements: no Shard and Replicate along the axes {tuple(devices.shape)} say {text}")
 
@@ -243,8 +263,10 @@ class XLAShardedTensor(DTensor):
 
     @property
     def placements(self) -> Any:
-        """The placements of torch.distributed.tensor, one per axis of the mesh; of a value that is still to be computed those that the compiler
-        finds, on the mesh of what it is computed from. ValueError for a tensor that is on none."""
+        """The placements of torch.distributed.tensor, one per axis of the mesh.
+
+        Those of a pending value are the ones that the compiler finds, on the mesh of the tensors that it is computed from. ValueError for a tensor
+        that is on no mesh."""
         if "_on" in self.__dict__ and self.device.type == "xla" and not self.sharding_spec:
             return self._placements_on(self._on, self._known_sharding())
         return self._spec.placements
@@ -261,8 +283,11 @@ class XLAShardedTensor(DTensor):
         return self.global_tensor
 
     def to_local(self, *, grad_placements: Any = None) -> torch.Tensor:
-        """The tensor as a plain one. One process has all devices, so what is local is everything; local_shards has the parts.
-        `grad_placements`: how its gradient is split."""
+        """Returns the tensor with the type torch.Tensor. One process has all devices, so it has all elements; local_shards has the shards.
+
+        Args:
+          grad_placements: The placements of its gradient; None: as it comes.
+        """
         made = self.global_tensor
         if self.is_leaf and self.requires_grad:
             made = made.detach().requires_grad_()
@@ -273,15 +298,30 @@ class XLAShardedTensor(DTensor):
         return made
 
     def full_tensor(self, *, grad_placements: Any = None) -> torch.Tensor:
-        """The whole tensor, on every device, as a plain one. `grad_placements`: how its gradient is split."""
+        """Returns an unsharded copy, of which every device has all elements, of the type torch.Tensor.
+
+        Args:
+          grad_placements: The placements of its gradient; None: as it comes.
+        """
         made = clear_sharding(self.global_tensor + 0)
         if grad_placements is not None and made.requires_grad:
             made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
         return made
 
-    def redistribute(self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False, forward_dtype: torch.dtype | None = None, backward_dtype: torch.dtype | None = None) -> torch.Tensor:
-        """The tensor with other placements (a new one), on a DeviceMesh or Mesh, by default its own; `async_op`: no effect, nothing is
-        waited for. `forward_dtype`: the type of the result; `backward_dtype`: the one in which its gradient comes back."""
+    def redistribute(self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False, forward_dtype: torch.dtype | None = None,
+                     backward_dtype: torch.dtype | None = None) -> torch.Tensor:
+        """Returns a copy with other placements.
+
+        Args:
+          device_mesh: A DeviceMesh or Mesh; None: that of the tensor.
+          placements: A placement per dimension of the mesh.
+          async_op: Has no effect: the call does not wait in any case.
+          forward_dtype: The type of the result; None: that of the tensor.
+          backward_dtype: The type that the gradient is rounded to; None: it is not.
+
+        Raises:
+          ShardingError: There are no placements, or they do not fit.
+        """
         what = f"redistribute of {describe(self, is_method=True)}"
         if placements is None:
             raise error(what, "placements", "None")
@@ -292,7 +332,7 @@ class XLAShardedTensor(DTensor):
             mesh, on = Mesh(*_as_arguments(_mesh_or_raise(self, ShardingError, "redistribute"))) if on is None else on, None
             spec = convert_to_xla_partition_spec(self, placements, mesh, is_method=True)
         else:
-            mesh, spec = place(self, on, placements, what)
+            mesh, spec = mesh_and_partition_spec(self, on, placements, what)
         value = value.clone()
         if backward_dtype is not None and value.requires_grad:
             value = _GradientIn.apply(value, backward_dtype)
@@ -302,12 +342,12 @@ class XLAShardedTensor(DTensor):
         """Forgets what _spec has found. It notices other shardings by itself."""
         self._cached_spec = None
 
-    # A compiler must not take the tensor apart as it does DTensors.
+    # A compiler must not decompose the tensor, as it does DTensors.
     @property
     def __tensor_flatten__(self):
         raise AttributeError("an XLAShardedTensor does not wrap tensors")
 
-    # torch.distributed.checkpoint without SPMDSavePlanner: the whole tensor, as of one that is not split.
+    # torch.distributed.checkpoint without SPMDSavePlanner saves the tensor as an unsharded one.
     def __create_write_items__(self, fqn, object):
         from torch.distributed.checkpoint.planner_helpers import _create_write_items
         return _create_write_items(fqn, self.global_tensor)
@@ -323,7 +363,7 @@ class XLAShardedTensor(DTensor):
         return f"XLAShardedTensor({torch.Tensor.__repr__(self.global_tensor)})"
 
     def __reduce_ex__(self, protocol):
-        return self.global_tensor.__reduce_ex__(protocol)  # what is saved is whole
+        return self.global_tensor.__reduce_ex__(protocol)  # all elements are saved
 
     def __deepcopy__(self, memo):
         made = self.global_tensor.detach().clone().requires_grad_(self.requires_grad).as_subclass(type(self))
@@ -332,20 +372,30 @@ class XLAShardedTensor(DTensor):
         return made
 
 
-def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> torch.Tensor:
-    """(Mesh, partition spec) of placements on a DeviceMesh, one per dim of it (None: all of them Replicate()); raises where they do not fit. Partial()
-    is whole: what devices have to add up is added up as soon as it is there."""
+def mesh_and_partition_spec(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) -> tuple[Mesh, tuple]:
+    """Returns the Mesh and the partition spec of placements on a DeviceMesh.
+
+    Args:
+      tensor: The tensor that is placed.
+      device_mesh: The DeviceMesh.
+      placements: A placement per dimension of the mesh; None: Replicate() for all. Partial() counts as Replicate(): sums over devices are computed at
+        once.
+      what: The operation, for the message of an error.
+
+    Raises:
+      ShardingError: The placements do not fit.
+    """
     check_kind(device_mesh, what)
     if placements is not None and len(placements) != device_mesh.ndim:
         raise error(what, f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
-    mesh, axes = placed(device_mesh, what)
+    mesh, axes = mesh_and_axes(device_mesh, what)
     mesh.over_all(what)
     spec = partition_spec_of(tensor, placements or (), device_mesh.shape, what)
     flat = [[axis for index in (entry if isinstance(entry, tuple) else (entry,)) for axis in axes[index]] if entry is not None else []
             for entry in spec]
     root = device_mesh._get_root_mesh()
     if root is not device_mesh and tensor.device.type == "xla":
-        # A part of a mesh says nothing about the other axes.
+        # A placement on a submesh leaves the other axes of the tensor's sharding unchanged.
         said = {axis for each in axes for axis in each}
         for axis, before in enumerate(XLAShardedTensor(tensor).placements_on(root)):
             if axis not in said and before.is_shard():
@@ -354,12 +404,12 @@ def place(tensor: torch.Tensor, device_mesh: Any, placements: Any, what: str) ->
 
 
 def _marked(t, mesh, partition_spec):
-    """The tensor with a sharding, as an XLAShardedTensor; in a function that Dynamo compiles, as a plain one."""
+    """Returns the tensor with a sharding, as an XLAShardedTensor; in a function that Dynamo compiles, as a plain one."""
     made = mark(t, mesh, partition_spec)
     return made if torch.compiler.is_dynamo_compiling() else XLAShardedTensor(made)
 
 
-_found: dict[Any, Any] = {}  # shardings of values that are still to be computed, by the hash of their graphs
+_found: dict[Any, Any] = {}  # the shardings of pending values, by the hashes of their graphs
 
 
 class _GradientIn(torch.autograd.Function):
@@ -376,7 +426,7 @@ class _GradientIn(torch.autograd.Function):
 
 
 def _gradient_on(device_mesh, placements, grad):
-    mesh, spec = place(grad, device_mesh, placements, "grad_placements")
+    mesh, spec = mesh_and_partition_spec(grad, device_mesh, placements, "grad_placements")
     return _marked(grad.clone(), mesh, spec).global_tensor
 
 
@@ -391,7 +441,7 @@ def _orders(placements, sizes):
 
 
 def _as_list(text):
-    """A sharding with the devices as a list, as Mesh.get_op_sharding() writes it."""
+    """Returns a sharding with the devices as a list, as Mesh.get_op_sharding() writes it."""
     if not text.startswith("{devices="):
         return "{replicated}"
     grid = parse(text)
@@ -399,13 +449,17 @@ def _as_list(text):
 
 
 def _as_arguments(mesh):
-    """(names, sizes, devices) of a mesh in the order of Mesh()."""
+    """Returns (names, sizes, devices) of a mesh in the order of Mesh()."""
     names, sizes, devices = mesh
     return devices, sizes, names
 
 
 def mesh_of(tensor: torch.Tensor) -> Any:
-    """(names, sizes, devices) of the mesh of a tensor's sharding, or None."""
+    """Returns the mesh of a tensor's sharding as (names, sizes, devices), or None if it has none.
+
+    Args:
+      tensor: A tensor.
+    """
     if tensor.device.type != "xla":
         return tensor.__dict__["_noted"][0] if "_noted" in tensor.__dict__ else None
     return _XLAC._spmd_mesh(tensor)[1]

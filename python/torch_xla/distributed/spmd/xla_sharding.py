@@ -12,9 +12,10 @@ from ...core import xla_model as xm
 from ._input_sharding import ShardingSpec, XlaShardingSpec  # noqa: F401
 from . import _marking
 from ._marking import clear_sharding, unwrap_sharded_tensor  # noqa: F401
-from ._places import ShardingError, describe, error  # noqa: F401
+from ._places import ShardingError  # noqa: F401
+from ._places import describe, error
 from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
-                   PartitionSpec, shifted)
+                   PartitionSpec, shift_axes)
 
 _WRAPPERS = ("XLAShard", "XLAShardedTensor")
 
@@ -83,7 +84,7 @@ def annotate_custom_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: Partit
     Raises:
       ShardingError: See mark_sharding().
     """
-    if torch.compiler.is_dynamo_compiling():  # where all annotations are of values
+    if torch.compiler.is_dynamo_compiling():  # in a function that Dynamo compiles, every annotation is one of a value
         return mark_sharding(t, mesh, partition_spec)
     sharding = _marking.check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
     if t.device.type != "xla":
@@ -112,7 +113,13 @@ def aot_mark_sharding(t: torch.Tensor, mesh: str, partition_spec: str) -> torch.
 
 @aot_mark_sharding.register_fake
 def aot_mark_sharding_fake(t: torch.Tensor, mesh: str, partition_spec: str) -> torch.Tensor:
-    """Returns a tensor of the type of aot_mark_sharding()'s result, without its value."""
+    """Returns a tensor of the sizes and type of aot_mark_sharding()'s result, for tracing without values.
+
+    Args:
+      t: The argument of aot_mark_sharding().
+      mesh: Has no effect.
+      partition_spec: Has no effect.
+    """
     return torch.empty_like(t)
 
 
@@ -129,11 +136,23 @@ class MarkShardingFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, torch_tensor: torch.Tensor, mesh: Mesh, partition_spec: Any) -> torch.Tensor:
+        """Returns a sharded copy of a tensor.
+
+        Args:
+          torch_tensor: A tensor of the xla device.
+          mesh: The devices.
+          partition_spec: See mark_sharding().
+        """
         ctx.texts = str(mesh), str(tuple(partition_spec))
         return torch.ops.xla.aot_mark_sharding(torch_tensor, *ctx.texts)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradient, sharded as the tensor, and None for the other arguments of forward().
+
+        Args:
+          grad_output: The gradient of the result.
+        """
         return torch.ops.xla.aot_mark_sharding(grad_output, *ctx.texts), None, None
 
 
@@ -198,7 +217,7 @@ def _to_full(t, mesh, partition_spec, full_shape):
     t = t.clone()
     _XLAC._mark_manual_sharding(t, OpSharding([], [], [], ShardingType.MANUAL))
     every, before = Mesh.from_str(mesh).over_all("disable_manual_sharding")
-    sharding = every.get_op_sharding(shifted(ast.literal_eval(partition_spec), before))
+    sharding = every.get_op_sharding(shift_axes(ast.literal_eval(partition_spec), before))
     return _XLAC._spmd_shard_to_full_shape(t, sharding, full_shape, t.dtype)
 
 
@@ -225,7 +244,7 @@ def _part_sizes(t, shape, sharding, what):
     """Sizes of the parts of a tensor of that shape, which have to be equal."""
     tiles = sharding.tiles(len(shape))
     if any(size % count for size, count in zip(shape, tiles)):
-        raise error(f"{what} of {describe(t)}", f"sizes that are multiples of {tiles}, the parts of each dim", list(shape))
+        raise error(f"{what} of {describe(t)}", f"sizes that are multiples of {tiles}, the numbers of shards", list(shape))
     return [size // count for size, count in zip(shape, tiles)]
 
 
@@ -265,14 +284,14 @@ def disable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, full
         return torch.ops.xla.disable_manual_sharding(t, mesh.text, str(tuple(partition_spec)), list(full_shape))
     expected = _part_sizes(t, full_shape, _marking.check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
     if not _XLAC._check_tensor_need_materialization([unwrap_sharded_tensor(t)])[0]:
-        raise error(f"disable_manual_sharding of {describe(t)}", "a part that is computed from one of enable_manual_sharding()", "a tensor with data")
+        raise error(f"disable_manual_sharding of {describe(t)}", "a shard that is computed from the result of enable_manual_sharding()", "a tensor with data")
     if len(full_shape) != t.dim() or list(t.shape) != expected:
-        raise error(f"disable_manual_sharding of {describe(t)}", f"a part of {expected} of a tensor of {list(full_shape)}", list(t.shape))
+        raise error(f"disable_manual_sharding of {describe(t)}", f"a shard of {expected} of a tensor of {list(full_shape)}", list(t.shape))
     return wrap_as_sharded_tensor(torch.ops.xla.disable_manual_sharding(unwrap_sharded_tensor(t), str(mesh), str(tuple(partition_spec)), list(full_shape)))
 
 
 def _mark_manual_sharding(t):
-    """The tensor, as one whose value is each device's own. Not for data that is there already."""
+    """Returns the tensor, as one whose value is each device's own. Not for data that is there already."""
     _XLAC._mark_manual_sharding(unwrap_sharded_tensor(t), OpSharding([], [], [], ShardingType.MANUAL))
     return wrap_as_sharded_tensor(t)
 
@@ -281,7 +300,7 @@ def _mark_manual_sharding(t):
 
 
 def _product(a, b, contracted, equation):
-    """The sum over pairs of dims of two tensors, without a reshape, in autocast's type where it is on; `equation`: the same for where
+    """Returns the sum over pairs of dims of two tensors, without a reshape, in autocast's type where it is on; `equation`: the same for where
     that cannot be recorded."""
     plain = (torch.Tensor, torch.nn.Parameter)
     if a.device.type != "xla" or type(a) not in plain or type(b) not in plain or torch.compiler.is_compiling():
@@ -292,12 +311,20 @@ def _product(a, b, contracted, equation):
 
 
 class XLAPatchedLinear(torch.autograd.Function):
-    """A linear layer whose product keeps the leading dims of its input apart: none of them is merged with another, so a sharding of
-    one stays where it is, in the backward pass as well."""
+    """A linear layer as an autograd function that merges no leading dimensions of its input.
+
+    A sharding of one of them stays where it is therefore, in the backward pass as well. Under autocast the product has autocast's type."""
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="xla")
     def forward(ctx: Any, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        """Returns input @ weight.T + bias.
+
+        Args:
+          input: A tensor (..., inputs).
+          weight: A matrix (outputs, inputs).
+          bias: A vector (outputs); None: no bias.
+        """
         ctx.save_for_backward(input, weight)
         ctx.has_bias = bias is not None
         product = _product(input, weight, ([input.dim() - 1], [1]), "...n,mn->...m")
@@ -305,7 +332,12 @@ class XLAPatchedLinear(torch.autograd.Function):
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="xla")
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad_output: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients for input, weight and bias; None where none is needed.
+
+        Args:
+          grad_output: The gradient of the result, (..., outputs).
+        """
         input, weight = ctx.saved_tensors
         grad_input = grad_weight = grad_bias = None
         if ctx.needs_input_grad[0]:
@@ -318,19 +350,37 @@ class XLAPatchedLinear(torch.autograd.Function):
 
 
 def xla_patched_nn_linear_forward(m: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor:
-    """Replaces the forward() of an nn.Linear; see XLAPatchedLinear."""
+    """Computes what nn.Linear.forward() computes, with XLAPatchedLinear.
+
+    Args:
+      m: The layer, whose weight and bias are used.
+      input: A tensor (..., inputs).
+    """
     return XLAPatchedLinear.apply(input, m.weight, m.bias)
 
 
 class EinsumLinear(torch.nn.Linear):
-    """nn.Linear with XLAPatchedLinear's product."""
+    """An nn.Linear that computes with XLAPatchedLinear."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Returns input @ weight.T + bias.
+
+        Args:
+          input: A tensor (..., inputs).
+        """
         return xla_patched_nn_linear_forward(self, input)
 
 
 def apply_xla_patch_to_nn_linear(module: torch.nn.Module, patched_function: Callable[..., Any] = xla_patched_nn_linear_forward) -> torch.nn.Module:
-    """Gives every nn.Linear of the module that forward(), and returns the module."""
+    """Replaces forward() of every nn.Linear of a module, in place.
+
+    Args:
+      module: The module.
+      patched_function: The new forward(), called with the layer and its input.
+
+    Returns:
+      `module`.
+    """
     import types
     for part in module.modules():
         if isinstance(part, torch.nn.Linear):
@@ -339,13 +389,16 @@ def apply_xla_patch_to_nn_linear(module: torch.nn.Module, patched_function: Call
 
 
 def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
-    """Between the backward pass of this module and those of the modules around it nothing moves: the gradients of its outputs are one
-    group, those of its parameters and inputs another. For FSDP: the gathered weights of a layer need not live longer than its own
-    backward pass.
+    """Puts optimization barriers around the backward pass of a module, in place: no operation moves between it and those of the modules around it.
 
-    The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for every module whose inputs need
-    no gradients, the first of each model, and call what belongs behind its backward pass before it. Nothing is put into what torch.compile
-    traces, whose backward pass is a program of its own."""
+    The gradients of the outputs are one group, those of the parameters and inputs another. FSDP needs it: the gathered weights of a layer are
+    released after its own backward pass. The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for
+    every module whose inputs need no gradients, the first of each model, and run before what belongs behind its backward pass. A function that
+    torch.compile traces gets no barriers: its backward pass is a program of its own.
+
+    Args:
+      m: The module.
+    """
     def barrier(grads, others=()):
         # An expanded gradient (that of a sum) cannot be written to; a copy of it can.
         own = [grad.clone() if isinstance(grad, torch.Tensor) and 0 in grad.stride() else grad for grad in grads]
@@ -379,7 +432,7 @@ class _GradientsThrough(torch.autograd.Function):
 
 
 def _with_gradients_through(function, values):
-    """The tuple, of which tensors that need gradients get them through `function`. Anything else than a tuple is what it was."""
+    """Returns the tuple, of which tensors that need gradients get them through `function`. Anything else than a tuple is what it was."""
     if not isinstance(values, tuple) or not torch.is_grad_enabled() or torch.compiler.is_dynamo_compiling():
         return values
     places = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor) and value.requires_grad]

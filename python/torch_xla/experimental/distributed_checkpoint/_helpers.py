@@ -30,7 +30,7 @@ def _unwrap_xla_sharded_tensor(x):
 
 
 def _sharded_cpu_state_dict(state_dict):
-    """A copy that shares nothing with the state or the device: split tensors as _CpuShards, others on the CPU."""
+    """Returns a copy that shares nothing with the state or the device: split tensors as _CpuShards, others on the CPU."""
     if isinstance(state_dict, Mapping):
         return {key: _sharded_cpu_state_dict(value) for key, value in state_dict.items()}
     if isinstance(state_dict, (list, tuple)):
@@ -51,7 +51,7 @@ def _leads_to_tensors(value):
 
 
 def flatten_state_dict(state_dict):
-    """({name: leaf}, {name: path}): names are keys joined by dots, as torch.distributed.checkpoint's; paths have the keys themselves.
+    """Returns ({name: leaf}, {name: path}): names are keys joined by dots, as torch.distributed.checkpoint's; paths have the keys themselves.
     Lists count as leaves unless tensors or dicts are in them. ValueError if two leaves have one name."""
     flat, paths = {}, {}
 
@@ -84,7 +84,7 @@ def set_element(root_dict, path, value):
 
 
 def dedup_tensors(all_plans):
-    """The save plans of all processes, without what an earlier one of them writes, too."""
+    """Returns the save plans of all processes, without what an earlier one of them writes, too."""
     seen, plans = set(), []
     for plan in all_plans:
         plans.append(dataclasses.replace(plan, items=[item for item in plan.items if item.index not in seen]))
@@ -93,5 +93,5 @@ def dedup_tensors(all_plans):
 
 
 def narrow_tensor_by_index(tensor, offsets, sizes):
-    """The box of `sizes` at `offsets`, a view."""
+    """Returns the box of `sizes` at `offsets`, a view."""
     return tensor[tuple(slice(at, at + size) for at, size in zip(offsets, sizes))]

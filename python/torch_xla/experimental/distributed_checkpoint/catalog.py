@@ -19,20 +19,26 @@ from .recorded_files import Contents, RecordedFiles
 
 METADATA_FILE = ".manager_metadata.json"
 _FORMAT = 1
-_PICKLED_FILE = ".manager_metadata"  # of PyTorch/XLA, and of Millrace once
+_PICKLED_FILE = ".manager_metadata"  # the file of PyTorch/XLA, and of older versions of Millrace
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """One that is complete: the time (UTC) since which it is, its folder, and what is in its files (None: not recorded)."""
+    """A complete checkpoint: its step, the time (UTC) at which it became complete, its folder, and per file what was written (None: not recorded)."""
     step: int
     time: datetime.datetime
     folder: str
     contents: dict[str, Contents] | None
 
     def problems(self, files: RecordedFiles, share: tuple[int, int] | None = (0, 1)) -> list[str]:
-        """What is wrong with its files, with their paths. All must be there and of their sizes; those of the share (first, number of shares) are
-        read and have their checksums."""
+        """Returns what is wrong with the files, with their paths; an empty list if nothing is.
+
+        All files must exist and have their sizes. Without recorded contents, only `.metadata` must exist.
+
+        Args:
+          files: The file system.
+          share: (first, number of shares): files number first, first + shares, ... are read and compared with their checksums; None: no file is read.
+        """
         if self.contents is None:
             path = f"{self.folder}/.metadata"
             return [] if files.exists(path) else [f"{path} is not there"]
@@ -55,7 +61,7 @@ class Checkpoint:
 
 
 def _load(files, step, folder):
-    """A Checkpoint, or a text that says why it is none."""
+    """Returns a Checkpoint, or a text that says why it is none."""
     described, pickled = f"{folder}/{METADATA_FILE}", f"{folder}/{_PICKLED_FILE}"
     is_described = files.exists(described)
     if not is_described and not files.exists(pickled):
@@ -75,7 +81,16 @@ def _load(files, step, folder):
 
 
 def describe(files: RecordedFiles, checkpoint: Checkpoint) -> None:
-    """Writes the file that makes it complete."""
+    """Writes the file METADATA_FILE, which makes a checkpoint complete.
+
+    Args:
+      files: The file system.
+      checkpoint: The checkpoint, with the contents of its files.
+
+    Raises:
+      OSError: The file cannot be written.
+    """
+    assert checkpoint.contents is not None, "a checkpoint that was just written has recorded contents"
     contents = {name: {"bytes": each.bytes, "crc32": f"{each.crc32:08x}"} for name, each in sorted(checkpoint.contents.items())}
     text = json.dumps({"format": _FORMAT, "step": checkpoint.step, "time": checkpoint.time.isoformat(), "files": contents}, indent=1)
     with files.create_stream(f"{checkpoint.folder}/{METADATA_FILE}", "wb") as stream:
@@ -83,7 +98,15 @@ def describe(files: RecordedFiles, checkpoint: Checkpoint) -> None:
 
 
 def find(files: RecordedFiles, base: str) -> tuple[list[Checkpoint], list[str]]:
-    """Checkpoints in the order in which they were completed, and what is wrong with folders that are named like some. Reads no values."""
+    """Finds the checkpoints under a folder; no values are read.
+
+    Args:
+      files: The file system.
+      base: The path of the folder, with a slash at its end.
+
+    Returns:
+      The checkpoints in the order in which they were completed, and what is wrong with folders that have the name of one.
+    """
     names = set(files.names(base))
     steps = [match for match in (re.fullmatch(r"(\d+)(\.old)?", name) for name in sorted(names)) if match and not (match[2] and match[1] in names)]
     loaded = [_load(files, int(match[1]), base + match[0]) for match in steps]
@@ -92,9 +115,14 @@ def find(files: RecordedFiles, base: str) -> tuple[list[Checkpoint], list[str]]:
 
 
 def clean(files: RecordedFiles, base: str) -> None:
-    """Removes what killed managers have left."""
+    """Removes the folders that killed managers have left unfinished.
+
+    Args:
+      files: The file system.
+      base: The path of the folder, with a slash at its end.
+    """
     names = set(files.names(base))
-    # Longer names first: what is being removed gets one.
+    # Longer names are removed first: a folder that is being removed gets a longer name.
     for name in sorted(names, reverse=True):
         match = re.fullmatch(r"(\d+)(\.old)?(\.tmp.*)?", name)
         if match and (match[3] or match[2] and match[1] in names):

@@ -27,23 +27,20 @@ from .storage import StepReader, StepWriter, files_of
 class CheckpointManager:
     """Checkpoints of a training run under `path`, in folders named by their steps.
 
-    Call save() or save_async() in every step, of every process: it writes when the step is a multiple of `save_interval`, and when a
-    process has been told to end (SIGTERM), unless `chkpt_on_preemption` is False. `max_to_keep`: how many checkpoints stay (0: all); the
-    one that was written first goes first, once the new one is valid. `max_pending_async`: how many may wait to be written before save_async()
-    blocks. `num_of_threads` write files. `process_group`: who saves together, by default all; torch.distributed must have been initialized
-    where there are several processes. All of them call the constructor, and every method that does not say otherwise, in the same order and
-    from one thread.
+    Call save() or save_async() in every step, in every process: it writes when the step is a multiple of `save_interval`, and when a process has been
+    told to end (SIGTERM), unless `chkpt_on_preemption` is False. All processes call the constructor, and every method that does not say otherwise, in
+    the same order and from one thread.
 
-    `path` is a folder that all processes see. A step has its name when all files are on the disk, and no call returns before: whichever
-    process is killed at whatever moment, and when power fails, the last step that was saved is there. Beside its files lie their sizes and
-    checksums; a step of which a file is missing or damaged is left where it is, with a warning that names the file, and is none of
-    all_steps(). The constructor reads all checkpoints for that, a share in each process. What killed processes have left is removed before
-    the first save: one manager at a time writes into a folder, others may read there.
+    `path` is a folder that all processes see. A step has its name when all files are on the disk, and no call returns before: whichever process is
+    killed at whatever moment, and when power fails, the last step that was saved is there. Beside its files lie their sizes and checksums; a step of
+    which a file is missing or damaged is left where it is, with a warning that names the file, and is not among all_steps(). The constructor reads
+    all checkpoints for that, a share in each process. What killed processes have left is removed before the first save: one manager at a time writes
+    into a folder, others may read there.
 
-    `path` may also be a URL that fsspec can write to. There, a step may get its name file by file, and files are durable when the file system
-    says so: a process that is killed may leave a step of which files are missing, which is found by its checksums and not used.
+    `path` may also be a URL that fsspec can write to. There, a step may get its name file by file, and files are durable when the file system says
+    so: a process that is killed may leave a step of which files are missing, which is found by its checksums and not used.
 
-    A tensor without parts has the same value in all processes, which rank 0 writes; of a split one each writes what its devices hold. What
+    An unsharded tensor has the same value in all processes, and rank 0 writes it; of a sharded one each process writes what its devices hold. What
     differs between processes (the state of FSDP's shards, random numbers) needs a name of its own in each.
 
         manager = CheckpointManager("/data/run", save_interval=100)
@@ -53,8 +50,20 @@ class CheckpointManager:
             manager.restore(None, state)
             optimizer.load_state_dict(state["optim"])
 
-    AssertionError for arguments out of range. What goes wrong in one process while they work together is raised by all of them, as
-    torch.distributed.checkpoint's CheckpointException, which has the error of each rank; errors of files name the path.
+    What fails in one process while they work together is raised by all of them, as torch.distributed.checkpoint's CheckpointException, which has
+    the error of each rank; errors of files name the path.
+
+    Args:
+      path: The folder or URL; file:// and local:// are removed.
+      save_interval: The number of steps between two checkpoints.
+      max_to_keep: The number of checkpoints that are kept, 0: all. The one that was written first is removed first, once the new one is valid.
+      max_pending_async: The number of checkpoints that may wait to be written before save_async() blocks.
+      num_of_threads: The number of threads that write files in each process.
+      process_group: The processes that save together; None: all. torch.distributed must be initialized where there are several.
+      chkpt_on_preemption: Whether a step is saved after SIGTERM.
+
+    Raises:
+      AssertionError: An argument is out of range, or torch.distributed is not initialized.
     """
 
     def __init__(self, path: str | os.PathLike, save_interval: int, max_to_keep: int = 0, max_pending_async: int = 1, num_of_threads: int = 1,
@@ -68,17 +77,17 @@ class CheckpointManager:
         self.base_path = os.path.join(re.sub(r"^(file|local)://", "", os.fspath(path)), "")
         self.save_interval, self.max_to_keep, self.num_of_threads = save_interval, max_to_keep, num_of_threads
         self.max_pending_async, self.chkpt_on_preemption = max_pending_async, chkpt_on_preemption
-        # Two groups: messages of a save in the background must not get among others.
+        # There are two groups, so that messages of a save in the background do not mix with others.
         self.pg = self._pg_of_steps = None
         if not works_alone:
             ranks = dist.get_process_group_ranks(process_group or dist.group.WORLD)
             self.pg, self._pg_of_steps = (dist.new_group(ranks, backend="gloo", use_local_synchronization=True) for _ in range(2))
         self._all = _DistWrapper(self.pg, not works_alone, 0)
         self._worker = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-        # Saves in the background whose end no call has seen yet, the same in all processes.
-        self._pending = collections.deque()
-        self._last_step = None  # which all have agreed to save before they end
-        self._asked_step = None  # the last one that reached_preemption() was asked about
+        # These saves in the background have not been waited for yet; they are equal in all processes.
+        self._pending: collections.deque[concurrent.futures.Future[None]] = collections.deque()
+        self._last_step: int | None = None  # the step that all processes have agreed to save before they end
+        self._asked_step: int | None = None  # the last one that reached_preemption() was asked about
         self._is_clean = False
         self._files = files_of(self.base_path)
         self._number = self._all.broadcast("begin", lambda: secrets.token_hex(4))
@@ -112,19 +121,34 @@ class CheckpointManager:
         return damage
 
     def all_steps(self) -> list[int]:
-        """Steps of which there are valid checkpoints, in order. Waits for those that are being written; one process may call it alone."""
+        """Returns the steps of which there are valid checkpoints, in ascending order.
+
+        Waits for those that are being written. One process may call it alone."""
         concurrent.futures.wait(self._pending)
         return sorted(known.step for known in self._tracked)
 
     def latest(self) -> int | None:
-        """The last of all_steps(), None if there is none; one process may call it alone."""
+        """Returns the last of all_steps(), or None if there is none. One process may call it alone."""
         return max(self.all_steps(), default=None)
 
     def restore(self, step: int | None, state_dict: dict, weights_only: bool = True) -> int:
-        """Loads a step of all_steps(), or with None the last one, into the dict, whose tensors change in place, however they are split. Returns the
-        step. Its files are read and compared with their checksums first: with None, a damaged step is left out with a warning; RuntimeError,
-        which names the file, for a step that was asked for. Nothing that is in the files is executed: values that are no tensors are numbers, texts,
-        lists, or of NumPy, datetime and pathlib. An error names the class of any other; `weights_only=False` makes it, too: for what you trust."""
+        """Loads a step into a state dict, after its files have been compared with their checksums.
+
+        Nothing in the files is executed: values that are no tensors are numbers, texts and lists, or of NumPy, datetime and pathlib.
+
+        Args:
+          step: One of all_steps(); None: the last one that is not damaged, with a warning for each damaged one.
+          state_dict: The dict, whose tensors change in place, however they are sharded.
+          weights_only: False restores objects of any class, which executes what the files say: only for checkpoints whose writer is trusted.
+
+        Returns:
+          The step.
+
+        Raises:
+          AssertionError: There is no such step.
+          RuntimeError: The step is damaged; the message names the file.
+          CheckpointException: A process cannot load it; it has the error of each rank.
+        """
         self.join()
         steps = self.all_steps()
         assert step in steps or step is None and steps, f"CheckpointManager: expects a step that was saved ({steps}), but got {step}"
@@ -198,7 +222,7 @@ class CheckpointManager:
             try:
                 if self._files.exists(folder):
                     self._files.remove(folder)
-            except Exception as error:  # of any file system; the step is valid all the same
+            except Exception as error:  # any file system may raise; the step is valid all the same
                 self._warn(f"{folder} cannot be removed: {error}")
 
     def _meet(self):
@@ -215,17 +239,35 @@ class CheckpointManager:
         return bool(told)
 
     def should_save(self, step: int) -> bool:
-        """True if a checkpoint is due at this step. Raises what save_async() has not been able to write."""
+        """Returns whether save() would write a checkpoint.
+
+        Args:
+          step: The number of the step.
+
+        Raises:
+          Exception: A checkpoint of save_async() could not be written.
+        """
         if self.chkpt_on_preemption and self.reached_preemption(step):
-            self._warn(f"told to end; the checkpoint of step {step} is written now")
+            self._warn(f"a process has received SIGTERM; the checkpoint of step {step} is written now")
             return True
         if self._pending and not self.chkpt_on_preemption:
             self._meet()
         return step % self.save_interval == 0
 
     def save(self, step: int, state_dict: dict, force: bool = False) -> bool:
-        """Writes a checkpoint if one is due, or `force`, and returns whether it did: then it is valid, and on the disk. A step that is there is
-        replaced. An error leaves everything as it was."""
+        """Writes a checkpoint if one is due, and returns when it is valid and on the disk. A step that exists is replaced.
+
+        Args:
+          step: The number of the step.
+          state_dict: The values, in dicts and lists of any depth.
+          force: Whether it is written in any case.
+
+        Returns:
+          Whether a checkpoint was written.
+
+        Raises:
+          CheckpointException: A process could not write; the older checkpoints are as they were.
+        """
         if not (self.should_save(step) or force):
             return False
         self.join()
@@ -234,8 +276,20 @@ class CheckpointManager:
         return True
 
     def save_async(self, step: int, state_dict: dict, force: bool = False) -> bool:
-        """As save(), but only copies the values to the CPU and returns: what happens to them next changes no checkpoint. They are written in
-        the background. An error is raised, in all processes, by the next call of save(), save_async(), should_save(), restore() or join()."""
+        """Copies the values to the CPU if a checkpoint is due, and returns; a thread of each process writes them in the background.
+
+        Args:
+          step: The number of the step.
+          state_dict: The values, in dicts and lists of any depth; they may change after the call.
+          force: Whether it is written in any case.
+
+        Returns:
+          Whether a checkpoint will be written.
+
+        Raises:
+          Exception: An earlier checkpoint could not be written. All processes raise it, in the next call of save(), save_async(), should_save(),
+            restore() or join().
+        """
         if not (self.should_save(step) or force):
             return False
         while len(self._pending) >= self.max_pending_async:
@@ -247,13 +301,26 @@ class CheckpointManager:
         return True
 
     def join(self) -> None:
-        """Waits until everything is written, and raises the first error that no call has raised yet. To be called before the process ends."""
+        """Waits until everything is written. Call it before the process ends.
+
+        Raises:
+          Exception: The first error of save_async() that no call has raised yet.
+        """
         while self._pending:
             self._pending.popleft().result()
 
     def reached_preemption(self, step: int) -> bool:
-        """True for one step, the first that is asked about after a process of the group has been told to end; all of them get the same answer. It
-        stays the same for a step, which save() and save_async() ask about, too: a step of which this is True after them is saved."""
+        """Returns whether this is the step to save before the processes end; all processes get the same answer.
+
+        It is True for one step, the first that is asked about after a process of the group has been told to end, and stays the same for a step.
+        save() and save_async() ask, too, so that a step for which this is True after them is saved.
+
+        Args:
+          step: The number of the step.
+
+        Raises:
+          AssertionError: `chkpt_on_preemption` is False.
+        """
         assert self.chkpt_on_preemption, "CheckpointManager: expects chkpt_on_preemption=True to know whether the process is to end"
         if step != self._asked_step:
             self._asked_step = step

@@ -35,12 +35,26 @@ class _Unpickler(pickle.Unpickler):
 
 
 def load_managers(stream: IO[bytes]) -> types.SimpleNamespace:
-    """What PyTorch/XLA's CheckpointManager writes: `step`, and `ts`, a datetime.datetime."""
+    """Returns what PyTorch/XLA's CheckpointManager wrote: an object with `step`, and `ts`, a datetime.datetime.
+
+    Args:
+      stream: The file.
+
+    Raises:
+      pickle.UnpicklingError: there is anything else in it.
+    """
     return _Unpickler(stream, _MANAGERS, "a checkpoint manager").load()
 
 
 def load_metadata(stream: IO[bytes]) -> metadata.Metadata:
-    """A file .metadata of torch.distributed.checkpoint. UnpicklingError if there is anything else in it."""
+    """Returns the metadata in a file .metadata of torch.distributed.checkpoint.
+
+    Args:
+      stream: The file.
+
+    Raises:
+      pickle.UnpicklingError: there is anything else in it.
+    """
     found = _Unpickler(stream, _METADATA, "torch.distributed.checkpoint into .metadata").load()
     if not isinstance(found, metadata.Metadata):
         raise pickle.UnpicklingError(f"expects torch.distributed.checkpoint's Metadata, but got {type(found).__name__}")
@@ -57,7 +71,7 @@ def _harmless() -> list[Any]:
         import numpy
     except ImportError:
         return known
-    multiarray = numpy._core.multiarray
+    multiarray = getattr(numpy, "_core").multiarray
     known += [_codecs.encode, numpy.dtype, numpy.ndarray, *{type(numpy.dtype(code)) for code in numpy.typecodes["All"]}]
     for name in ("_reconstruct", "scalar"):
         known += [(getattr(multiarray, name), f"{module}.multiarray.{name}") for module in ("numpy.core", "numpy._core")]
@@ -65,8 +79,16 @@ def _harmless() -> list[Any]:
 
 
 def load_value(name: str, stream: IO[bytes], weights_only: bool) -> Any:
-    """The value `name` of a checkpoint, which is no tensor. UnpicklingError with `weights_only` for what is neither built into Python nor of torch,
-    NumPy, pathlib or datetime."""
+    """Returns a value of a checkpoint that is no tensor.
+
+    Args:
+      name: Its name, for the message of an error.
+      stream: The bytes that torch.save() wrote.
+      weights_only: Whether only types that are built into Python, and those of torch, NumPy, pathlib and datetime are restored.
+
+    Raises:
+      pickle.UnpicklingError: with `weights_only`, the bytes have another type; the message names it.
+    """
     if not weights_only:
         return torch.load(stream, weights_only=False)
     with torch.serialization.safe_globals(_harmless()):
@@ -83,5 +105,5 @@ def _unknown(stream):
     stream.seek(0)
     try:
         return torch.serialization.get_unsafe_globals_in_checkpoint(stream)
-    except Exception:  # of a file that is damaged as well: the caller has another error to show
+    except Exception:  # the file is damaged as well: the caller shows the first error
         return []

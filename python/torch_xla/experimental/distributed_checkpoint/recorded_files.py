@@ -5,13 +5,18 @@ import io
 import os
 import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from torch.distributed.checkpoint.filesystem import FileSystem as _FileSystem
+else:
+    _FileSystem = object  # subclasses add a file system of PyTorch
 
 _PIECE = 1 << 22  # bytes that are read at a time
 
 
 class Contents(NamedTuple):
-    """What is in a file: how many bytes, and their CRC-32."""
+    """The contents of a file: the number of bytes, and their CRC-32."""
     bytes: int
     crc32: int
 
@@ -56,9 +61,10 @@ class _MeasuredStream(io.IOBase):
             super().close()
 
 
-class RecordedFiles:
-    """In front of a FileSystem of torch.distributed.checkpoint: `written` has the Contents of every file that was written, by its name, and
-    `error` the first error, which names its file. Threads may write different files."""
+class RecordedFiles(_FileSystem):
+    """A base class for file systems of torch.distributed.checkpoint that records what is written. Threads may write different files.
+
+    `written` has the Contents of every file by its name, without the folder, and `error` the first error, which names its file."""
     is_local = False
 
     def __init__(self):
@@ -68,6 +74,15 @@ class RecordedFiles:
 
     @contextlib.contextmanager
     def create_stream(self, path: str | os.PathLike, mode: str) -> Iterator[IO[bytes]]:
+        """Opens a file, as a context manager. In the mode "wb" its contents are recorded, and a local file is on the disk when the context ends.
+
+        Args:
+          path: The path of the file.
+          mode: "wb" or "rb".
+
+        Raises:
+          OSError: The file cannot be opened or written; the error names it.
+        """
         if mode != "wb":
             with super().create_stream(path, mode) as raw:
                 yield raw
@@ -76,7 +91,7 @@ class RecordedFiles:
         try:
             with super().create_stream(path, mode) as raw:
                 stream = _MeasuredStream(raw, self.is_local)
-                yield stream
+                yield cast(IO[bytes], stream)
                 stream.close()
         except BaseException as error:
             cause = stream and stream.error or error
@@ -89,13 +104,25 @@ class RecordedFiles:
         self.written[os.path.basename(path)] = stream.contents
 
     def rename(self, path: str | os.PathLike, new_path: str | os.PathLike) -> None:
-        """Of a file or a folder."""
+        """Gives a file or a folder another name; the recorded contents of a file follow it.
+
+        Args:
+          path: The present path.
+          new_path: The new path.
+        """
         self.move(path, new_path)
         if contents := self.written.pop(os.path.basename(path), None):
             self.written[os.path.basename(new_path)] = contents
 
     def contents_of(self, path: str) -> Contents:
-        """Reads a file, a piece at a time."""
+        """Reads a file, 4 MiB at a time, and returns its contents.
+
+        Args:
+          path: The path of the file.
+
+        Raises:
+          OSError: The file cannot be read.
+        """
         size = crc32 = 0
         with self.create_stream(path, "rb") as stream:
             while piece := stream.read(_PIECE):

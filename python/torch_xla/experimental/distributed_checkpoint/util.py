@@ -6,9 +6,17 @@ import torch_xla
 from ...core import xla_model as xm
 
 
-def prime_optimizer(optimizer):
-    """Gives a new optimizer its state, so that a checkpoint can be loaded into it: one step with gradients of zero, split as their
-    parameters are. The step may change parameters (decay), so load them too. Returns the optimizer."""
+def prime_optimizer(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """Gives a new optimizer its state, so that a checkpoint can be loaded into it: one step with gradients of zero, sharded as their parameters.
+
+    The step may change parameters (weight decay), so load them, too.
+
+    Args:
+      optimizer: The optimizer.
+
+    Returns:
+      `optimizer`.
+    """
     xlac = torch_xla._XLAC
     torch_xla.sync()
     xm.wait_device_ops()

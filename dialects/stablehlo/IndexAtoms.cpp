@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- IndexAtoms.cpp - Factor tensor dimensions into shared loop indices --===//
-#include "lowering/cpu/emitters/model/IndexAtoms.h"
+#include "dialects/stablehlo/IndexAtoms.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <tuple>
 
 using namespace mlir;
 
-namespace millrace::lowering {
+namespace millrace::stablehlo {
 
 AtomList IndexAtoms::dimension(int64_t size) {
   if (size == 1)
@@ -70,4 +75,32 @@ LogicalResult IndexAtoms::unify(ArrayRef<int> left, ArrayRef<int> right) {
   return success(x.empty() && y.empty());
 }
 
-} // namespace millrace::lowering
+std::optional<Refinement> refine(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+  IndexAtoms atoms;
+  SmallVector<AtomList> ofLeft, ofRight;
+  AtomList all, others;
+  for (auto [shape, dims, list] : {std::tie(left, ofLeft, all), std::tie(right, ofRight, others)})
+    for (int64_t size : shape) {
+      if (size <= 0) // also unknown
+        return std::nullopt;
+      dims.push_back(atoms.dimension(size));
+      llvm::append_range(list, dims.back());
+    }
+  if (failed(atoms.unify(all, others)))
+    return std::nullopt;
+  Refinement result;
+  all = atoms.resolve(all);
+  for (int atom : all)
+    result.sizes.push_back(atoms.size(atom));
+  for (auto [dims, groups] : {std::tie(ofLeft, result.ofLeft), std::tie(ofRight, result.ofRight)}) {
+    int64_t next = 0; // both shapes count the atoms in the same order
+    for (const AtomList &dim : dims) {
+      int64_t count = atoms.resolve(dim).size();
+      groups.emplace_back(llvm::to_vector<2>(llvm::seq(next, next + count)));
+      next += count;
+    }
+  }
+  return result;
+}
+
+} // namespace millrace::stablehlo

@@ -12,9 +12,10 @@
 #include "llvm/Support/LogicalResult.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-namespace millrace::lowering {
+namespace millrace::stablehlo {
 
 using AtomList = mlir::SmallVector<int, 4>;
 
@@ -43,4 +44,14 @@ private:
   std::vector<Atom> atoms;
 };
 
-} // namespace millrace::lowering
+/// The indices that two shapes of the same elements in row-major order have in common.
+struct Refinement {
+  using Groups = llvm::SmallVector<llvm::SmallVector<int64_t, 2>>;
+  llvm::SmallVector<int64_t> sizes; ///< of the atoms, outermost first
+  Groups ofLeft, ofRight;           ///< numbers of the atoms of each dimension; none for a unit dimension
+};
+
+/// Returns the coarsest refinement of both shapes: 64x64x320 and 4096x32x10 give 64x64x32x10. None if there is none, or if a size is 0 or dynamic.
+std::optional<Refinement> refine(llvm::ArrayRef<int64_t> left, llvm::ArrayRef<int64_t> right);
+
+} // namespace millrace::stablehlo
