@@ -31,7 +31,6 @@ struct AutoShardingOptions {
   int64_t reserved = 0;        ///< bytes of the limit for copies of resharded values; autoShard() determines them
   int64_t iterations = 0;      ///< iterations of the solver; 0 for its default
   Candidate candidate = Candidate::SharedMessages; ///< what is made; autoShard() tries all of them
-  bool unevenSignature = false; ///< the caller can give and take shards of unequal sizes for arguments and results without an annotation
   unsigned threads = 1;        ///< threads of the solver, without influence on the plan
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none

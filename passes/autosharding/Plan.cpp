@@ -38,7 +38,7 @@ static LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAt
 
 Plan::Plan(ModuleOp module, const AutoShardingOptions &options, sdy::MeshOp mesh)
     : memoryOf(options.memoryOf), graph(module), costs(options.machine, mesh.getMesh(), options.candidate == Candidate::SharedMessages),
-      program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh(), options.unevenSignature) {}
+      program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()) {}
 
 LogicalResult Plan::build(sdy::MeshOp mesh) {
   if (failed(graph.build(/*conservative=*/false)) || failed(checkMeshes(graph, mesh.getMesh())))

@@ -72,8 +72,8 @@ double bytesOfResults(Operation *op) {
 
 } // namespace
 
-ProgramProblem::ProgramProblem(ModuleGraph &graph, CostModel &costs, Attribute meshRef, sdy::MeshAttr mesh, bool hasUnevenSignature)
-    : module(graph), graph(graph.graph), costs(costs), meshRef(meshRef), mesh(mesh), hasUnevenSignature(hasUnevenSignature) {}
+ProgramProblem::ProgramProblem(ModuleGraph &graph, CostModel &costs, Attribute meshRef, sdy::MeshAttr mesh)
+    : module(graph), graph(graph.graph), costs(costs), meshRef(meshRef), mesh(mesh) {}
 
 //===-- Tables ------------------------------------------------------------===//
 
@@ -128,10 +128,8 @@ ProgramProblem::Table ProgramProblem::shardingVariable(int tensor, const TensorS
   mlir::Value value = module.place(tensor).value;
   if (!isFew(places, value ? value.getLoc() : module.getModule().getLoc(), [&] { return describePlace(module, tensor); }))
     return newVariable(wholeOf(type));
-  auto argument = dyn_cast_or_null<BlockArgument>(value);
-  const bool isSignature = !value || (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()));
   std::vector<TensorSharding> choices;
-  for (TensorSharding &each : shardingsOf(type.getShape(), costs.mesh(), hasUnevenSignature && isSignature))
+  for (TensorSharding &each : shardingsOf(type.getShape(), costs.mesh()))
     if (!wanted || agrees(each, *wanted))
       choices.push_back(std::move(each));
   // The annotation is none of the choices, because it has sub-axes, another order of axes, or unequal shards: it becomes the only choice.

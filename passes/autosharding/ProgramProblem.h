@@ -23,7 +23,7 @@ class ProgramProblem {
 public:
   /// Returns true if sums that no contraction waits for are planned to share messages.
   bool doSumsShareMessages() const;
-  ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh, bool hasUnevenSignature);
+  ProgramProblem(sharding::ModuleGraph &graph, CostModel &costs, mlir::Attribute meshRef, sdy::MeshAttr mesh);
 
   /// Takes the memory of the compiled program instead of the memory of every value. Before build().
   void setMemory(CompiledMemory of) { memory = std::move(of); }
@@ -115,7 +115,6 @@ private:
   CostModel &costs;
   mlir::Attribute meshRef;
   sdy::MeshAttr mesh;
-  bool hasUnevenSignature; ///< AutoShardingOptions::unevenSignature
 
   std::string tooLarge; ///< which choices were left out, because there are too many; empty if none were
   std::optional<CompiledMemory> memory;

@@ -99,7 +99,7 @@ std::vector<Strategy> strategiesOf(const Splittable &splittable, llvm::ArrayRef<
   return strategies;
 }
 
-std::vector<TensorSharding> shardingsOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> mesh, bool uneven) {
+std::vector<TensorSharding> shardingsOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> mesh) {
   llvm::SmallVector<int> places;
   for (size_t dim = 0; dim < shape.size(); ++dim)
     if (shape[dim] > 1)
@@ -113,7 +113,7 @@ std::vector<TensorSharding> shardingsOf(llvm::ArrayRef<int64_t> shape, llvm::Arr
         sharding.dims[dim].axes.push_back({int32_t(axis), 1, mesh[axis]});
     for (auto [dim, size] : llvm::zip_equal(sharding.dims, shape)) {
       dim.closed = true;
-      if (const int64_t parts = productOf(dim.axes); uneven ? parts > 1 && parts > size : size % parts != 0)
+      if (size % productOf(dim.axes) != 0)
         return;
     }
     result.push_back(std::move(sharding));

@@ -30,9 +30,8 @@ struct Splittable {
 /// Returns all strategies; the first one shards nothing. Factors of kind NeedReplication and Permutation are not sharded.
 std::vector<Strategy> strategiesOf(const Splittable &splittable, llvm::ArrayRef<int64_t> mesh);
 
-/// Returns the shardings of a tensor, the replicated one first: each axis shards one dimension, or none. With `uneven`, the last shards of a dimension may
-/// be smaller than the others, or empty; otherwise all shards have one size.
-std::vector<sharding::TensorSharding> shardingsOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> mesh, bool uneven = false);
+/// Returns the shardings of a tensor with shards of one size, the replicated one first: each axis shards one dimension, or none.
+std::vector<sharding::TensorSharding> shardingsOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> mesh);
 
 /// Returns true if `sharding` satisfies the annotation `wanted`: closed dimensions are equal, open ones may have further axes at the end.
 bool agrees(const sharding::TensorSharding &sharding, const sharding::TensorSharding &wanted);

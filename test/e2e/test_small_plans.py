@@ -6,6 +6,7 @@ import math
 import pytest
 
 import small_plans
+from benchmarks import auto_sharding
 
 
 @pytest.fixture(scope="module")
@@ -15,14 +16,39 @@ def folder(tmp_path_factory):
     return str(made)
 
 
+def taken_of(planned):
+    taken, = (each for each in planned["planned"]["candidates"] if each["taken"])
+    return taken
+
+
 @pytest.mark.parametrize("machine", small_plans.MACHINES)
-@pytest.mark.parametrize("name", small_plans.NAMES)
+@pytest.mark.parametrize("name", small_plans.NAMES + small_plans.WHOLE)
 def test_not_behind_plans_by_hand(folder, name, machine):
     planned, others = small_plans.compare(folder, name, machine)
     assert planned["seconds"] <= 1.0001 * min(others.values()), (planned["planned"]["candidates"], others)
     candidates = planned["planned"]["candidates"]
-    taken, = (each for each in candidates if each["taken"])
+    taken = taken_of(planned)
     assert math.isclose(taken["seconds"], planned["seconds"], rel_tol=1e-9), "the step that was compared is that of the program"
     assert taken["seconds"] == min(each["seconds"] for each in candidates if "why_not" not in each)
     alone, = (each for each in candidates if each["name"] == "the program as annotated")
     assert math.isclose(alone["seconds"], others["whole"], rel_tol=1e-9), "without annotations that is the program of one device"
+
+
+@pytest.mark.parametrize("name", small_plans.WHOLE)
+def test_nothing_is_split_where_every_plan_takes_longer(folder, name):
+    planned, others = small_plans.compare(folder, name, "virtual")
+    assert taken_of(planned)["name"] == "the program as annotated" and not planned["collectives"]
+    assert min(each["seconds"] for each in planned["planned"]["candidates"][:-1]) > 1.05 * others["whole"]
+
+
+@pytest.mark.parametrize("machine", small_plans.MACHINES)
+@pytest.mark.parametrize("name", small_plans.NAMES)
+def test_annotated_programs_are_not_behind_themselves(folder, name, machine):
+    """The planner decides what the annotations of the batch leave open, and is not taken where propagation alone is faster."""
+    for kind in ("batch", "data"):
+        path = f"{folder}/{name}-{kind}.mlir"
+        plain = auto_sharding.simulated(path, [f"--machine={machine}"])[0]
+        planned = auto_sharding.simulated(path, ["--auto-sharding", f"--machine={machine}"])[0]
+        assert planned["seconds"] <= (1 + 1e-9) * plain["seconds"], (kind, planned["planned"]["candidates"])
+        alone = planned["planned"]["candidates"][-1]
+        assert alone["name"] == "the program as annotated" and math.isclose(alone["seconds"], plain["seconds"], rel_tol=1e-9)

@@ -166,7 +166,6 @@ mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, in
   autosharding::AutoShardingOptions options;
   options.mesh = mesh;
   options.threads = runtime::availableCpus();
-  options.unevenSignature = true; // tensors are filled up to equal shards (Sharding.h)
   runtime::Progress progress("automatic sharding");
   options.progress = [&](const std::string &what) { progress.show(what); };
   if (runtime::StatusOr<runtime::Cache *> cache = cacheInUse()) {

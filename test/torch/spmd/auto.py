@@ -152,25 +152,6 @@ def test_auto_is_explained(monkeypatch):
     assert "The plan:" not in xs.explain((torch.randn(8, 8).to("xla") @ torch.randn(8, 8).to("xla")))
 
 
-def test_auto_with_manual_parts_of_what_is_not_marked(monkeypatch):
-    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
-    xr.use_spmd(auto=True)
-    try:
-        mesh = xs.Mesh(np.arange(8), (2, 4), ("a", "b"))
-        x, w = torch.randn(256, 64), torch.randn(64, 64)
-        made, weight = x.to("xla"), w.to("xla")
-        part = xs.enable_manual_sharding(made @ weight, ("a", "b"), mesh=mesh).global_tensor
-        assert tuple(part.shape) == (128, 16)
-        whole = xs.disable_manual_sharding(part * 2, ("a", "b"), (256, 64), mesh=mesh).global_tensor
-        close(whole + 1, 2 * (x @ w) + 1, rtol=1e-4, atol=1e-4)
-        # Of a tensor with data that nobody has marked.
-        given = torch.randn(256, 64)
-        part = xs.enable_manual_sharding(given.to("xla"), (None, ("a", "b")), mesh=mesh).global_tensor
-        close(xs.disable_manual_sharding(part + 1, (None, ("a", "b")), (256, 64), mesh=mesh).global_tensor, given + 1)
-    finally:
-        xr.use_spmd()
-
-
 def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
     t = torch.ones(2, 2).to("xla")
     assert not XLAC._xla_get_auto_sharding()

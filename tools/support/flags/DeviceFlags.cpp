@@ -94,7 +94,6 @@ llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::app
   if (planning.isOn && !spmd::hasStaticShapes(module))
     return llvm::createStringError("UNIMPLEMENTED: automatic sharding of a program with dynamic shapes");
   asked->threads = runtime::availableCpus();
-  asked->unevenSignature = true; // xla-run cuts and joins them
   runtime::Progress progress("automatic sharding");
   asked->progress = [&](const std::string &what) { progress.show(what); };
   if (planning.isOn) {
