@@ -8,7 +8,6 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
-#include "lowering/PredictMemory.h"
 #include "lowering/client/CompileThroughCache.h"
 #include "lowering/client/ModuleDifference.h"
 #include "pjrt/CustomPartitioner.h"
@@ -175,11 +174,6 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
     options->plans = {store.find, store.store};
   }
   options->calls = &callPartitioner();
-  if (options->memoryPerDevice > 0) {
-    PipelineOptions pipeline;
-    pipeline.xlaSemantics = true;
-    options->memoryOf = memoryPredictor(pipeline);
-  }
   const bool needsDefault = asked.hasDefault && module.getOps<sdy::MeshOp>().empty();
   const std::string text = needsDefault ? "devices=" + std::to_string(partitions.getInt()) : asked.mesh;
   if (!text.empty()) {

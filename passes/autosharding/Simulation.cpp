@@ -186,17 +186,10 @@ Simulation simulate(ModuleOp module, const Machine &machine, const MemoryOf &mem
     result.peakBytes = std::max(result.peakBytes, arguments);
     const bool isMain = function.isPublic();
     if (memory && isMain) {
-      for (unsigned number : memory->ownResults)
-        arguments += spmd::bytesOf(function.getResultTypes()[number]);
       const std::vector<int64_t> bytes = bytesByTime(*memory);
-      result.peakBytes = std::max(result.peakBytes, arguments + *llvm::max_element(bytes));
-      int64_t now = 0; // of operations that disappear: the time of the last one that does not
-      for (Operation &op : function.getBody().front()) {
-        auto found = memory->timeOf.find(&op);
-        now = found == memory->timeOf.end() ? now : found->second;
-        simulator.record(op, arguments + bytes[now]);
-      }
-      continue;
+      result.compiledPeakBytes = arguments + *llvm::max_element(bytes);
+      for (unsigned number : memory->ownResults)
+        result.compiledPeakBytes += spmd::bytesOf(function.getResultTypes()[number]);
     }
     forEachAlive(function, arguments, [&](Operation &op, int64_t alive) {
       result.peakBytes = std::max(result.peakBytes, alive);
@@ -219,9 +212,12 @@ void print(const Simulation &simulation, const AutoShardingReport *planned, cons
     os << llvm::formatv("{0,14:f3} ms in {1} {2}, {3:f0} bytes received\n", kind.seconds * 1e3, kind.count, kind.name, kind.bytes);
   for (const SimulatedPart &part : simulation.parts())
     os << llvm::formatv("{0,14:f1} % {1}\n", simulation.seconds() > 0 ? 100 * part.seconds / simulation.seconds() : 0.0, part.name);
-  os << llvm::formatv("{0,14} bytes of arguments\n{1,14} bytes of {3} at the worst time, of {2}\n", simulation.argumentBytes,
-                      simulation.peakBytes, machine.memoryBytes,
-                      simulation.notLowered.empty() ? "values" : "all values, because the program is not lowered (" + simulation.notLowered + "),");
+  os << llvm::formatv("{0,14} bytes of arguments\n{1,14} bytes of values at the worst time, of {2}\n", simulation.argumentBytes,
+                      simulation.peakBytes, machine.memoryBytes);
+  if (simulation.compiledPeakBytes > 0)
+    os << llvm::formatv("{0,14} bytes at the worst time of the compiled program\n", simulation.compiledPeakBytes);
+  else if (!simulation.notLowered.empty())
+    os << "the compiled program's memory is unknown: " << simulation.notLowered << "\n";
   os << llvm::formatv("{0,14:f1} % of the machine's arithmetic\n",
                       simulation.seconds() > 0 ? 100 * simulation.flops / machine.flopsPerSecond / simulation.seconds() : 0.0);
   if (planned)
@@ -257,6 +253,7 @@ void printJson(const Simulation &simulation, const AutoShardingReport *planned, 
     json.attribute("flops", finite(simulation.flops));
     json.attribute("argument_bytes", simulation.argumentBytes);
     json.attribute("peak_bytes", simulation.peakBytes);
+    json.attribute("compiled_peak_bytes", simulation.compiledPeakBytes);
     json.attribute("not_lowered", simulation.notLowered);
     if (planned)
       json.attributeObject("planned", [&] {
@@ -271,7 +268,6 @@ void printJson(const Simulation &simulation, const AutoShardingReport *planned, 
         json.attribute("recomputed_operations", planned->recomputedOperations);
         json.attribute("recomputing", finite(planned->recomputing));
         printCandidates(json, *planned);
-        json.attribute("not_lowered", planned->notLowered);
       });
     json.attributeObject("collectives", [&] {
       for (const SimulatedCollective &kind : simulation.collectives)

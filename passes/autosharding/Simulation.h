@@ -40,9 +40,9 @@ struct Simulation {
   double flops = 0;                             ///< operations of contractions
   std::vector<SimulatedCollective> collectives; ///< in the order of their names
   std::vector<SimulatedStep> steps;             ///< operations of @main, in the order of the program
-  /// Of arguments, and of arguments, results and everything else at the worst time.
-  int64_t argumentBytes = 0, peakBytes = 0;
-  std::string notLowered; ///< why `memoryOf` had no answer, so that the bytes are those of all values, in the order of the program
+  int64_t argumentBytes = 0, peakBytes = 0;     ///< of arguments, and of all live values at their peak, in the order of the program
+  int64_t compiledPeakBytes = 0; ///< of arguments, results and everything else at the worst time of the compiled program; 0 if that is unknown
+  std::string notLowered;        ///< why `memoryOf` had no answer
 
   double communicating() const;
   double seconds() const { return computing + communicating(); }
@@ -51,7 +51,7 @@ struct Simulation {
   std::vector<SimulatedPart> parts() const;
 };
 
-/// Models a program for one device (after xla-spmd-partition). Without `memoryOf` every value has memory from its operation to its last reader.
+/// Models a program for one device (after xla-spmd-partition), with the memory of the compiled program if there is `memoryOf`.
 Simulation simulate(mlir::ModuleOp module, const Machine &machine, const MemoryOf &memoryOf = {});
 
 /// Prints a table, with the prediction of the plan if there was one.

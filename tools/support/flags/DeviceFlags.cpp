@@ -55,10 +55,7 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
     return llvm::createStringError("--memory-per-device requires --auto-sharding");
   if (!planning.isOn && !simulate && page.empty() && !planning.machine.empty())
     return llvm::createStringError("--machine requires --auto-sharding, --simulate or --sharding-page");
-  llvm::Expected<autosharding::AutoShardingOptions> options = planning.options("--", "-");
-  if (options && (options->memoryPerDevice > 0 || simulate || explain || !page.empty()))
-    options->memoryOf = memoryPredictor();
-  return options;
+  return planning.options("--", "-");
 }
 
 /// Plans for every mesh of one or two axes; the last axis has the nearest devices.
@@ -132,7 +129,7 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
   calls::prepareCollectives(*parts);
   if (failed(spmd::partition(*parts)))
     return 1;
-  autosharding::Simulation simulation = autosharding::simulate(*parts, asked->machine, asked->memoryOf);
+  autosharding::Simulation simulation = autosharding::simulate(*parts, asked->machine, simulate ? memoryPredictor() : autosharding::MemoryOf());
   if (!page.empty()) {
     std::string html = autosharding::planPage(simulation, planned ? &*planned : nullptr, ranked, asked->machine, llvm::sys::path::filename(input));
     if (int status = writeText("xla-compile", page, html); status != 0 || (!simulate && !explain))
