@@ -80,20 +80,10 @@ static Rematerialization fitByRematerialization(ModuleOp module, const Plan &pla
   }
   auto bytesOf = [&](mlir::Value value) { return held.lookup(value); };
   auto sizeOf = [&](mlir::Value value) { return bytes.lookup(value); };
-  llvm::DenseMap<Operation *, int64_t> times;
-  plan.graph.getModule().walk([&](Operation *op) {
-    if (Operation *same = copies.lookupOrNull(op))
-      times[same] = plan.program.timeOf(op);
-  });
-  auto timeOf = [&](Operation *op) {
-    auto found = times.find(op);
-    return found == times.end() ? int64_t(-1) : found->second;
-  };
   // Without the compiler's plan every value has memory, in the order of the program.
   RematerializationCosts costs{bytesOf, nullptr};
   if (plan.program.isCompiled()) {
     costs.sizeOf = sizeOf;
-    costs.timeOf = timeOf;
     costs.peak = plan.program.peak(plan.solution.choices);
   }
   // A device computes the same share of an operation that it has of the result.
@@ -151,7 +141,7 @@ std::unique_ptr<Plan> planWithinMemory(std::unique_ptr<Plan> plain, const AutoSh
   // The message names the smaller need of both.
   if (!plain->solution.found && again && again->solution.smallestNeed >= 0 &&
       (plain->solution.smallestNeed < 0 || again->solution.smallestNeed < plain->solution.smallestNeed))
-    plain->solution.message = again->solution.message + " (with " + std::to_string(again->rematerialization.values) + " values computed again: " + again->program.largestGroups() + ")";
+    plain->solution.message = again->solution.message + " (with " + std::to_string(again->rematerialization.values) + " values computed again)";
   return plain;
 }
 

@@ -4,7 +4,6 @@
 #include "passes/autosharding/Work.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "passes/spmd/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,7 +20,7 @@ static constexpr size_t kMostGroups = 4;
 
 void ProgramProblem::hold(const Table &table, mlir::Value value, Type type, int64_t begin, int64_t end, int64_t bytes) {
   if (table.variable >= 0)
-    variables[table.variable].members.push_back({value, type, table.shardings, begin, end, bytes, {}});
+    variables[table.variable].members.push_back({value, type, table.shardings, begin, end, bytes});
 }
 
 /// Holds what has memory in the compiled program. A buffer is divided among the devices as the value that it holds.
@@ -50,56 +49,6 @@ void ProgramProblem::addCompiledMemory() {
   }
   if (memory->constants > 0)
     fixed[{0, end}] += memory->constants;
-  addSums();
-}
-
-/// Holds the summands of sums over devices, and the sums of those results that would be computed in the kernel of their reader otherwise. Sums that no
-/// contraction waits for are sent together (xla-combine-collectives): summands wait for the last one of their message.
-void ProgramProblem::addSums() {
-  struct Sum {
-    int tensor;
-    size_t node;
-    int64_t made, read; ///< when it is computed, and when it is read last
-  };
-  std::vector<Sum> shared;
-  auto bytesOfAll = [&](const Sum &sum) {
-    auto type = cast<RankedTensorType>(typeOf(sum.tensor));
-    return type.getNumElements() * elementBytes(type);
-  };
-  auto add = [&](const Sum &sum, int64_t sent) {
-    const Table &summands = natural[sum.tensor], &result = made[sum.tensor];
-    mlir::Value value = module.place(sum.tensor).value;
-    auto &members = variables[summands.variable].members;
-    members.push_back({value, value.getType(), summands.shardings, sum.made, sent + 1, -1, isSummed[sum.node]});
-    if (!isHeld.contains(value))
-      members.push_back({value, value.getType(), result.shardings, sent, std::max(sum.read, sent) + 1, -1, isSummed[sum.node]});
-  };
-  for (size_t node = 0; node < graph.nodes.size(); ++node) {
-    Operation *op = module.operation(int(node));
-    auto time = memory->timeOf.find(op);
-    if (time == memory->timeOf.end() || !llvm::is_contained(isSummed[node], true))
-      continue;
-    for (const View &view : graph.nodes[node].results) {
-      if (view.tensor < 0 || natural[view.tensor].variable < 0)
-        continue;
-      Sum sum{view.tensor, node, time->second, time->second};
-      for (Operation *user : module.place(view.tensor).value.getUsers())
-        if (auto read = memory->timeOf.find(user); read != memory->timeOf.end())
-          sum.read = std::max(sum.read, read->second);
-      if (feedsContraction[node])
-        add(sum, sum.made);
-      else
-        shared.push_back(sum);
-    }
-  }
-  llvm::stable_sort(shared, [](const Sum &one, const Sum &other) { return one.made < other.made; });
-  for (size_t first = 0, last = 0; first < shared.size(); first = last) {
-    int64_t bytes = 0;
-    for (; last < shared.size() && (last == first || bytes + bytesOfAll(shared[last]) <= spmd::kMostReduceBytes); ++last)
-      bytes += bytesOfAll(shared[last]);
-    for (size_t i = first; i < last; ++i)
-      add(shared[i], shared[last - 1].made);
-  }
 }
 
 void ProgramProblem::addMemory() {
@@ -131,8 +80,6 @@ void ProgramProblem::addMemory() {
 }
 
 int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) const {
-  if (!member.only.empty() && !member.only[choice])
-    return 0;
   auto type = cast<RankedTensorType>(member.type);
   const int64_t elements = elementsOf(type.getShape(), known[member.shardings[choice]]);
   if (member.bytes < 0)

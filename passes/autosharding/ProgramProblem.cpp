@@ -289,7 +289,6 @@ void ProgramProblem::addNode(int node) {
   const double leastShare = leastShareOfMessage(node);
   for (const Strategy &strategy : strategies) {
     Transfer reduction = costs.reductionOf(op, strategy, leastShare);
-    isSummed[node].push_back(productOf(strategy.summed) > 1);
     variable.costs.push_back({times * costs.secondsOf(op, strategy), times * reduction.seconds, times * reduction.bytes});
   }
   for (size_t i = 0; i < each.operands.size(); ++i) {
@@ -374,7 +373,6 @@ bool ProgramProblem::build() {
   made.resize(graph.tensors.size());
   kept.resize(graph.tensors.size());
   wanted.resize(graph.nodes.size());
-  isSummed.resize(graph.nodes.size());
   findReaders();
   addSources();
   for (size_t node = 0; node < graph.nodes.size(); ++node)

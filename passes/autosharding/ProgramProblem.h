@@ -52,13 +52,6 @@ public:
   llvm::DenseMap<mlir::Value, int64_t> bytesOfValues(llvm::ArrayRef<uint32_t> choices) const;
   /// Returns true if the value has memory in the compiled program, unlike one that is computed within the kernels of its readers.
   bool hasMemory(mlir::Value value) const { return !memory || isHeld.contains(value); }
-  /// Returns when the compiled program runs the operation, or -1 if that is unknown.
-  int64_t timeOf(mlir::Operation *op) const {
-    if (!memory)
-      return -1;
-    auto found = memory->timeOf.find(op);
-    return found == memory->timeOf.end() ? -1 : found->second;
-  }
   bool isCompiled() const { return memory.has_value(); }
   /// Returns the peak bytes of values on a device.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
@@ -85,7 +78,6 @@ private:
       std::vector<int> shardings;
       int64_t begin, end;
       int64_t bytes = -1; ///< of all devices together; -1: those of the type
-      std::vector<bool> only; ///< by choice, if not empty: whether it is there
     };
     std::vector<Member> members; ///< values of the variable
   };
@@ -114,7 +106,6 @@ private:
   void addBoundaries();
   void addMemory();
   void addCompiledMemory();
-  void addSums();
   int64_t bytesOf(const Variable::Member &member, size_t choice) const;
   bool isFew(size_t places, mlir::Location where, llvm::function_ref<std::string()> describe);
   bool collect();
@@ -136,7 +127,6 @@ private:
   /// By tensor: as its operation computes it, as the operation leaves it (sums may be scattered), as its readers find it.
   std::vector<Table> natural, made, kept;
   std::vector<llvm::SmallVector<Table, 3>> wanted; ///< by node and operand
-  std::vector<std::vector<bool>> isSummed;   ///< by node and choice: its results are summed over devices; empty for operations without strategies
   std::vector<Table> returned;               ///< by boundary
   std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations without a rule, which are replicated
   std::vector<Reader> readers;

@@ -53,8 +53,8 @@ public:
 
   Rematerialization run() {
     Rematerialization result;
-    if (costs.timeOf)
-      arrange();
+    if (costs.sizeOf)
+      sink();
     for (int turn = 0;; ++turn) {
       measure();
       if (turn == 0) {
@@ -77,35 +77,20 @@ public:
   }
 
 private:
-  /// Puts the operations into the order in which the compiler runs them. Those that disappear stand in front of their first reader.
-  void arrange() {
-    if (llvm::any_of(body.without_terminator(), [](Operation &op) { return !isMemoryEffectFree(&op); }))
-      return;
-    constexpr int64_t end = std::numeric_limits<int64_t>::max();
-    llvm::DenseMap<Operation *, int64_t> times;
-    for (Operation &op : llvm::reverse(body.without_terminator())) {
-      int64_t time = costs.timeOf(&op);
-      if (time < 0) {
-        time = end;
-        for (Operation *user : op.getUsers())
-          if (auto read = times.find(body.findAncestorOpInBlock(*user)); read != times.end())
-            time = std::min(time, read->second);
+  /// Moves operations whose results have no memory in front of their first reader, where they are computed.
+  void sink() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+      if (!isCopyable(&op) || bytesOf(op.getResult(0)) != 0)
+        continue;
+      Operation *first = nullptr;
+      for (Operation *user : op.getUsers()) {
+        Operation *outer = body.findAncestorOpInBlock(*user);
+        if (!first || outer->isBeforeInBlock(first))
+          first = outer;
       }
-      times[&op] = time;
+      if (first && first != op.getNextNode())
+        op.moveBefore(first);
     }
-    llvm::SmallVector<Operation *> ops;
-    for (Operation &op : body.without_terminator()) {
-      int64_t &time = times[&op];
-      op.walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (auto made = times.find(operand.getDefiningOp()); made != times.end() && operand.getParentBlock() == &body)
-            time = std::max(time, made->second);
-      });
-      ops.push_back(&op);
-    }
-    llvm::stable_sort(ops, [&](Operation *one, Operation *other) { return times.lookup(one) < times.lookup(other); });
-    for (Operation *op : ops)
-      op->moveBefore(body.getTerminator());
   }
 
   /// Positions of operations, lives of values, and the time when they take most.

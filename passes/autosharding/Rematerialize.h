@@ -15,8 +15,6 @@ struct RematerializationCosts {
   llvm::function_ref<double(mlir::Operation *)> secondsOf; ///< of the operation on a device
   /// If set, values without memory are computed within the kernels of their readers, and this says what they would take with memory of their own.
   llvm::function_ref<int64_t(mlir::Value)> sizeOf = nullptr;
-  /// If set, the time at which the compiler runs an operation, or -1 of one that disappears: operations are put into that order first.
-  llvm::function_ref<int64_t(mlir::Operation *)> timeOf = nullptr;
   /// The bytes at the worst time in the order in which the compiler runs the program; 0: that of the function's body.
   int64_t peak = 0;
 };
