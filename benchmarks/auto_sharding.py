@@ -56,7 +56,7 @@ def simulated(path: str, extra: list[str], cache: str = "off") -> tuple[dict[str
         out = os.path.join(folder, "out.json")
         done = subprocess.run([compiler(), path, "--simulate", f"--cache-dir={cache}", "-o", out, *extra], capture_output=True, text=True, timeout=3600)
         if done.returncode:
-            raise RuntimeError(f"xla-compile {path} {' '.join(extra)}: {done.stderr.strip()[-600:]}")
+            raise RuntimeError(f"xla-compile {path} {' '.join(extra)}: {done.stderr.strip()[-2000:]}")
         with open(out) as file:
             return json.load(file), time.monotonic() - began
 
