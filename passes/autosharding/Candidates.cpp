@@ -101,7 +101,7 @@ LogicalResult make(ModuleOp module, const AutoShardingOptions &options, Attempt 
   attempt.choice.report.isLimited = options.memoryPerDevice > 0;
   if (attempt.choice.devices > 1 || options.memoryPerDevice > 0)
     attempt.step = simulateParts(*attempt.program, options, attempt.whyNot);
-  attempt.choice.report.partitionedPeak = attempt.step ? attempt.step->peakBytes : 0;
+  attempt.choice.report.partitionedPeak = attempt.step ? attempt.step->memoryBytes() : 0;
   return success();
 }
 
@@ -125,12 +125,12 @@ FailureOr<Attempt> plan(ModuleOp module, const AutoShardingOptions &options) {
     if (failed(make(module, asked, attempt)))
       return failure();
     attempt.choice.report.isStored &= hasCache;
-    const int64_t excess = attempt.step ? attempt.step->peakBytes - options.memoryPerDevice : 0;
+    const int64_t excess = attempt.step ? attempt.step->memoryBytes() - options.memoryPerDevice : 0;
     if (options.memoryPerDevice <= 0 || excess <= 0)
       return attempt;
     if (turn == kMostPlans)
       return emitError(module.getLoc(), "automatic sharding finds no plan: the partitioned program takes ")
-             << attempt.step->peakBytes << " bytes on a device, " << excess << " more than the limit, although the plan left " << asked.reserved
+             << attempt.step->memoryBytes() << " bytes on a device, " << excess << " more than the limit, although the plan left " << asked.reserved
              << " bytes for copies of resharded values";
     asked.reserved += excess * turn; // a plan within less memory has more copies
   }
@@ -176,8 +176,8 @@ public:
     } else if (attempt.step) {
       describe(attempt);
     }
-    if (attempt.step && options.memoryPerDevice > 0 && attempt.step->peakBytes > options.memoryPerDevice)
-      attempt.whyNot = llvm::formatv("takes {0} bytes on a device, {1} more than the limit", attempt.step->peakBytes, attempt.step->peakBytes - options.memoryPerDevice);
+    if (attempt.step && options.memoryPerDevice > 0 && attempt.step->memoryBytes() > options.memoryPerDevice)
+      attempt.whyNot = llvm::formatv("takes {0} bytes on a device, {1} more than the limit", attempt.step->memoryBytes(), attempt.step->memoryBytes() - options.memoryPerDevice);
     attempts.push_back(std::move(attempt));
   }
 
@@ -248,7 +248,7 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
       compared.isTaken = number == best;
       if (each.step) {
         compared.seconds = each.step->seconds();
-        compared.peak = each.step->peakBytes;
+        compared.peak = each.step->memoryBytes();
       }
       compared.whyNot = each.whyNot;
     }

@@ -44,6 +44,8 @@ struct Simulation {
   int64_t compiledPeakBytes = 0; ///< of arguments, results and everything else at the worst time of the compiled program; 0 if that is unknown
   std::string notLowered;        ///< why `memoryOf` had no answer
 
+  /// What a limit of memory is compared with: the peak of the compiled program if it is known, else that of all live values.
+  int64_t memoryBytes() const { return compiledPeakBytes > 0 ? compiledPeakBytes : peakBytes; }
   double communicating() const;
   double seconds() const { return computing + communicating(); }
   /// Returns the parts of the step's seconds: arithmetic, memory, each kind of collective while bytes arrive, and all waits for messages, in which

@@ -95,6 +95,16 @@ def test_the_predicted_peak_is_that_of_the_memory_plan(programs, name):
     assert found["compiled_peak_bytes"] == pytest.approx(compiled, rel=0.1)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "llama", "unet"])
+def test_plans_can_count_the_memory_of_the_compiled_program(programs, name):
+    path = programs / f"{name}-auto.mlir"
+    found, compiled = planned(path, "--plan-memory=compiled"), bytes_of_plan(path, "--plan-memory=compiled")
+    assert found["planned"]["peak_bytes"] == pytest.approx(compiled, rel=0.1)
+    limit = int(0.85 * found["compiled_peak_bytes"])
+    less = planned(path, "--plan-memory=compiled", f"--memory-per-device={limit}")
+    assert less["compiled_peak_bytes"] <= limit and less["planned"]["partitioned_peak_bytes"] <= limit
+
+
 LOOP = """
 func.func private @layer(%v: tensor<512x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
   %h = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<512x4096xf32>, tensor<4096x4096xf32>) -> tensor<512x4096xf32>
