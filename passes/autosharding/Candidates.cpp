@@ -52,6 +52,8 @@ std::string candidatesText(const AutoShardingReport &report) {
 
 namespace {
 
+constexpr llvm::StringLiteral kNumPartitionsAttr = "mhlo.num_partitions";
+
 /// A candidate that was made, and its simulated step.
 struct Attempt {
   Candidate candidate = Candidate::SharedMessages;
@@ -76,9 +78,13 @@ std::optional<std::string> errorOf(MLIRContext *context, llvm::function_ref<Logi
   return error.empty() ? "no reason was given" : error;
 }
 
-/// Partitions a copy of the program and simulates a step. Errors are reported where the program is partitioned to be compiled; `whyNot` has the first.
-std::optional<Simulation> simulateParts(ModuleOp module, const AutoShardingOptions &options, std::string &whyNot) {
+/// Partitions a copy of the program for so many devices and simulates a step. Errors are reported where the program is partitioned to be compiled;
+/// `whyNot` has the first.
+std::optional<Simulation> simulateParts(ModuleOp module, int64_t devices, const AutoShardingOptions &options, std::string &whyNot) {
   OwningOpRef<ModuleOp> parts = module.clone();
+  // A module that names its mesh alone (xla-opt) is not partitioned before the number of its devices is set.
+  if (!(*parts)->hasAttr(kNumPartitionsAttr))
+    (*parts)->setAttr(kNumPartitionsAttr, Builder(module.getContext()).getI32IntegerAttr(int32_t(devices)));
   std::optional<std::string> error = errorOf(module.getContext(), [&] {
     calls::prepareCollectives(*parts);
     spmd::PartitionOptions partitioning;
@@ -100,7 +106,7 @@ LogicalResult make(ModuleOp module, const AutoShardingOptions &options, Attempt 
     (*attempt.program)->setAttr(kMemoryPerDeviceAttr, OpBuilder(*attempt.program).getI64IntegerAttr(options.memoryPerDevice));
   attempt.choice.report.isLimited = options.memoryPerDevice > 0;
   if (attempt.choice.devices > 1 || options.memoryPerDevice > 0)
-    attempt.step = simulateParts(*attempt.program, options, attempt.whyNot);
+    attempt.step = simulateParts(*attempt.program, attempt.choice.devices, options, attempt.whyNot);
   attempt.choice.report.partitionedPeak = attempt.step ? attempt.step->memoryBytes() : 0;
   return success();
 }

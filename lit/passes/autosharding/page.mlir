@@ -14,6 +14,7 @@
 // CHECK: stablehlo.dot_general : tensor<4096x4096xf32> [
 // CHECK-NEXT: {{^  \[.*\]: (\+|-)[0-9.]+ ms}}
 // RANKED: The plan
+// RANKED-NEXT: Of the candidates {{.*}} was taken: {{[0-9.]+}} ms
 // RANKED-NEXT: ms expected with --mesh=
 // RANKED-NEXT: ms expected with --mesh=
 // PAGE: <!doctype html>
