@@ -4,6 +4,7 @@ import gc
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -45,6 +46,19 @@ def test_a_recompilation_per_step(tmp_path):
     assert found["recompile"]["ns"] > 0 and "now:" in found["recompile"]["evidence"]
     # What the program's own code takes is as long as the machine is busy, and longer than compiling where the cache has the programs.
     assert next(kind for kind in found if kind != "host") == "recompile", "of what has a line, it is what costs most"
+
+
+def test_a_recompilation_for_another_constant(tmp_path):
+    def run():
+        for n in range(5):
+            x = torch.ones(8, 4, device="xla") * 3
+            y = x.sum(0) ** (n + 2.5)  # planted
+            torch_xla.sync()
+        return y
+    found, line = findings_of(tmp_path, run)
+    assert found["recompile"]["source"] == line
+    assert re.search(rf"pow: \d\.5 became \d\.5 at {re.escape(line)}", found["recompile"]["evidence"]), found["recompile"]
+    assert "torch.tensor(value, device='xla')" in found["recompile"]["advice"]
 
 
 def test_a_read_of_the_host_per_step(tmp_path):

@@ -119,6 +119,38 @@ def test_a_recompilation_names_the_first_difference(report):
     assert step(4, True) == []
 
 
+def test_a_recompilation_names_the_constant_that_differs(report):
+    def compiled(function, line):
+        """The lines that say what differs, of the second to last of four graphs."""
+        said = []
+        for n in range(3, 7):
+            y = function(torch.ones(4, 18, device="xla"), n)
+            torch_xla.sync()
+            said.append([text for kind, lines in report() if kind == "Compilation Analysis" for text in lines if "constant" in text])
+            del y
+        place = f"{__file__}:{line}"
+        assert all(each and each[0].endswith(f" at {place}") for each in said[1:]), said
+        return [each[0].strip().removesuffix(f" at {place}") for each in said[1:]]
+
+    line = test_a_recompilation_names_the_constant_that_differs.__code__.co_firstlineno
+    number = next(i for i, text in enumerate(open(__file__), 1) if i > line and text.endswith("# the power\n"))
+    assert compiled(lambda x, n: x.exp() ** (n / 2), number) == [  # the power
+        "constant exponent of aten::pow: 1.5 became 2.0", "constant exponent of aten::pow: 2.0 became 2.5", "constant exponent of aten::pow: 2.5 became 3.0"]
+    number = next(i for i, text in enumerate(open(__file__), 1) if i > line and text.endswith("# the row\n"))
+    assert compiled(lambda x, n: x.exp()[n % 4] + 1, number)[0] == "constant storage_offset of a view: 54 became 0"  # the row
+    # A number that operators take as an input makes no graph; 1 is a constant unless XLA_NO_SPECIAL_SCALARS is on.
+    x = torch.ones(4, 18, device="xla").exp()
+    torch_xla.sync()
+    report()
+    said = []
+    for number in (2.5, 3.5, 1.0):
+        y = x * number
+        torch_xla.sync()
+        said.append([text.strip() for kind, lines in report() if kind == "Compilation Analysis" for text in lines if "constant" in text])
+    assert said[:2] == [[], []] and said[2][0].startswith("constant other of aten::mul: an input became 1.0 at "), said
+    del y
+
+
 def test_metrics_report():
     met.clear_all()
     assert met.metrics_report() == ""

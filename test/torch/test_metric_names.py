@@ -169,6 +169,20 @@ print([time[0] if time else 0 for time in times], all(time[1] > 0 for time in ti
     assert first == "[0, 1] True True\n" and second == "[1, 0] True False\n"
 
 
+def test_the_environment_says_how_many_samples_are_kept():
+    program = """
+import torch, torch_xla, torch_xla.debug.metrics as met
+for n in range(9):
+    torch.tensor(n).to("xla")
+number, total, kept = met.metric_data("TensorToData")
+report = met.metrics_report()
+print(number, len(kept), total > sum(value for _, value in kept), "Percentiles: 25%=" in report, "; 75%=" in report, "50%" in report)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], check=True, timeout=120, capture_output=True, text=True,
+                         env=dict(os.environ, XLA_METRICS_SAMPLES="4", XLA_METRICS_PERCENTILES="0.25:0.75"))
+    assert ran.stdout == "9 4 True True True False\n"
+
+
 def test_marks_are_counted():
     from torch_xla.experimental.mark_pattern_utils import StableHLOCompositeBuilder
     met.clear_counters()
