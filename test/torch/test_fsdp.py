@@ -179,10 +179,10 @@ def test_errors(tmp_path):
                 "policy": "ValueError: 0 is an XlaFullyShardedDataParallel already",
                 "used": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is gathered only while",
                 "copy": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is gathered only while",
-                "pickle": "TypeError: an XlaFullyShardedDataParallel cannot be pickled: save", "inside": "RuntimeError: weight is split by a wrapper around",
+                "pickle": "TypeError: an XlaFullyShardedDataParallel cannot be pickled: save", "inside": "RuntimeError: weight is sharded by a wrapper around",
                 "full": "NotImplementedError: get_model_state_dict with StateDictOptions(full_state_dict=True) does not merge the shards",
                 "summon": "NotImplementedError: torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params does not support",
-                "old optimizer": "RuntimeError: the optimizer has weight as it was before XlaFullyShardedDataParallel split it",
+                "old optimizer": "RuntimeError: the optimizer has weight as it was before XlaFullyShardedDataParallel sharded it",
                 "vector": "RuntimeError: weight and 1 other parameters are one vector (flatten_parameters)",
                 "changed": "RuntimeError: weight has been changed since the forward pass whose gradients are asked for",
                 "cpu": "RuntimeError: the shard of weight is on the device cpu: move the model", "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
