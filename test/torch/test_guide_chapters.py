@@ -38,7 +38,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
                       r"\(Shard\(dim=0\), Shard\(dim=1\)\) \(Partial\(sum\), Shard\(dim=0\)\)\n1\n"
                       r"torch.Size\(\[2, 32\]\) True\n"
                       r"learned: True \{devices=\[8,1\]0,1,2,3,4,5,6,7\}\n"
-                      r"\['\{devices=\[8,1\]', '\{devices=\[8,1\]', '\{devices=\[1,8\]', '\{devices=\[1,8\]'\] True\n\{devices=\[8,1\]0,1,2,3,4,5,6,7\}\n\[20, 30\]\n30\nTrue\nTrue\nall_reduce tensor<32x32xf32> among 4: .*\nTrue\n"
+                      r"\['\{devices=\[8,1\]', '\{devices=\[8,1\]', '\{devices=\[1,8\]', '\{devices=\[1,8\]'\] True\n\{devices=\[8,1\]0,1,2,3,4,5,6,7\}\n\['The plan: .*', 'Of the candidates .* was taken: .*'\]\n\[20, 30\]\n30\nTrue\nTrue\nall_reduce tensor<32x32xf32> among 4: .*\nTrue\n"
                       r"(?s:.*CPU 0.*CPU 7.*)mark_sharding of x \(float32\[16, 32\]\): expects every axis of the mesh at most once, but got "
                       r"'data' for dims 0 and 1\n"),
 ])
