@@ -217,7 +217,7 @@ def clear_computation_cache() -> None:
     if kept and not check_env_flag("XLA_PERSISTENT_CACHE_READ_ONLY"):
         for folder, _, files in os.walk(kept, topdown=False):
             for file in files:
-                if re.match("[0-9a-f]{64}", file) or (file == "usage" and folder == kept):
+                if re.match("[0-9a-f]{64}", file) or (file in ("usage", "keys") and folder == kept):
                     os.remove(os.path.join(folder, file))
             if re.fullmatch("[0-9a-f]{2}", os.path.basename(folder)) and not os.listdir(folder):
                 os.rmdir(folder)
