@@ -27,9 +27,9 @@ ALONE = ("millrace", "xla_cpu")  # their compile time counts: nothing else runs 
 class Worker:
     """A benchmarks.peers process; `ask` sends a line and waits for the answer."""
 
-    def __init__(self, peer, threads, keep, folder, patience):
+    def __init__(self, peer, threads, keep, folder, patience, environment=None):
         self.patience = patience
-        environment = dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu", OMP_NUM_THREADS=str(threads))
+        environment = dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu", OMP_NUM_THREADS=str(threads), **(environment or {}))
         if keep:
             environment.update(MILLRACE_BENCH_KEEP=keep, TORCHINDUCTOR_CACHE_DIR=os.path.join(keep, "inductor"))
         else:

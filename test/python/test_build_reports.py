@@ -35,3 +35,14 @@ def test_builds_are_compared():
     rows = [row.split("|")[1:-1] for row in table.splitlines() if row.startswith("|")]
     assert rows[0][1].strip() == "tree" and len(rows) > 5
     assert all(float(row[1]) > 0 for row in rows[2:])
+
+
+def test_programs_are_compared_between_builds():
+    build = os.environ.get("MILLRACE_BUILD", "build")
+    table = output(sys.executable, "-m", "benchmarks.trees", "^gemm_33x65x127_f32$", "--trees", f"old={build}", f"new={build}", "--rounds", "1",
+                   "--seconds", "0.01")
+    row = next(row for row in table.splitlines() if row.startswith("| gemm_33x65x127_f32"))
+    assert "other bits" not in row
+    old, new, ratios = ([float(number) for number in cell.split("/")] for cell in row.split("|")[2:5])
+    assert old[0] >= old[1] > 0 and new[0] >= new[1] > 0 and ratios[0] == pytest.approx(old[0] / new[0], rel=0.01)
+    assert "1 programs, geometric mean old/new" in table

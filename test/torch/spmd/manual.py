@@ -163,7 +163,7 @@ def test_names_of_pytorch_xla():
     (lambda x: xs.enable_manual_sharding(x, ("d",)), r"of x .*: expects a partition spec with 2 entries, one per dim, but got 1"),
     (lambda x: xs.enable_manual_sharding(x, ("q", None)), r"of x .*: expects axes of the mesh \(\['d', 'm'\]\), but got 'q' for dim 0"),
     (lambda x: xs.disable_manual_sharding(x, ("d", None), (32, 8)), r"of x .*: expects a shard that is computed .*, but got a tensor with data"),
-    (lambda x: xs.disable_manual_sharding(part(x, "d", None), ("d", None), (18, 8)), r"expects a part of \[9, 8\] of a tensor of \[18, 8\], but got \[8, 8\]"),
+    (lambda x: xs.disable_manual_sharding(part(x, "d", None), ("d", None), (18, 8)), r"expects a shard of \[9, 8\] of a tensor of \[18, 8\], but got \[8, 8\]"),
     (lambda x: xm.all_reduce(xm.REDUCE_SUM, x, groups=[[0, 1]]), r"groups of one size in which each of the 8 devices is named once, but got \[\[0, 1\]\]"),
     (lambda x: xm.all_reduce(xm.REDUCE_SUM, x, groups=[[0, 1, 2], [3, 4, 5, 6, 7]]), "groups of one size"),
     (lambda x: xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, 8, groups=ROWS), "shard_count is 8, but groups have 4 devices each"),
