@@ -9,6 +9,7 @@
 #include "passes/spmd/Communication.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
 #include <numeric>
 
 using namespace mlir;
@@ -38,8 +39,17 @@ double flopsOf(Operation *op) {
 }
 
 bool movesNothing(Operation *op) {
-  return isa<ReshapeOp, BroadcastInDimOp, BroadcastOp, stablehlo::ConstantOp, IotaOp, OptimizationBarrierOp, sdy::ConstantOp, sdy::DataFlowEdgeOp,
-             sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op);
+  return isa<ReshapeOp, BroadcastInDimOp, BroadcastOp, stablehlo::ConstantOp, IotaOp, PartitionIdOp, ReplicaIdOp, OptimizationBarrierOp, sdy::ConstantOp,
+             sdy::DataFlowEdgeOp, sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op);
+}
+
+/// Returns true if the operation is computed in the kernels of its readers or writers: elementwise operations are, and slices of which no reader is a
+/// collective or the end of a function, which want them in memory.
+static bool isPartOfOtherKernels(Operation *op) {
+  if (isElementwise(op))
+    return true;
+  auto wantsMemory = [](Operation *reader) { return reader->hasTrait<OpTrait::IsTerminator>() || spmd::communicationOf(reader); };
+  return isa<SliceOp, DynamicSliceOp>(op) && !op->use_empty() && llvm::none_of(op->getUsers(), wantsMemory);
 }
 
 double bytesMoved(Operation *op, ArrayRef<double> operands, ArrayRef<double> results) {
@@ -58,8 +68,7 @@ double bytesMoved(Operation *op, ArrayRef<double> operands, ArrayRef<double> res
 double secondsOfWork(const Machine &machine, Operation *op, double flops, double bytes) {
   auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
   double rate = type && elementBytes(type) <= 2 ? machine.narrowFlopsPerSecond : machine.flopsPerSecond;
-  // Elementwise operations are computed in the kernels of their readers or writers.
-  double launch = bytes > 0 && !isElementwise(op) ? machine.kernelSeconds : 0;
+  double launch = bytes > 0 && !isPartOfOtherKernels(op) ? machine.kernelSeconds : 0;
   return launch + std::max(flops / rate, machine.secondsOfMemory(bytes));
 }
 

