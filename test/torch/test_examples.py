@@ -45,7 +45,7 @@ def test_unet(flags, compilations):
 
 
 def test_kernels():
-    ran = subprocess.run([sys.executable, "-m", "examples.kernels", "--rows=64", "--size=64", "--length=64", "--block=32", "--repeat=2"], cwd=ROOT,
+    ran = subprocess.run([sys.executable, "-m", "examples.tile_kernels", "--rows=64", "--size=64", "--length=64", "--block=32", "--repeat=2"], cwd=ROOT,
                          text=True, capture_output=True, timeout=300)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     differences = [float(difference) for difference in re.findall(r"ratio \d+\.\d+, difference (\S+)$", ran.stdout, re.M)]

@@ -5,7 +5,7 @@ import inspect
 import pytest
 import torch
 import torch.nn.functional as F
-from examples import kernels
+from examples import tile_kernels as kernels
 from torch_xla.experimental.kernel import Block, Memory, kernel, program_id
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of a user's: softmax, a product of matrices, and flash attention, each beside PyTorch's own operation on the device.
 
-    python -m examples.kernels [--rows 4096] [--size 1024] [--length 1024] [--block 256] [--repeat 20]"""
+    python -m examples.tile_kernels [--rows 4096] [--size 1024] [--length 1024] [--block 256] [--repeat 20]"""
 import argparse
 import time
 from collections.abc import Callable
