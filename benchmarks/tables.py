@@ -114,6 +114,9 @@ def tables(folder):
     if os.path.exists(os.path.join(folder, "bench.json")):
         bench = load(folder, "bench.json")
         made |= {"summary": summary(bench), "models": programs(bench, "model"), "operations": programs(bench, "op")}
+    if os.path.exists(os.path.join(folder, "bench_znver4.json")):
+        bench = load(folder, "bench_znver4.json")
+        made |= {"summary_znver4": summary(bench), "models_znver4": programs(bench, "model")}
     if os.path.exists(os.path.join(folder, "bench_one_thread.json")):
         bench = load(folder, "bench_one_thread.json")
         made |= {"summary_one_thread": summary(bench), "models_one_thread": programs(bench, "model"), "operations_one_thread": programs(bench, "op")}
