@@ -429,6 +429,10 @@ Recording Session::stop() {
     return recording;
   for (const std::shared_ptr<Log> &log : registry.logs) {
     Recording::Thread thread{log->thread, log->name, {}};
+    size_t most = 0;
+    for (const Part &part : log->parts)
+      most += std::min(part.end, part.chunk->used.load(std::memory_order_acquire)) - part.begin;
+    thread.records.reserve(most);
     for (const Part &part : log->parts) {
       const uint32_t end = std::min(part.end, part.chunk->used.load(std::memory_order_acquire));
       for (uint32_t i = part.begin; i < end; ++i)

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 #include <numeric>
 
 namespace millrace::runtime::profile {
@@ -17,22 +16,49 @@ bool isCounter(const Plane::Line &line) { return line.name == "_counters_"; }
 
 uint64_t valueOf(const Plane::Line &line, const Plane::Event &event) { return event.numStats ? line.stats[event.firstStat].number : 0; }
 
-/// Calls `visit` with every line of events that can be left out.
-template <typename Space, typename Visit>
-void forLines(Space &space, Visit visit) {
-  for (auto &plane : space.planes)
-    if (!plane.name.starts_with(kMetadataPlane))
-      for (auto &line : plane.lines)
-        visit(plane, line);
+/// Calls `visit` with every line of events that can be left out, and with the indices of its plane and itself.
+template <typename Visit>
+void forLines(const XSpace &space, Visit visit) {
+  for (size_t p = 0; p < space.planes.size(); ++p)
+    if (!space.planes[p].name.starts_with(kMetadataPlane))
+      for (size_t l = 0; l < space.planes[p].lines.size(); ++l)
+        visit(p, l, space.planes[p].lines[l]);
 }
 
-/// The largest of every `group` neighbours.
-std::vector<Plane::Event> peaksOf(const Plane::Line &line, size_t group) {
-  std::vector<Plane::Event> kept;
-  for (size_t i = 0; i < line.events.size(); i += group)
-    kept.push_back(*std::max_element(line.events.begin() + ptrdiff_t(i), line.events.begin() + ptrdiff_t(std::min(i + group, line.events.size())),
-                                     [&](const auto &a, const auto &b) { return valueOf(line, a) < valueOf(line, b); }));
-  return kept;
+/// A copy of the space where such lines have no events.
+XSpace withoutEvents(const XSpace &space) {
+  XSpace made;
+  made.errors = space.errors;
+  made.warnings = space.warnings;
+  made.hostnames = space.hostnames;
+  made.hasMemoryEvents = space.hasMemoryEvents;
+  for (const Plane &plane : space.planes) {
+    Plane &copy = made.planes.emplace_back();
+    copy.name = plane.name;
+    copy.kinds = plane.kinds;
+    copy.stats = plane.stats;
+    copy.texts = plane.texts;
+    copy.blobs = plane.blobs;
+    if (plane.name.starts_with(kMetadataPlane)) {
+      copy.lines = plane.lines;
+      continue;
+    }
+    for (const Plane::Line &line : plane.lines)
+      copy.lines.push_back({line.id, line.name, line.start, {}, {}});
+  }
+  return made;
+}
+
+/// Calls `visit` with the index of the largest of every `group` neighbours.
+template <typename Visit>
+void forPeaks(const Plane::Line &line, size_t group, Visit visit) {
+  for (size_t begin = 0; begin < line.events.size(); begin += group) {
+    size_t largest = begin;
+    for (size_t i = begin + 1; i < std::min(begin + group, line.events.size()); ++i)
+      if (valueOf(line, line.events[i]) > valueOf(line, line.events[largest]))
+        largest = i;
+    visit(largest);
+  }
 }
 
 /// Which slices stay: all longer ones, and of those that last exactly as long as many as the room is for.
@@ -48,33 +74,40 @@ Threshold thresholdOf(std::vector<std::pair<int64_t, uint64_t>> slices, uint64_t
     sum += weight;
   if (sum <= most)
     return {};
-  std::sort(slices.begin(), slices.end(), std::greater<>());
+  // The first slice, from the longest on, that has no room. It is in one half of the range or in the other: the range is halved until it is found.
   uint64_t longer = 0;
-  for (size_t i = 0; i < slices.size();) {
-    uint64_t same = 0;
-    size_t end = i;
-    for (; end < slices.size() && slices[end].first == slices[i].first; ++end)
-      same += slices[end].second;
-    if (longer + same > most)
-      return {slices[i].first, most - longer, true};
-    longer += same;
-    i = end;
+  auto begin = slices.begin(), end = slices.end();
+  while (end - begin > 1) {
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end, std::greater<>());
+    const uint64_t half = std::accumulate(begin, middle, uint64_t(0), [](uint64_t sum, const auto &slice) { return sum + slice.second; });
+    if (longer + half > most) {
+      end = middle;
+    } else {
+      longer += half;
+      begin = middle;
+    }
   }
-  return {};
+  const int64_t least = begin->first;
+  uint64_t ofLeast = most;
+  for (const auto &[duration, weight] : slices)
+    if (duration > least)
+      ofLeast -= weight;
+  return {least, ofLeast, true};
 }
 
 } // namespace
 
-XSpace thinned(XSpace space, const Room &room, std::string_view consequence) {
-  const Weight weight = room.weight ? room.weight : [](const Plane &, const Plane::Line &, const Plane::Event &) { return uint64_t(1); };
+XSpace thinned(const XSpace &space, const Room &room, std::string_view consequence) {
   std::vector<std::pair<int64_t, uint64_t>> slices;
   uint64_t points = 0, mostPointsOfLine = 0;
-  forLines(space, [&](const Plane &plane, const Plane::Line &line) {
-    for (const Plane::Event &event : line.events)
+  auto weightOf = [&](size_t plane, size_t line, size_t event) { return room.weights ? (*room.weights)[plane][line][event] : 1; };
+  forLines(space, [&](size_t p, size_t l, const Plane::Line &line) {
+    for (size_t e = 0; e < line.events.size(); ++e)
       if (isCounter(line))
-        points += weight(plane, line, event);
+        points += weightOf(p, l, e);
       else
-        slices.emplace_back(event.duration, weight(plane, line, event));
+        slices.emplace_back(line.events[e].duration, weightOf(p, l, e));
     if (isCounter(line))
       mostPointsOfLine = std::max<uint64_t>(mostPointsOfLine, line.events.size());
   });
@@ -94,10 +127,9 @@ XSpace thinned(XSpace space, const Room &room, std::string_view consequence) {
     }
     group = std::max<size_t>(group + 1, size_t(double(group) * double(kept) / double(std::max<uint64_t>(1, ofPoints))));
     kept = 0;
-    forLines(space, [&](const Plane &plane, const Plane::Line &line) {
+    forLines(space, [&](size_t p, size_t l, const Plane::Line &line) {
       if (isCounter(line))
-        for (const Plane::Event &event : peaksOf(line, group))
-          kept += weight(plane, line, event);
+        forPeaks(line, group, [&](size_t e) { kept += weightOf(p, l, e); });
     });
   }
   if (room.isShared)
@@ -105,30 +137,38 @@ XSpace thinned(XSpace space, const Room &room, std::string_view consequence) {
   Threshold threshold = thresholdOf(std::move(slices), ofSlices);
   if (!threshold.drops && group == 1)
     return space;
-  forLines(space, [&](const Plane &plane, Plane::Line &line) {
+  XSpace fewer = withoutEvents(space);
+  forLines(space, [&](size_t p, size_t l, const Plane::Line &line) {
+    Plane::Line &made = fewer.planes[p].lines[l];
+    auto keep = [&](size_t e) {
+      Plane::Event &event = made.events.emplace_back(line.events[e]);
+      const auto first = line.stats.begin() + event.firstStat;
+      event.firstStat = uint32_t(made.stats.size());
+      made.stats.insert(made.stats.end(), first, first + event.numStats);
+    };
     if (isCounter(line)) {
-      if (group != 1)
-        line.events = group ? peaksOf(line, group) : std::vector<Plane::Event>();
+      if (group)
+        forPeaks(line, group, keep);
       return;
     }
-    if (threshold.drops)
-      std::erase_if(line.events, [&](const Plane::Event &event) {
-        if (event.duration != threshold.least)
-          return event.duration < threshold.least;
-        const uint64_t own = weight(plane, line, event);
-        if (own > threshold.ofLeast)
-          return true;
+    for (size_t e = 0; e < line.events.size(); ++e) {
+      const int64_t duration = line.events[e].duration;
+      if (threshold.drops && duration <= threshold.least) {
+        const uint64_t own = weightOf(p, l, e);
+        if (duration < threshold.least || own > threshold.ofLeast)
+          continue;
         threshold.ofLeast -= own;
-        return false;
-      });
+      }
+      keep(e);
+    }
   });
-  space.warnings.push_back(std::to_string(before - space.numEvents()) + " of " + std::to_string(before) + " events, the shortest ones, " +
+  fewer.warnings.push_back(std::to_string(before - fewer.numEvents()) + " of " + std::to_string(before) + " events, the shortest ones, " +
                            std::string(consequence));
-  return space;
+  return fewer;
 }
 
-XSpace thinned(XSpace space, size_t most) {
-  return thinned(std::move(space), {most, most, {}}, "are not drawn here; tables and the file for XProf have them");
+XSpace thinned(const XSpace &space, size_t most) {
+  return thinned(space, {most, most, nullptr}, "are not drawn here; tables and the file for XProf have them");
 }
 
 //===--- Files of a bounded size -------------------------------------------===//
@@ -256,36 +296,39 @@ void fitPrograms(XSpace &space, uint64_t most) {
                            " programs, those that ran least, are not in this file, which would be too large");
 }
 
-/// The bytes of an event in a file, and its share of those of its kind and texts.
-Weight bytesOfEvents(const XSpace &space) {
+/// The bytes of each event in a file, and its share of those of its kind and texts.
+Weights bytesOfEvents(const XSpace &space) {
   struct Uses {
     std::vector<uint32_t> kinds, texts;
   };
-  auto uses = std::make_shared<std::unordered_map<std::string, Uses>>(); // by plane, whose address changes
-  auto each = [](const Plane &plane, const Plane::Line &line, const Plane::Event &event, auto visit) {
-    for (uint32_t i = 0; i < event.numStats; ++i)
-      if (const Stat &stat = line.stats[event.firstStat + i]; stat.type == Stat::Type::Text)
-        visit(size_t(stat.text));
-  };
-  forLines(space, [&](const Plane &plane, const Plane::Line &line) {
-    Uses &own = (*uses)[plane.name];
-    own.kinds.resize(std::max(own.kinds.size(), plane.kinds.size()));
-    own.texts.resize(std::max(own.texts.size(), plane.texts.size()));
-    for (const Plane::Event &event : line.events) {
-      ++own.kinds[event.kind];
-      each(plane, line, event, [&](size_t text) { ++own.texts[text]; });
-    }
-  });
-  return [uses, each, hasMemoryEvents = space.hasMemoryEvents](const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
-    const Uses &own = uses->at(plane.name);
+  std::vector<Uses> uses;
+  for (const Plane &plane : space.planes) {
+    Uses &own = uses.emplace_back();
+    own.kinds.resize(plane.kinds.size());
+    own.texts.resize(plane.texts.size());
+    for (const Plane::Line &line : plane.lines)
+      for (const Plane::Event &event : line.events) {
+        ++own.kinds[event.kind];
+        for (uint32_t i = 0; i < event.numStats; ++i)
+          if (const Stat &stat = line.stats[event.firstStat + i]; stat.type == Stat::Type::Text)
+            ++own.texts[stat.text];
+      }
+  }
+  return weightsOf(space, [&](const EventRange &range, size_t e) {
+    const Plane &plane = space.planes[range.plane];
+    const Plane::Line &line = plane.lines[range.line];
+    const Plane::Event &event = line.events[e];
+    const Uses &own = uses[range.plane];
     // Fact: bytes of an entry of a table around its text: three tags and sizes, and two times its number.
     constexpr double kAroundText = 14;
     double bytes = double(encodedBytes(plane, line, event)) + (double(plane.kinds[event.kind].name.size()) + kAroundText) / own.kinds[event.kind];
-    if (isCounter(line) && hasMemoryEvents)
+    if (isCounter(line) && space.hasMemoryEvents)
       bytes += kMemoryEventBytes;
-    each(plane, line, event, [&](size_t text) { bytes += (double(plane.texts[text].size()) + kAroundText) / own.texts[text]; });
-    return uint64_t(bytes);
-  };
+    for (uint32_t i = 0; i < event.numStats; ++i)
+      if (const Stat &stat = line.stats[event.firstStat + i]; stat.type == Stat::Type::Text)
+        bytes += (double(plane.texts[stat.text].size()) + kAroundText) / own.texts[stat.text];
+    return bytes;
+  });
 }
 
 } // namespace
@@ -296,14 +339,13 @@ void dropUnused(XSpace &space) {
 }
 
 std::string encodeWithin(XSpace &space, uint64_t most) {
-  std::string bytes = encode(space);
-  if (bytes.size() <= most)
-    return bytes;
+  if (const Encoder whole(space); whole.size() <= most)
+    return whole.bytes();
   fitPrograms(space, most / 2);
   dropUnused(space);
-  bytes = encode(space);
-  if (bytes.size() <= most)
-    return bytes;
+  uint64_t size = 0;
+  if (const Encoder whole(space); (size = whole.size()) <= most)
+    return whole.bytes();
   const size_t numWarnings = space.warnings.size(), before = space.numEvents();
   // Texts that several events share make the result larger than the sum of the shares, so that the room shrinks until it fits; the last attempt leaves no
   // event. Unit: attempts. Source: judgement, not measured alone.
@@ -311,20 +353,17 @@ std::string encodeWithin(XSpace &space, uint64_t most) {
   // What is said of the events that are left out takes some room, too. Unit: bytes. Source: arithmetic: the sentence has less than 250.
   constexpr uint64_t kSentence = 300;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const Weight weight = bytesOfEvents(space);
+    const Weights weights = bytesOfEvents(space);
     uint64_t sum = 0;
-    forLines(space, [&](const Plane &plane, const Plane::Line &line) {
-      for (const Plane::Event &event : line.events)
-        sum += weight(plane, line, event);
-    });
-    const uint64_t others = bytes.size() > sum ? bytes.size() - sum : 0, target = most - most / 50 - std::min(kSentence, most / 2);
-    const uint64_t room = target > others ? target - others : uint64_t(double(sum) * double(target) / double(bytes.size()));
+    forLines(space, [&](size_t p, size_t l, const Plane::Line &) { sum = std::accumulate(weights[p][l].begin(), weights[p][l].end(), sum); });
+    const uint64_t others = size > sum ? size - sum : 0, target = most - most / 50 - std::min(kSentence, most / 2);
+    const uint64_t room = target > others ? target - others : uint64_t(double(sum) * double(target) / double(size));
     const bool isLast = attempt + 1 == kAttempts;
-    space = thinned(std::move(space), {isLast ? 0 : room, 0, weight, /*isShared=*/true}, "");
+    space = thinned(space, {isLast ? 0 : room, 0, &weights, /*isShared=*/true}, "");
     space.warnings.resize(numWarnings);
     dropUnused(space);
-    bytes = encode(space);
-    if (bytes.size() + kSentence <= most)
+    size = Encoder(space).size();
+    if (size + kSentence <= most)
       break;
   }
   space.warnings.push_back(std::to_string(before - space.numEvents()) + " of " + std::to_string(before) +

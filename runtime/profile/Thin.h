@@ -1,28 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Thin.h - Fewer events, for viewers with limits -----------------------===//
 #pragma once
-#include "runtime/profile/XSpace.h"
-
-#include <functional>
+#include "runtime/profile/EventRanges.h"
 
 namespace millrace::runtime::profile {
 
-/// What an event takes of the room that there is: bytes, for example.
-using Weight = std::function<uint64_t(const Plane &plane, const Plane::Line &line, const Plane::Event &event)>;
+/// What each event takes of the room that there is, bytes for example, by its plane and line. Lines of kMetadataPlane have none.
+using Weights = std::vector<std::vector<std::vector<uint32_t>>>;
+
+/// Weights of all events of a space: `weigh` returns that of an event, on any thread.
+template <typename Weigh>
+Weights weightsOf(const XSpace &space, Weigh weigh) {
+  Weights weights(space.planes.size());
+  std::vector<EventRange> ranges;
+  for (size_t p = 0; p < space.planes.size(); ++p) {
+    if (space.planes[p].name.starts_with(kMetadataPlane))
+      continue;
+    for (size_t l = 0; l < space.planes[p].lines.size(); ++l) {
+      const size_t count = space.planes[p].lines[l].events.size();
+      weights[p].emplace_back(count);
+      appendRanges(ranges, p, l, count);
+    }
+  }
+  forRanges(ranges, [&](size_t i) {
+    const EventRange &range = ranges[i];
+    for (size_t e = range.begin; e < range.end; ++e)
+      weights[range.plane][range.line][e] = uint32_t(weigh(range, e));
+  });
+  return weights;
+}
 
 struct Room {
   uint64_t slices = 0, points = 0; ///< the sum of their weights that may stay
-  Weight weight;                   ///< each event weighs 1 without it
+  const Weights *weights = nullptr; ///< each event weighs 1 without them
   /// `slices` is the room of both. A quarter of it is for points, and what slices do not need; what the points that stay leave of that is for slices.
   bool isShared = false;
 };
 
-/// Returns the space with the longest slices, and with the largest of so many neighbouring points of counters as leave room. A warning says how many
+/// Returns a copy of the space with the longest slices, and with the largest of so many neighbouring points of counters as leave room. A warning says how many
 /// events are left out, followed by `consequence`.
-XSpace thinned(XSpace space, const Room &room, std::string_view consequence);
+XSpace thinned(const XSpace &space, const Room &room, std::string_view consequence);
 
 /// The same for a page or a picture: at most `most` slices and as many points.
-XSpace thinned(XSpace space, size_t most);
+XSpace thinned(const XSpace &space, size_t most);
 
 /// Removes kinds, texts and values that no event, kind or plane refers to.
 void dropUnused(XSpace &space);

@@ -3,7 +3,12 @@
 // Field numbers are those of the messages XSpace, XPlane, XLine, XEvent, XStat, XEventMetadata and XStatMetadata.
 #include "runtime/profile/XSpace.h"
 #include "runtime/base/Proto.h"
+#include "runtime/profile/EventRanges.h"
 #include "runtime/profile/MemoryEvents.h"
+
+#include <bit>
+#include <cstring>
+#include <numeric>
 
 namespace millrace::runtime::profile {
 namespace {
@@ -17,109 +22,129 @@ struct Before {
   size_t kinds = 0, texts = 0;
 };
 
-/// Indices are numbered from 1 on the wire: 0 means that there is none.
-void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vector<std::string> &blobs, std::string &scratch, Before before = {}) {
-  scratch.clear();
-  putNumber(scratch, 1, before.texts + stat.name + 1);
+// Sizes are known before anything is written, so that all threads write into the same memory, and nothing is copied. All numbers of fields are less than
+// 16: their tags have one byte. Indices are numbered from 1 on the wire: 0 means that there is none.
+size_t varintSize(uint64_t value) { return size_t(std::bit_width(value | 1) + 6) / 7; }
+size_t lengthSize(uint64_t size) { return 1 + varintSize(size) + size; } ///< of a field that has so many bytes
+
+char *write(char *at, uint32_t field, Wire wire, uint64_t value) {
+  *at++ = char(field << 3 | wire);
+  for (; value >= 0x80; value >>= 7)
+    *at++ = char(value | 0x80);
+  *at++ = char(value);
+  return at;
+}
+
+size_t messageSize(const Stat &stat, const std::vector<std::string> &blobs, Before before) {
+  const size_t name = 1 + varintSize(before.texts + stat.name + 1);
   switch (stat.type) {
-  case Stat::Type::Real: {
-    putTag(scratch, 2, Fixed64);
-    char bytes[8];
-    std::memcpy(bytes, &stat.real, sizeof bytes);
-    scratch.append(bytes, sizeof bytes);
-    break;
-  }
+  case Stat::Type::Real: return name + 1 + sizeof stat.real;
   case Stat::Type::Unsigned:
-  case Stat::Type::Signed: // of a oneof: also a zero is written
-    putTag(scratch, stat.type == Stat::Type::Unsigned ? 3 : 4, Varint);
-    putVarint(scratch, stat.number);
-    break;
-  case Stat::Type::Text:
-    putTag(scratch, 7, Varint);
-    putVarint(scratch, before.texts + stat.text + 1);
-    break;
-  case Stat::Type::Bytes:
-    putBytes(scratch, 6, blobs[stat.text]);
-    break;
+  case Stat::Type::Signed: return name + 1 + varintSize(stat.number);
+  case Stat::Type::Text: return name + 1 + varintSize(before.texts + stat.text + 1);
+  case Stat::Type::Bytes: return name + lengthSize(blobs[stat.text].size());
   }
-  putBytes(out, field, scratch);
+  return name;
 }
 
-/// Appends an event to the message of its line. `message` and `scratch` are for its parts.
-void putEvent(std::string &out, const Plane &plane, const Plane::Line &line, const Plane::Event &event, Before before, std::string &message,
-              std::string &scratch) {
-  message.clear();
-  putNumber(message, 1, before.kinds + event.kind + 1);
-  putTag(message, 2, Varint);
-  putVarint(message, uint64_t(event.offset));
-  putNumber(message, 3, uint64_t(event.duration));
-  for (uint32_t i = 0; i < event.numStats; ++i)
-    putStat(message, 4, line.stats[event.firstStat + i], plane.blobs, scratch, before);
-  putBytes(out, 4, message);
+char *write(char *at, uint32_t field, const Stat &stat, const std::vector<std::string> &blobs, Before before) {
+  at = write(at, field, Bytes, messageSize(stat, blobs, before));
+  at = write(at, 1, Varint, before.texts + stat.name + 1);
+  switch (stat.type) {
+  case Stat::Type::Real:
+    *at++ = char(2 << 3 | Fixed64);
+    std::memcpy(at, &stat.real, sizeof stat.real);
+    return at + sizeof stat.real;
+  case Stat::Type::Unsigned: return write(at, 3, Varint, stat.number);
+  case Stat::Type::Signed: return write(at, 4, Varint, stat.number);
+  case Stat::Type::Text: return write(at, 7, Varint, before.texts + stat.text + 1);
+  case Stat::Type::Bytes: {
+    const std::string &blob = blobs[stat.text];
+    at = write(at, 6, Bytes, blob.size());
+    std::memcpy(at, blob.data(), blob.size());
+    return at + blob.size();
+  }
+  }
+  return at;
 }
 
-std::string encodeLine(const Plane &plane, const Plane::Line &line, Before before = {}) {
-  std::string out, message, scratch;
-  putNumber(out, 1, uint64_t(line.id));
-  putText(out, 2, line.name);
-  putNumber(out, 3, uint64_t(line.start));
-  for (const Plane::Event &event : line.events)
-    putEvent(out, plane, line, event, before, message, scratch);
-  return out;
+void putStat(std::string &out, uint32_t field, const Stat &stat, const std::vector<std::string> &blobs) {
+  const size_t size = out.size();
+  out.resize(size + lengthSize(messageSize(stat, blobs, {})));
+  write(out.data() + size, field, stat, blobs, {});
 }
+
+/// The events of a line that has its own stats, in a plane of which others may stand before.
+struct EventWriter {
+  const Plane &plane;
+  const Plane::Line &line;
+  Before before;
+
+  size_t messageSize(const Plane::Event &event) const {
+    size_t size = 1 + varintSize(before.kinds + event.kind + 1) + 1 + varintSize(uint64_t(event.offset));
+    if (event.duration)
+      size += 1 + varintSize(uint64_t(event.duration));
+    for (uint32_t i = 0; i < event.numStats; ++i)
+      size += lengthSize(profile::messageSize(line.stats[event.firstStat + i], plane.blobs, before));
+    return size;
+  }
+  size_t size(const Plane::Event &event) const { return lengthSize(messageSize(event)); }
+  char *write(char *at, const Plane::Event &event) const {
+    at = profile::write(at, 4, Bytes, messageSize(event));
+    at = profile::write(at, 1, Varint, before.kinds + event.kind + 1);
+    at = profile::write(at, 2, Varint, uint64_t(event.offset));
+    if (event.duration)
+      at = profile::write(at, 3, Varint, uint64_t(event.duration));
+    for (uint32_t i = 0; i < event.numStats; ++i)
+      at = profile::write(at, 4, line.stats[event.firstStat + i], plane.blobs, before);
+    return at;
+  }
+};
 
 /// An entry of a map from ids to messages.
 void putEntry(std::string &out, uint32_t field, uint64_t id, const std::string &message) {
-  std::string entry;
-  putNumber(entry, 1, id);
-  putBytes(entry, 2, message);
-  putBytes(out, field, entry);
+  out += char(field << 3 | Bytes);
+  putVarint(out, 1 + varintSize(id) + lengthSize(message.size()));
+  putNumber(out, 1, id);
+  putBytes(out, 2, message);
 }
 
 /// Marks the kinds and texts that a plane has only for MemoryEvents.h, in the field that describes them.
 constexpr std::string_view kOfMemoryEvents = "of allocations, for XProf";
 
-/// `more`: lines that are added to those of the plane, with kinds and texts of their own.
-std::string encodePlane(const Plane &plane, uint64_t id, const Plane &more = {}) {
-  std::string out, scratch;
+/// What stands behind the lines of a plane: its kinds, its texts, and its stats. `more`: a plane whose lines are added to it, with kinds and texts of
+/// their own.
+std::string tables(const Plane &plane, const Plane &more) {
+  std::string out, message;
   const Before before{plane.kinds.size(), plane.texts.size()};
-  putNumber(out, 1, id);
-  putText(out, 2, plane.name);
-  for (const Plane::Line &line : plane.lines)
-    putBytes(out, 3, encodeLine(plane, line));
-  for (const Plane::Line &line : more.lines)
-    putBytes(out, 3, encodeLine(more, line, before));
   for (size_t i = 0; i < plane.kinds.size(); ++i) {
-    std::string kind;
-    putNumber(kind, 1, i + 1);
-    putText(kind, 2, plane.kinds[i].name);
-    putText(kind, 4, plane.kinds[i].displayName);
+    message.clear();
+    putNumber(message, 1, i + 1);
+    putText(message, 2, plane.kinds[i].name);
+    putText(message, 4, plane.kinds[i].displayName);
     for (const Stat &stat : plane.kinds[i].stats)
-      putStat(kind, 5, stat, plane.blobs, scratch);
-    putEntry(out, 4, i + 1, kind);
+      putStat(message, 5, stat, plane.blobs);
+    putEntry(out, 4, i + 1, message);
   }
   for (size_t i = 0; i < plane.texts.size(); ++i) {
-    std::string text;
-    putNumber(text, 1, i + 1);
-    putText(text, 2, plane.texts[i]);
-    putEntry(out, 5, i + 1, text);
+    message.clear();
+    putNumber(message, 1, i + 1);
+    putText(message, 2, plane.texts[i]);
+    putEntry(out, 5, i + 1, message);
   }
-  for (size_t i = 0; i < more.kinds.size(); ++i) {
-    std::string kind;
-    putNumber(kind, 1, before.kinds + i + 1);
-    putText(kind, 2, more.kinds[i].name);
-    putText(kind, 3, kOfMemoryEvents);
-    putEntry(out, 4, before.kinds + i + 1, kind);
-  }
-  for (size_t i = 0; i < more.texts.size(); ++i) {
-    std::string text;
-    putNumber(text, 1, before.texts + i + 1);
-    putText(text, 2, more.texts[i]);
-    putText(text, 3, kOfMemoryEvents);
-    putEntry(out, 5, before.texts + i + 1, text);
-  }
+  auto putMore = [&](uint32_t field, uint64_t id, const std::string &name) {
+    message.clear();
+    putNumber(message, 1, id);
+    putText(message, 2, name);
+    putText(message, 3, kOfMemoryEvents);
+    putEntry(out, field, id, message);
+  };
+  for (size_t i = 0; i < more.kinds.size(); ++i)
+    putMore(4, before.kinds + i + 1, more.kinds[i].name);
+  for (size_t i = 0; i < more.texts.size(); ++i)
+    putMore(5, before.texts + i + 1, more.texts[i]);
   for (const Stat &stat : plane.stats)
-    putStat(out, 6, stat, plane.blobs, scratch);
+    putStat(out, 6, stat, plane.blobs);
   return out;
 }
 
@@ -312,10 +337,12 @@ bool readPlane(std::string_view bytes, Plane &plane) {
 } // namespace
 
 uint32_t Plane::text(std::string_view content) {
-  auto [found, isNew] = textIndex.emplace(content, uint32_t(texts.size()));
-  if (isNew)
-    texts.emplace_back(content);
-  return found->second;
+  if (auto found = textIndex.find(content); found != textIndex.end())
+    return found->second;
+  const uint32_t index = uint32_t(texts.size());
+  texts.emplace_back(content);
+  textIndex.emplace(content, index);
+  return index;
 }
 Stat Plane::real(std::string_view name, double value) {
   Stat stat;
@@ -376,29 +403,128 @@ size_t XSpace::numEvents() const {
   return count;
 }
 
-std::string encode(const XSpace &space) {
-  std::string out;
-  const Plane memory = space.hasMemoryEvents ? memoryEvents(space) : Plane();
-  bool isTold = memory.lines.empty();
-  for (size_t i = 0; i < space.planes.size(); ++i) {
-    const bool isHost = !isTold && space.planes[i].name == kHostPlane;
-    putBytes(out, 1, isHost ? encodePlane(space.planes[i], i + 1, memory) : encodePlane(space.planes[i], i + 1));
-    isTold |= isHost;
+/// The message is a sequence of texts and ranges of events.
+struct Encoder::Layout {
+  explicit Layout(const XSpace &space) : space(space), memory(space.hasMemoryEvents ? memoryEvents(space) : Plane()) {
+    if (!memory.lines.empty())
+      for (host = 0; host < space.planes.size() && space.planes[host].name != kHostPlane;)
+        ++host;
+    for (size_t p = 0; p < space.planes.size(); ++p) {
+      for (size_t l = 0; l < space.planes[p].lines.size(); ++l)
+        appendRanges(ranges, p, l, space.planes[p].lines[l].events.size());
+      if (p == host)
+        for (size_t l = 0; l < memory.lines.size(); ++l)
+          appendRanges(ranges, kMemory, l, memory.lines[l].events.size());
+    }
+    sizes.resize(ranges.size());
+    forRanges(ranges, [&](size_t i) {
+      const EventWriter writer = writerOf(ranges[i]);
+      uint64_t sum = 0;
+      for (size_t e = ranges[i].begin; e < ranges[i].end; ++e)
+        sum += writer.size(writer.line.events[e]);
+      sizes[i] = sum;
+    });
+    for (size_t p = 0; p < space.planes.size(); ++p)
+      addPlane(p);
+    for (const std::string &text : space.errors)
+      putBytes(last, 2, text);
+    for (const std::string &text : space.warnings)
+      putBytes(last, 3, text);
+    for (const std::string &text : space.hostnames)
+      putBytes(last, 4, text);
+    size = last.size();
+    for (size_t i = 0; i < ranges.size(); ++i)
+      size += before[i].size() + sizes[i];
   }
-  for (const std::string &text : space.errors)
-    putBytes(out, 2, text);
-  for (const std::string &text : space.warnings)
-    putBytes(out, 3, text);
-  for (const std::string &text : space.hostnames)
-    putBytes(out, 4, text);
+
+  void write(char *out) const {
+    std::vector<char *> places;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      std::memcpy(out, before[i].data(), before[i].size());
+      out += before[i].size();
+      places.push_back(out);
+      out += sizes[i];
+    }
+    std::memcpy(out, last.data(), last.size());
+    forRanges(ranges, [&](size_t i) {
+      const EventWriter writer = writerOf(ranges[i]);
+      char *at = places[i];
+      for (size_t e = ranges[i].begin; e < ranges[i].end; ++e)
+        at = writer.write(at, writer.line.events[e]);
+    });
+  }
+
+  uint64_t size = 0;
+
+private:
+  static constexpr size_t kMemory = ~size_t(0); ///< Fact: stands for the plane `memory`, which is no plane of the space
+
+  EventWriter writerOf(const EventRange &range) const {
+    if (range.plane != kMemory)
+      return {space.planes[range.plane], space.planes[range.plane].lines[range.line], {}};
+    return {memory, memory.lines[range.line], {space.planes[host].kinds.size(), space.planes[host].texts.size()}};
+  }
+
+  void addPlane(size_t p) {
+    static const Plane none;
+    const Plane &plane = space.planes[p], &more = p == host ? memory : none;
+    std::string head;
+    putNumber(head, 1, p + 1);
+    putText(head, 2, plane.name);
+    const std::string tail = tables(plane, more);
+    struct Line {
+      std::string head;
+      size_t numRanges;
+      uint64_t bytes;
+    };
+    std::vector<Line> lines;
+    uint64_t bytes = head.size() + tail.size();
+    size_t next = before.size();
+    for (const Plane *each : {&plane, &more})
+      for (const Plane::Line &line : each->lines) {
+        Line &made = lines.emplace_back();
+        putNumber(made.head, 1, uint64_t(line.id));
+        putText(made.head, 2, line.name);
+        putNumber(made.head, 3, uint64_t(line.start));
+        made.numRanges = (line.events.size() + EventRange::kEvents - 1) / EventRange::kEvents;
+        made.bytes = std::accumulate(sizes.begin() + ptrdiff_t(next), sizes.begin() + ptrdiff_t(next + made.numRanges), uint64_t(made.head.size()));
+        next += made.numRanges;
+        bytes += lengthSize(made.bytes);
+      }
+    putTag(last, 1, Bytes);
+    putVarint(last, bytes);
+    last += head;
+    for (const Line &line : lines) {
+      putTag(last, 3, Bytes);
+      putVarint(last, line.bytes);
+      last += line.head;
+      for (size_t i = 0; i < line.numRanges; ++i) {
+        before.push_back(std::move(last));
+        last.clear();
+      }
+    }
+    last += tail;
+  }
+
+  const XSpace &space;
+  const Plane memory;
+  size_t host = kMemory - 1; ///< the plane that gets the lines of `memory`; larger than any where there is none
+  std::vector<EventRange> ranges;
+  std::vector<uint64_t> sizes;     ///< of ranges
+  std::vector<std::string> before; ///< what stands before each range
+  std::string last;                ///< what stands behind the last one so far
+};
+
+Encoder::Encoder(const XSpace &space) : layout(std::make_unique<Layout>(space)) {}
+Encoder::~Encoder() = default;
+uint64_t Encoder::size() const { return layout->size; }
+std::string Encoder::bytes() const {
+  std::string out(layout->size, '\0');
+  layout->write(out.data());
   return out;
 }
 
-uint64_t encodedBytes(const Plane &plane, const Plane::Line &line, const Plane::Event &event) {
-  std::string out, message, scratch;
-  putEvent(out, plane, line, event, {}, message, scratch);
-  return out.size();
-}
+uint64_t encodedBytes(const Plane &plane, const Plane::Line &line, const Plane::Event &event) { return EventWriter{plane, line, {}}.size(event); }
 
 StatusOr<XSpace> decodeXSpace(std::string_view bytes) {
   XSpace space;

@@ -6,6 +6,8 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -65,7 +67,12 @@ struct Plane {
   void forgetTexts() { textIndex.clear(); }
 
 private:
-  std::unordered_map<std::string, uint32_t> textIndex; ///< of `texts`, as far as it has been asked
+  /// Finds texts by parts of other texts, without a copy of them.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> textIndex; ///< of `texts`, as far as it has been asked
 };
 
 /// Of programs ("Hlo Proto"): its events take no time, and belong into no table or timeline.
@@ -79,8 +86,22 @@ struct XSpace {
   size_t numEvents() const; ///< without those of kMetadataPlane
 };
 
-/// The bytes of the message, for a file *.xplane.pb. The plane of the host also gets what the counters of memory say in the form that XProf reads.
-std::string encode(const XSpace &space);
+/// The message of a space, for a file *.xplane.pb. The plane of the host also gets what the counters of memory say in the form that XProf reads. The size
+/// is known before anything is written.
+class Encoder {
+public:
+  /// The space must live as long as this object.
+  explicit Encoder(const XSpace &space);
+  ~Encoder();
+  Encoder(const Encoder &) = delete;
+  uint64_t size() const;
+  std::string bytes() const;
+
+private:
+  struct Layout;
+  std::unique_ptr<Layout> layout;
+};
+inline std::string encode(const XSpace &space) { return Encoder(space).bytes(); }
 /// The bytes of one event there.
 uint64_t encodedBytes(const Plane &plane, const Plane::Line &line, const Plane::Event &event);
 

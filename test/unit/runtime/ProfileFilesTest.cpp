@@ -2,6 +2,7 @@
 //===- ProfileFilesTest.cpp - Recordings as XSpace and as Chrome's JSON ----===//
 #include "runtime/base/ThreadPool.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/EventRanges.h"
 #include "runtime/profile/MemoryEvents.h"
 #include "runtime/profile/Page.h"
 #include "runtime/profile/ProgramInfo.h"
@@ -253,6 +254,71 @@ TEST(ProfileFiles, ATraceHasAtMostSoManyBytes) {
   EXPECT_NE(json.find("operation 1999n"), std::string::npos) << "the longest one";
   EXPECT_NE(json.find("\"bytes in use\":1001999"), std::string::npos) << "the peak";
   EXPECT_EQ(chromeTrace(space, whole.size()), whole);
+}
+
+TEST(ProfileFiles, LongLinesAreWrittenInParts) {
+  XSpace space;
+  space.planes.resize(2);
+  Plane &device = space.planes[0], &host = space.planes[1];
+  device.name = std::string(kDevicePlane) + "0";
+  host.name = kHostPlane;
+  constexpr size_t kCount = 3 * EventRange::kEvents + 7;
+  for (Plane *plane : {&device, &host}) {
+    plane->lines.resize(3);
+    Plane::Line &empty = plane->lines[0], &line = plane->lines[1], &counters = plane->lines[2];
+    empty.name = "empty";
+    line.name = "XLA Ops";
+    line.id = kOps;
+    counters.name = "_counters_";
+    counters.id = kCounters;
+    plane->kinds = {{"operation", "", {plane->text("category", "a \"step\"")}}, {"bytes in use", "", {}}};
+    for (size_t i = 0; i < kCount; ++i) {
+      Plane::Event slice, point;
+      slice.firstStat = uint32_t(line.stats.size());
+      slice.numStats = 2;
+      slice.offset = int64_t(i) * 1'000'000;
+      slice.duration = int64_t(i % 3) * 500'000;
+      line.stats.push_back(plane->number("_p", i));
+      line.stats.push_back(plane->integer("turn", -int64_t(i)));
+      line.events.push_back(slice);
+      point.kind = 1;
+      point.offset = slice.offset;
+      point.firstStat = uint32_t(counters.stats.size());
+      point.numStats = 3;
+      counters.stats.push_back(plane->number("bytes in use", i));
+      counters.stats.push_back(plane->integer("change", 8));
+      counters.stats.push_back(plane->number("address", 8 * i));
+      counters.events.push_back(point);
+    }
+  }
+  const Encoder encoder(space);
+  const std::string bytes = encoder.bytes();
+  EXPECT_EQ(bytes.size(), encoder.size());
+  StatusOr<XSpace> again = decodeXSpace(bytes);
+  ASSERT_TRUE(again.ok()) << again.status().toString();
+  EXPECT_TRUE(encode(*again) == bytes);
+  ASSERT_EQ(again->planes.size(), 2u);
+  for (const Plane &plane : again->planes) {
+    ASSERT_EQ(plane.lines.size(), 3u);
+    ASSERT_EQ(plane.lines[1].events.size(), kCount);
+    for (size_t i = 0; i < kCount; i += 1000) {
+      EXPECT_EQ(plane.lines[1].events[i].offset, int64_t(i) * 1'000'000);
+      EXPECT_EQ(textOf(plane, plane.lines[1], plane.lines[1].events[i], "turn"), std::to_string(-int64_t(i)));
+      EXPECT_EQ(textOf(plane, plane.lines[2], plane.lines[2].events[i], "bytes in use"), std::to_string(i));
+    }
+  }
+  const std::string json = chromeTrace(space);
+  EXPECT_EQ(chromeTrace(space, json.size()).size(), json.size()) << "its size is known before it is written";
+  EXPECT_LT(chromeTrace(space, json.size() - 1).size(), json.size());
+  size_t at = 0;
+  for (const char *process : {"1", "2"})
+    for (size_t i = 0; i < kCount; ++i) {
+      const std::string slice = "\n{\"ph\":\"X\",\"name\":\"operation\",\"pid\":" + std::string(process) + ",\"tid\":2,\"ts\":" + std::to_string(i) + ",\"dur\":" +
+                                (i % 3 == 0 ? "0" : i % 3 == 1 ? "0.5" : "1") + ",\"args\":{\"turn\":" + std::to_string(-int64_t(i)) +
+                                ",\"category\":\"a \\\"step\\\"\"}},\n{\"ph\":\"s\",\"name\":\"launch\",";
+      at = json.find(slice, at);
+      ASSERT_NE(at, std::string::npos) << slice;
+    }
 }
 
 TEST(ProfileFiles, AFileHasAtMostSoManyBytes) {
