@@ -3,6 +3,7 @@
 #include "runtime/profile/Environment.h"
 #include "runtime/base/Environment.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Progress.h"
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
@@ -40,8 +41,12 @@ void writeAtEnd() {
   std::lock_guard lock(own.mutex);
   if (!own.session || own.process != getpid())
     return;
-  XSpace space = toXSpace(own.session->stop(), /*isWhole=*/true);
+  Progress progress("MILLRACE_PROFILE: writing " + own.path);
+  Recording recording = own.session->stop();
   own.session.reset();
+  progress.show(std::to_string(recording.numRecords()) + " records");
+  XSpace space = toXSpace(recording, /*isWhole=*/true);
+  recording = Recording(); // the files need its memory
   if (Status status = writeFiles(space, own.path); !status.ok())
     std::fprintf(stderr, "millrace: MILLRACE_PROFILE: %s\n", std::string(status.message()).c_str());
   for (const std::string &warning : space.warnings)

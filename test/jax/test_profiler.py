@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -124,3 +125,43 @@ step(x).block_until_ready()
     trace, = (tmp_path / "recorded").glob("*.trace.json")
     events = json.loads(trace.read_text())["traceEvents"]
     assert sum(event["name"] == "ExecuteComputation" for event in events) >= 3
+
+
+@pytest.mark.parametrize("ending, status", [("raise ValueError('this ends it')", 1), ("sys.exit(3)", 3)])
+def test_a_program_that_fails_or_exits_writes_what_it_recorded(tmp_path, ending, status):
+    code = f"""
+import sys
+import jax, jax.numpy as jnp
+x = jnp.ones((16, 16))
+step = jax.jit(lambda x: jnp.sin(x) @ x)
+for number in range(3):
+    y = step(x)
+{ending}
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path / "recorded")))
+    assert ran.returncode == status, ran.stderr
+    trace, = (tmp_path / "recorded").glob("*.trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert sum(event["name"] == "ExecuteComputation" for event in events) >= 3
+    assert len(list((tmp_path / "recorded").glob("*.xplane.pb"))) == 1
+
+
+def test_who_waits_for_a_recording_is_told(tmp_path):
+    # The first file is a pipe, which takes nothing until somebody reads it.
+    code = """
+import os
+import jax, jax.numpy as jnp
+jax.jit(lambda x: jnp.sin(x) @ x)(jnp.ones((16, 16))).block_until_ready()
+os.mkfifo(os.path.join(os.environ["MILLRACE_PROFILE"], f"rank0.{os.getpid()}.xplane.pb"))
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
+                          env=dict(os.environ, MILLRACE_PROFILE=str(tmp_path), MILLRACE_PROGRESS="1")) as program:
+        told = ""
+        for told in program.stderr:
+            if "MILLRACE_PROFILE" in told:
+                break
+        assert re.fullmatch(r"\d+ s: MILLRACE_PROFILE: writing " + re.escape(str(tmp_path)) + rf"/rank0\.{program.pid}: \d+ records\n", told), told
+        assert (tmp_path / f"rank0.{program.pid}.xplane.pb").read_bytes()
+        program.stderr.read()
+    assert program.returncode == 0
+    assert (tmp_path / f"rank0.{program.pid}.trace.json").exists()
