@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.profiler.profile: what runs on our devices is in its traces and tables."""
 import collections
+import gzip
 import json
 import os
 import threading
@@ -11,6 +12,7 @@ import torch_xla.debug.profiler as xp
 from torch.profiler import ProfilerActivity, profile, schedule
 
 DEVICE = 5_000_000  # the number of device 0 in Kineto's traces
+PRIVATE_USE = 20  # c10::DeviceType::PrivateUse1
 
 
 def trained(count, profiler=None):
@@ -69,6 +71,47 @@ def test_kernels_are_rows_of_the_tables():
     assert kernels and all(row.self_cpu_time_total >= 0 and row.count >= 2 for row in kernels)
     assert rows["train"].count == 2 and rows["PjRtComputationClient::ExecuteComputation"].count >= 2
     assert "ExecuteComputation" in recorded.key_averages().table(sort_by="self_cpu_time_total")
+
+
+def test_memory_of_our_device_is_in_the_tables_and_over_time(tmp_path):
+    size = 4 * 512 * 512
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, record_shapes=True, with_stack=True) as recorded:
+        with torch.profiler.record_function("makes values"):
+            kept = torch.ones(512, 512).to("xla")
+            torch_xla.sync(wait=True)
+            product = kept @ kept
+            torch_xla.sync(wait=True)
+        with torch.profiler.record_function("drops one"):
+            del product
+    rows = {row.key: row for row in recorded.key_averages()}
+    assert 2 * size <= rows["makes values"].device_memory_usage < 3 * size, "an upload and a result"
+    assert rows["drops one"].device_memory_usage == -size
+    # The upload's copy in the host's memory is not counted as that of the device.
+    assert rows["makes values"].cpu_memory_usage < 2 * size
+    assert "makes values" in recorded.key_averages().table(sort_by="self_device_memory_usage")
+    # Over time, as torch draws it.
+    recorded.export_memory_timeline(str(tmp_path / "memory.raw.json.gz"), device="privateuseone:0")
+    with gzip.open(tmp_path / "memory.raw.json.gz") as file:
+        assert [entry[2] for entry in json.load(file) if abs(entry[2]) == size] == [size, size, -size]
+    events, _ = trace_of(recorded, tmp_path / "trace.json")
+    told = [event["args"] for event in events if event["name"] == "[memory]" and event["args"].get("Device Type") == PRIVATE_USE]
+    assert [args["Bytes"] for args in told if abs(args["Bytes"]) == size] == [size, size, -size]
+    assert all(args["Device Id"] == 0 and args["Total Allocated"] >= 0 for args in told)
+
+
+def test_memory_that_other_threads_give_back_is_told_where_this_one_waits():
+    values = [torch.ones(512, 512).to("xla")]
+    torch_xla.sync(wait=True)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        with torch.profiler.record_function("lets a thread drop it"):
+            other = threading.Thread(target=values.clear)
+            other.start()
+            other.join()
+        with torch.profiler.record_function("waits"):
+            torch_xla.sync(wait=True)
+    rows = {row.key: row for row in recorded.key_averages()}
+    assert rows["lets a thread drop it"].device_memory_usage == 0
+    assert rows["waits"].device_memory_usage == -4 * 512 * 512
 
 
 def test_profiles_come_one_after_the_other_and_with_a_schedule(tmp_path):

@@ -4,6 +4,7 @@
 // recorder; when it ends, the session's planes become Kineto's activities: those of devices have rows of their own, those of threads join the
 // rows of operators. All count as time of the processor, because that is what our devices are: torch has columns for few kinds of devices,
 // and refuses to print tables with times of one that was not asked for.
+#include "python/torch_xla/csrc/Kineto.h"
 #define FMT_HEADER_ONLY // Kineto's headers format texts, and libtorch keeps its copy of that library to itself
 #if __has_include(<kineto/libkineto.h>)
 #include "python/torch_xla/csrc/Gil.h"
@@ -18,9 +19,12 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace millrace::torch_shim {
 namespace {
@@ -31,13 +35,74 @@ using libkineto::ActivityType;
 /// Numbers of devices that are no processes: Linux has none that large.
 constexpr int32_t kFirstDevice = 5'000'000;
 
+//===--- Memory ------------------------------------------------------------===//
+// torch.profiler keeps an account of memory per thread that it profiles, and ends a profile without a word to other threads: it would read what they
+// are writing. So they leave their changes here, and a profiled thread tells of them when it takes or gives back memory itself, launches a program, or
+// has waited for one. As for the devices of others, the account says which lines of the program cause changes, not when a device makes them.
+
+struct MemoryChange {
+  uint32_t device = 0;
+  void *data = nullptr;
+  int64_t bytes = 0;
+  uint64_t inUse = 0;
+};
+
+struct UntoldMemory {
+  std::mutex mutex;
+  bool isWanted = false;             ///< a profile with memory is going on; guarded by mutex, as is the next
+  std::vector<MemoryChange> changes; ///< of other threads, in their order
+
+  static UntoldMemory &get() {
+    static auto *made = new UntoldMemory; // threads of devices outlive everything
+    return *made;
+  }
+  void want(bool wanted) {
+    std::lock_guard lock(mutex);
+    isWanted = wanted;
+    changes.clear();
+  }
+  void leave(const MemoryChange &change) {
+    std::lock_guard lock(mutex);
+    if (isWanted)
+      changes.push_back(change);
+  }
+  std::vector<MemoryChange> take() {
+    std::lock_guard lock(mutex);
+    return std::exchange(changes, {});
+  }
+};
+
+/// The tables of torch.profiler have a column of devices' memory for a few kinds of devices only, of which PrivateUse1 is the one that belongs to nobody;
+/// as XLA it would be in no column.
+void tellTorch(const MemoryChange &change) {
+  c10::reportMemoryUsageToProfiler(change.data, change.bytes, change.inUse, change.inUse,
+                                   c10::Device(c10::DeviceType::PrivateUse1, c10::DeviceIndex(change.device)));
+}
+
+/// Called by the thread that takes or gives back memory.
+void onMemory(uint32_t device, void *data, int64_t bytes, uint64_t inUse) {
+  const MemoryChange change{device, data, bytes, inUse};
+  if (!c10::memoryProfilingEnabled()) {
+    UntoldMemory::get().leave(change);
+    return;
+  }
+  tellTorchOfMemory();
+  tellTorch(change);
+}
+
+//===--- Activities --------------------------------------------------------===//
+
 class Session : public libkineto::IActivityProfilerSession {
 public:
-  void start() override { session.emplace(); }
+  void start() override {
+    session.emplace();
+    UntoldMemory::get().want(c10::memoryProfilingEnabled());
+  }
 
   void stop() override {
     if (!session)
       return;
+    UntoldMemory::get().want(false);
     // What was launched belongs to the profile. Its errors are told to who reads its results.
     if (PyGILState_Check()) {
       const WithoutGil released;
@@ -156,19 +221,21 @@ public:
   }
 };
 
-/// torch.profiler with profile_memory keeps an account of memory per thread that it profiles, as it does for its own allocators. Its tables have a column
-/// of devices' memory for a few kinds of devices only, of which PrivateUse1 is the one that belongs to nobody; as XLA it would be in no column.
-void tellTorch(uint32_t device, void *data, int64_t bytes, uint64_t inUse) {
-  if (c10::memoryProfilingEnabled())
-    c10::reportMemoryUsageToProfiler(data, bytes, inUse, inUse, c10::Device(c10::DeviceType::PrivateUse1, c10::DeviceIndex(device)));
-}
-
 [[maybe_unused]] const bool isRegistered = [] {
   libkineto::api().registerProfilerFactory([] { return std::make_unique<Profiler>(); });
-  profile::setMemoryListener(tellTorch);
+  profile::setMemoryListener(onMemory);
   return true;
 }();
 
 } // namespace
+
+void tellTorchOfMemory() {
+  if (c10::memoryProfilingEnabled())
+    for (const MemoryChange &change : UntoldMemory::get().take())
+      tellTorch(change);
+}
+
 } // namespace millrace::torch_shim
+#else
+void millrace::torch_shim::tellTorchOfMemory() {}
 #endif

@@ -4,6 +4,7 @@
 #include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Ir.h"
+#include "python/torch_xla/csrc/Kineto.h"
 #include "python/torch_xla/csrc/Sharding.h"
 #include "tracing/programs/Compile.h"
 #include "tracing/programs/Executions.h"
@@ -25,6 +26,7 @@ PyObject *sync(PyObject *, PyObject *wait) {
         if (!status.ok())
           raise(status);
       }
+      tellTorchOfMemory();
     }
     Py_RETURN_NONE;
   });
@@ -37,6 +39,7 @@ PyObject *waitAll(PyObject *, PyObject *) {
       WithoutGil released;
       status = tracing::Session::get().wait();
     }
+    tellTorchOfMemory();
     if (!status.ok())
       raise(status);
     Py_RETURN_NONE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
 #include "python/torch_xla/csrc/Ending.h"
+#include "python/torch_xla/csrc/Kineto.h"
 #include "python/torch_xla/csrc/Sharding.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/graph/Liveness.h"
@@ -508,6 +509,7 @@ Tensor toCpu(const Tensor &xla) {
   if (tracing::debugLevel())
     tracing::countPlace("read", tracing::currentStack());
   runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
+  tellTorchOfMemory();
   stopIfEnding();
   if (!status.ok())
     raise(status);
