@@ -105,15 +105,15 @@ def trace_pallas(kernel: Callable[..., Any], *args: Any, static_argnums: Any = N
       ImportError: JAX is not installed.
     """
     import jax
-    from torch_xla.core import xla_builder as xb
+    from torch_xla.core import _builder_jax
     flat, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
     tensors = [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
-    statics = [xb._TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in flat]
+    statics = [_builder_jax.TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in flat]
     if not use_cache:
-        return xb._lowered(jax, kernel, tensors, spec, statics)[0], tensors
-    key = (kernel, str(spec), tuple(map(str, statics)), tuple((tuple(leaf.shape), leaf.dtype) for leaf in tensors), xb._configuration(jax))
+        return _builder_jax.lowered(jax, kernel, tensors, spec, statics)[0], tensors
+    key = (kernel, str(spec), tuple(map(str, statics)), tuple((tuple(leaf.shape), leaf.dtype) for leaf in tensors), _builder_jax.configuration(jax))
     if key not in trace_pallas_arg_to_payload:
-        trace_pallas_arg_to_payload[key] = xb._lowered(jax, kernel, tensors, spec, statics)[0]
+        trace_pallas_arg_to_payload[key] = _builder_jax.lowered(jax, kernel, tensors, spec, statics)[0]
     return trace_pallas_arg_to_payload[key], tensors
 
 
