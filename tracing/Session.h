@@ -148,8 +148,9 @@ public:
   bool keepsNumbers() const { return numbersKept; }
   /// Returns the number of loaded programs.
   size_t numPrograms();
-  /// Releases the loaded programs; enqueued executions are not affected.
-  void forgetPrograms();
+  /// Releases the loaded programs, and deletes those in the cache folder of setCacheFolder() or XLA_PERSISTENT_CACHE_PATH, if there is one that may be
+  /// written to; enqueued executions are not affected. Errors: those of Cache::clear().
+  runtime::Status forgetPrograms();
 
   /// Sets whether programs may be executed. While it is false an execution is an error, for functions that must be recorded as one graph.
   void allowExecution(bool allowed) { executionAllowed = allowed; }

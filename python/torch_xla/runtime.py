@@ -3,7 +3,6 @@
 started, each with CPU_NUM_DEVICES devices; under SPMD all devices of all of them are one."""
 import logging
 import os
-import re
 from typing import Any
 
 from . import _load, _world
@@ -211,16 +210,12 @@ def get_num_cached_compilation_graph() -> int:
 
 
 def clear_computation_cache() -> None:
-    """Forgets the programs that are ready to run, and deletes those in the folder of initialize_cache(), if it may be written to."""
+    """Forgets the programs that are ready to run, and deletes those in the folder of initialize_cache(), if it may be written to.
+
+    Raises:
+      RuntimeError: A file of the folder cannot be deleted.
+    """
     _XLAC._xla_computation_cache_clear()
-    kept = os.environ.get("XLA_PERSISTENT_CACHE_PATH")
-    if kept and not check_env_flag("XLA_PERSISTENT_CACHE_READ_ONLY"):
-        for folder, _, files in os.walk(kept, topdown=False):
-            for file in files:
-                if re.match("[0-9a-f]{64}", file) or (file in ("usage", "keys") and folder == kept):
-                    os.remove(os.path.join(folder, file))
-            if re.fullmatch("[0-9a-f]{2}", os.path.basename(folder)) and not os.listdir(folder):
-                os.rmdir(folder)
 
 
 def _follow_environment() -> None:

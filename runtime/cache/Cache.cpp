@@ -148,8 +148,8 @@ void removeStaleTemporaries(const std::string &folder) {
   auto now = fs::file_time_type::clock::now();
   for (; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
-    if (name.find(std::string(programExtension) + ".tmp.") == std::string::npos &&
-        name.find(std::string(kernelExtension) + ".tmp.") == std::string::npos)
+    auto isOf = [&](std::string_view extension) { return name.find(std::string(extension) + ".tmp.") != std::string::npos; };
+    if (!isOf(programExtension) && !isOf(kernelExtension) && !isOf(planExtension))
       continue;
     std::error_code ignored;
     auto written = fs::last_write_time(it->path(), ignored);
@@ -446,6 +446,27 @@ void Cache::evict(const std::string &justWritten) {
   untoldBytes = 0;
   writeUsage(settings.folder, {total, secondsNow()});
   counters.evicted += removed;
+}
+
+Status Cache::clear() {
+  if (settings.mode != CacheMode::ReadWrite)
+    return Status();
+  removeStaleTemporaries(settings.folder);
+  std::vector<fs::path> files{usageFile(settings.folder), indexFile(settings.folder)};
+  for (const EntryFile &entry : listEntries(settings.folder))
+    files.push_back(entry.path);
+  Status status;
+  for (const fs::path &file : files) {
+    std::error_code error; // none if another process has deleted the file
+    fs::remove(file, error);
+    if (error && status.ok())
+      status = Status(error == std::errc::permission_denied ? Code::PermissionDenied : Code::Internal,
+                      "cannot delete the cache's file '" + file.string() + "': " + error.message());
+  }
+  std::lock_guard lock(mutex);
+  estimatedBytes.reset();
+  untoldBytes = 0;
+  return status;
 }
 
 CacheStats Cache::stats() const {

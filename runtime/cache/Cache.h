@@ -75,6 +75,11 @@ public:
   /// Stores (or replaces) an entry, then evicts the least recently used ones beyond the size limit. Does nothing unless the mode is ReadWrite.
   void store(const CacheKey &key, std::string_view value, EntryKind kind = EntryKind::Program);
 
+  /// Deletes all entries, and with them what the folder tells about them: their size and their index. Other files stay, and so do the folders and
+  /// recent temporary files, which other processes may be about to use. Does nothing unless the mode is ReadWrite. Errors: that of the first file that
+  /// cannot be deleted (PermissionDenied or Internal); the others are deleted.
+  Status clear();
+
   /// Returns a lock that the process that makes an entry holds; a process that waited for it finds the entry afterwards. Null if the lock fails or
   /// takes too long: then the caller makes the entry itself.
   std::shared_ptr<void> turn(const CacheKey &key) const;

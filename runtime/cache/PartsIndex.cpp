@@ -18,8 +18,6 @@ bool isHex(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::string indexFile(const std::string &folder) { return folder + "/keys"; }
-
 /// The last `most` bytes of a file, from the beginning of a line on.
 std::string tailOf(int file, uint64_t size, uint64_t most) {
   const uint64_t begin = size > most ? size - most : 0;
@@ -48,6 +46,8 @@ struct File {
 };
 
 } // namespace
+
+std::string indexFile(const std::string &folder) { return folder + "/keys"; }
 
 std::string indexLine(const std::string &digest, const std::vector<CacheKey::Part> &parts) {
   std::string line = digest + " ";

@@ -23,6 +23,9 @@ struct IndexedKey {
 /// Source: arithmetic: a line has some 300 bytes, so these are 14,000 programs; reading them takes some 20 ms.
 inline constexpr uint64_t kIndexBytes = uint64_t(4) << 20;
 
+/// Returns the file of a cache's folder that is its index.
+std::string indexFile(const std::string &folder);
+
 /// The line of a key.
 std::string indexLine(const std::string &digest, const std::vector<CacheKey::Part> &parts);
 inline std::string indexLine(const CacheKey &key) { return indexLine(key.digest(), key.parts()); }

@@ -63,6 +63,11 @@ runtime::Status useCacheFolder(const std::string &folder, bool readOnly) {
   return {};
 }
 
+runtime::Status clearCacheFolder() {
+  MILLRACE_TRY(cacheInUse().status());
+  return chosenCache ? chosenCache->clear() : runtime::Status();
+}
+
 /// Removes marks (python/torch_xla/_composites.py). They are calls that return their last operand, and serve readers of the program only.
 static void removeMarks(mlir::ModuleOp module) {
   std::vector<mlir::Operation *> marks;

@@ -28,5 +28,8 @@ std::string hloModuleJson(const std::string &module);
 std::string hloModuleText(const std::string &module);
 /// Uses this cache folder instead of the one that the environment names. Must be called before the first compileModule().
 runtime::Status useCacheFolder(const std::string &folder, bool readOnly);
+/// Deletes the entries of the cache folder that useCacheFolder() or XLA_PERSISTENT_CACHE_PATH names; does nothing without such a folder, or if it is
+/// read only. Errors: those of Cache::clear().
+runtime::Status clearCacheFolder();
 
 } // namespace millrace::tracing

@@ -3,6 +3,7 @@
 // For callers that record a graph once, compile it, and execute it with other inputs without recording it again.
 #include "tracing/Session.h"
 #include "tracing/graph/IrText.h"
+#include "tracing/programs/Compile.h"
 #include "tracing/spmd/Exchanges.h"
 
 #include <set>
@@ -125,9 +126,10 @@ size_t Session::numPrograms() {
   return programs.size();
 }
 
-void Session::forgetPrograms() {
+runtime::Status Session::forgetPrograms() {
   std::lock_guard lock(mutex);
   programs.clear();
+  return clearCacheFolder();
 }
 
 } // namespace millrace::tracing

@@ -299,8 +299,12 @@ PyObject *increment(PyObject *, PyObject *args) {
 
 PyObject *numPrograms(PyObject *, PyObject *) { return PyLong_FromSize_t(Session::get().numPrograms()); }
 PyObject *forgetPrograms(PyObject *, PyObject *) {
-  Session::get().forgetPrograms();
-  Py_RETURN_NONE;
+  return guarded([]() -> PyObject * {
+    runtime::Status status = Session::get().forgetPrograms();
+    if (!status.ok())
+      raise(status);
+    Py_RETURN_NONE;
+  });
 }
 
 } // namespace
@@ -326,7 +330,7 @@ PyMethodDef warmGraphMethods[] = {
     {"_unique_id_for_ir_and_data", valueId, METH_O, "A text that tensors with the same value share."},
     {"_xla_increment_counter", increment, METH_VARARGS, "(name, by)"},
     {"_xla_get_num_cached_compilation_graph", numPrograms, METH_NOARGS, "Programs that are ready to run."},
-    {"_xla_computation_cache_clear", forgetPrograms, METH_NOARGS, "Forgets the programs that are ready to run."},
+    {"_xla_computation_cache_clear", forgetPrograms, METH_NOARGS, "Forgets the programs that are ready to run, and deletes those in the folder of initialize_cache()."},
     {nullptr, nullptr, 0, nullptr}};
 
 } // namespace millrace::torch_shim

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -259,6 +260,44 @@ TEST_F(CacheTest, ReadOnlyAndOff) {
   std::string why;
   EXPECT_FALSE(off.find(key("a"), &why));
   EXPECT_EQ(why, "the cache is off");
+}
+
+TEST_F(CacheTest, ClearingDeletesEntriesAlone) {
+  Cache cache(options());
+  for (EntryKind kind : {EntryKind::Program, EntryKind::Kernel, EntryKind::Plan})
+    cache.store(key("a"), "x", kind);
+  const std::string ofOthers = folder + "/notes.txt", beingWritten = files()[0].string() + ".tmp.1.0";
+  for (const std::string &file : {ofOthers, beingWritten})
+    std::ofstream(file) << "kept";
+  CacheOptions o = options();
+  o.mode = CacheMode::ReadOnly;
+  EXPECT_TRUE(Cache(o).clear().ok());
+  EXPECT_EQ(files().size(), 5u);
+  EXPECT_TRUE(cache.clear().ok());
+  EXPECT_EQ(std::set<fs::path>({ofOthers, beingWritten}), [&] {
+    auto left = files();
+    return std::set<fs::path>(left.begin(), left.end());
+  }());
+  EXPECT_FALSE(fs::exists(folder + "/usage"));
+  EXPECT_FALSE(fs::exists(folder + "/keys"));
+  std::string why;
+  EXPECT_FALSE(cache.find(key("a"), &why));
+  EXPECT_EQ(why, "the cache is empty");
+  EXPECT_TRUE(cache.clear().ok()); // nothing is left to delete
+  cache.store(key("a"), "x");
+  EXPECT_EQ(valueOf(cache.find(key("a"))), "x");
+  EXPECT_TRUE(fs::exists(folder + "/usage"));
+}
+
+TEST_F(CacheTest, ClearingNamesTheFileThatCannotBeDeleted) {
+  Cache cache(options());
+  cache.store(key("a"), "x");
+  fs::remove(folder + "/usage");
+  fs::create_directories(folder + "/usage/full"); // the root user may delete every file, but nobody a folder that is not empty
+  const Status status = cache.clear();
+  EXPECT_EQ(status.code(), Code::Internal);
+  EXPECT_NE(status.message().find(folder + "/usage"), std::string::npos) << status.message();
+  EXPECT_TRUE(files().empty());
 }
 
 TEST_F(CacheTest, UnwritableFolderIsAWarning) {
