@@ -2,6 +2,8 @@
 //===- CodedOperand.cpp - Operands that are computed from codes ------------===//
 #include "passes/fusion/CodedOperand.h"
 
+#include "passes/fusion/IntegerRanges.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -15,15 +17,11 @@ static bool isInteger(Type type, unsigned bits) { return type.isIntOrIndex() && 
 
 /// Returns the integer of a splat, of integers or of floats without a fraction.
 static std::optional<int64_t> splatOf(Value value) {
+  if (std::optional<int64_t> integer = integerSplatOf(value))
+    return integer;
   auto constant = value.getDefiningOp<ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  if (!splat)
-    return {};
-  if (isa<IntegerType>(splat.getElementType())) {
-    APInt number = splat.getSplatValue<APInt>();
-    return splat.getElementType().isUnsignedInteger() ? int64_t(number.getZExtValue()) : number.getSExtValue();
-  }
-  if (!isa<FloatType>(splat.getElementType()))
+  if (!splat || !isa<FloatType>(splat.getElementType()))
     return {};
   double number = splat.getSplatValue<APFloat>().convertToDouble();
   return number >= -255 && number <= 255 && number == double(int64_t(number)) ? std::optional(int64_t(number)) : std::nullopt;

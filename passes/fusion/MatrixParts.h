@@ -5,6 +5,9 @@
 // A code is an integer function of a word and of its position in it; a value is a function of a code. How programs write the codes (a constant of
 // shift amounts, a concatenation of shifted words, a bitcast to 4 bits, a permutation of columns by constant indices), in which integer types and
 // between which reshapes, makes no difference: every integer is followed to bits of a word, or to numbers of which the range is known.
+//
+// MatrixParts.cpp recognizes such a matrix, MatrixPartsWords.cpp codes as bits of words, MatrixPartsNumbers.cpp integers computed from codes, and
+// MatrixPartsScales.cpp the operands that words share; MatrixPartsCreation.cpp creates the values.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -20,6 +23,9 @@
 #include <optional>
 
 namespace millrace::fusion {
+
+/// Returns true for tensors of integers or floats that have a static shape and at least one element.
+bool isStaticTensor(mlir::Value value);
 
 class MatrixParts {
 public:
@@ -65,6 +71,9 @@ private:
     bool isLike(const Field &other) const { return words == other.words && bits == other.bits && up == other.up && isSigned == other.isSigned; }
   };
   using Key = std::pair<void *, int64_t>;
+
+  /// Returns the word that a bitcast takes apart, or null.
+  static mlir::Value wordsOfBitcast(mlir::Operation *op);
 
   explicit MatrixParts(mlir::Value matrix) : matrix(matrix), total(mlir::cast<mlir::RankedTensorType>(matrix.getType()).getNumElements()) {}
   bool collect(mlir::Value value);
