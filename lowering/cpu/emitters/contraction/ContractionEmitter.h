@@ -7,8 +7,8 @@
 
 namespace millrace::lowering {
 
-/// Packing is in ContractionPacking.cpp, AMX tiles in MatrixTile.cpp, register tiles of vectors and their consumers in Contraction.cpp, prefetches for
-/// the consumers in ContractionStreams.cpp.
+/// Contraction.cpp has the loops of a unit. Packing is in ContractionPacking.cpp, register tiles of vectors are in VectorTile.cpp, AMX tiles in
+/// MatrixTile.cpp, consumers in ContractionConsumers.cpp, and prefetches for them in ContractionStreams.cpp.
 class ContractionEmitter : private ContractionPlan {
 public:
   using ContractionPlan::ContractionPlan;
