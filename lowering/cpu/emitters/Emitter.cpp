@@ -68,6 +68,8 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   target.vectorBits = target.avx512 ? 512 : cpu.has("avx2") ? 256 : 128;
   target.fma = arm || cpu.has("fma");
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;
+  target.generalRegisters = arm ? 31 : 16;
+  target.permutedLanes = target.avx512 || cpu.has("avx2") ? 8 : 0;
   target.l1Bytes = cpu.cacheBytes(1);
   target.l1Ways = cpu.caches.empty() ? 0 : cpu.caches.front().ways;
   target.lineBytes = cpu.caches.empty() ? target.lineBytes : cpu.caches.front().lineBytes;

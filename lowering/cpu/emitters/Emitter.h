@@ -49,17 +49,24 @@ struct KernelTarget {
   bool amxBf16 = false, amxInt8 = false;
   ByteProducts byteProducts = ByteProducts::None;
   bool fma = true;
-  int vectorRegisters = 16;
+  int vectorRegisters = 16, generalRegisters = 16;
+  /// Lanes of 32 bits of the shortest vector whose elements one instruction permutes by indices in another vector; 0: there is no such instruction.
+  int permutedLanes = 0;
+  /// Multiply-adds of vectors that start per cycle, and cycles until the result of one is known; so far equal on all machines.
+  int multiplyAddsPerCycle = 2, multiplyAddCycles = 4;
   int64_t l1Bytes = 0;
   int l1Ways = 0;         ///< 0 if not known
   int64_t lineBytes = 64; ///< of the level 1 cache
   int64_t l2Bytes = 0;
+  int64_t pageBytes = 4096; ///< of memory; so far equal on all machines
   int threads = 1;        ///< parallel ranges should have a few times as many iterations
   double gigahertz = 0;   ///< for estimates only
   /// Bandwidth of one thread in bytes per nanosecond, for estimates only and so far equal on all machines: of contiguous rows, of data movement, and
   /// of operands from the last-level cache.
   double rowBytesPerNanosecond = 15, movedBytesPerNanosecond = 10, farBytesPerNanosecond = 20;
 
+  /// Returns how many sums are added to in turns so that no multiply-add waits for the one before it.
+  int sumsInFlight() const { return multiplyAddsPerCycle * multiplyAddCycles; }
   /// Rows at multiples of so many bytes share few sets of the level 1 cache: half of the bytes of one way. 2048 with 32 KB in 8 ways and with 48 KB
   /// in 12; if the ways are unknown, 8 are assumed.
   int64_t crowdedBytes() const { return std::max<int64_t>(l1Bytes / (l1Ways ? l1Ways : 8) / 2, lineBytes); }

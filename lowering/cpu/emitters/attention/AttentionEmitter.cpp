@@ -443,7 +443,7 @@ bool AttentionEmitter::emit() {
   shell = createShell(kernel, model);
   takeScratch();
   int64_t rows = model.product(rowAtoms), length = model.atomSizes[n];
-  PointEvaluator at(model, shell, lanes);
+  PointEvaluator at(model, target, shell, lanes);
   if (unitFormat)
     matrix::configure(at, unitFormat);
   scf::ForOp units = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);

@@ -281,7 +281,7 @@ bool ContractionEmitter::emit() {
   scratchBytes = scratch.bytes();
   chooseStreams();
 
-  PointEvaluator at(model, shell, lanes);
+  PointEvaluator at(model, target, shell, lanes);
   if (hasPanels())
     packedB = at.buffer(panelsBuffer);
   if (matrixUnit)

@@ -337,14 +337,14 @@ void ContractionPlan::chooseTile() {
     tile.mr = best.mr;
     tile.nv = best.nv;
   }
-  // With more rows than registers for their addresses, tiles within one run of rows, which share a register, are better. Unit: rows of a register
-  // tile. Source: arithmetic: 16 general registers, half of them for addresses.
-  constexpr int64_t kMaxRowAddresses = 8;
-  if (tile.mr > kMaxRowAddresses && !mOrder.empty() && !matrixUnit) {
+  // With more rows than registers for their addresses, which are half of the general ones, tiles within one run of rows, which share a register, are
+  // better.
+  const int64_t rowAddresses = target.generalRegisters / 2;
+  if (tile.mr > rowAddresses && !mOrder.empty() && !matrixUnit) {
     int64_t run = model.atomSizes[mOrder.back()], mr = tile.mr;
     while (run % mr)
       --mr;
-    if (mr >= kMaxRowAddresses - 1)
+    if (mr >= rowAddresses - 1)
       tile.mr = mr;
   }
   // With an open number of rows no row is computed twice.
@@ -728,13 +728,12 @@ void ContractionPlan::chooseUnits() {
 }
 
 int64_t ContractionPlan::tailRows() const {
-  // With fewer vectors, sums wait for each other: two multiply-adds start per cycle, each with a latency of four. Unit: vectors of a register tile.
-  // Source: arithmetic: six of the eight, for which a tile of eight rows has a divisor.
-  constexpr int64_t kMinTailVectors = 6;
+  // With fewer vectors of sums than three quarters of those in flight, for which a tile of eight rows has a divisor, sums wait for each other.
+  const int64_t minVectors = target.sumsInFlight() * 3 / 4;
   if (matrixUnit)
     return tile.mr;
   for (int64_t count = 1; count < tile.mr; ++count)
-    if (tile.mr % count == 0 && count * tile.nv >= kMinTailVectors)
+    if (tile.mr % count == 0 && count * tile.nv >= minVectors)
       return count;
   return tile.mr;
 }
@@ -747,7 +746,7 @@ int64_t ContractionPlan::lastVectors() const {
 
 double ContractionPlan::productsPerCycle() const {
   // Pairs of bytes take two instructions, of which three start per cycle.
-  double perCycle = matrixUnit ? kMatrixRows : grouped.widens() ? 1.5 : 2;
+  double perCycle = matrixUnit ? kMatrixRows : grouped.widens() ? 1.5 : target.multiplyAddsPerCycle;
   return perCycle * double(tile.lanes * group);
 }
 

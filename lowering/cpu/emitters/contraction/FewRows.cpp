@@ -649,7 +649,7 @@ bool FewRowsEmitter::emit() {
   if (rowGroups > 1 && alongK)
     partials = scratch.take(products.accType, rowGroups * rowsAtOnce * columnsAtOnce * lanes);
   scratchBytes = scratch.bytes();
-  PointEvaluator at(model, shell, lanes);
+  PointEvaluator at(model, target, shell, lanes);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PointEvaluator.cpp - Emit values of a kernel at one point or vector -===//
 #include "lowering/cpu/emitters/model/PointEvaluator.h"
+#include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,12 +13,8 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-/// Vectors of fewer lanes are permuted element by element, through memory. Unit: lanes of 32 bits. Source: arithmetic: the permutation of elements of
-/// 32 bits at run-time indices is an instruction of AVX2, with eight lanes, and of AVX-512.
-static constexpr int64_t kMinPermutedLanes = 8;
-
-PointEvaluator::PointEvaluator(const KernelModel &model, func::FuncOp fn, int64_t lanes)
-    : model(model), fn(fn), location(fn.getLoc()), width(lanes) {
+PointEvaluator::PointEvaluator(const KernelModel &model, const KernelTarget &target, func::FuncOp fn, int64_t lanes)
+    : model(model), target(target), fn(fn), location(fn.getLoc()), width(lanes) {
   enter(&fn.getBody().front());
 }
 
@@ -598,9 +595,10 @@ Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value>
     at = constant(0);
   }
   VectorType loaded = vectorOf(stored);
-  // A table that one or two vectors hold (values of codes) is read once, and permuted.
+  // A table that one or two vectors hold (values of codes) is read once, and permuted. Without an instruction for it, that would be done element by
+  // element, through memory.
   const int64_t ofTable = model.bufferElements[read.access.buffer];
-  if (!mask && matchPattern(at, m_Zero()) && stored.isF32() && width >= kMinPermutedLanes && (ofTable == width || ofTable == 2 * width))
+  if (!mask && matchPattern(at, m_Zero()) && stored.isF32() && target.permutedLanes && width >= target.permutedLanes && (ofTable == width || ofTable == 2 * width))
     return fromStorage(permuted(*this, memref, perLane, ofTable), read.access.elementType);
   // LLVM takes it apart for processors whose gathers are slow, and for elements that none gathers.
   Value all = number(DenseElementsAttr::get(vectorOf(b.getI1Type()), true)), none = number(cast<TypedAttr>(b.getZeroAttr(loaded)));

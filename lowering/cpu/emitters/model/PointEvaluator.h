@@ -14,6 +14,7 @@
 #include <memory>
 
 namespace millrace::lowering {
+struct KernelTarget;
 
 /// Insertion points, outermost first. Scopes may share a block.
 struct Scope {
@@ -40,7 +41,7 @@ struct ScratchRow {
 
 class PointEvaluator {
 public:
-  PointEvaluator(const KernelModel &model, mlir::func::FuncOp fn, int64_t lanes);
+  PointEvaluator(const KernelModel &model, const KernelTarget &target, mlir::func::FuncOp fn, int64_t lanes);
 
   // Scopes. A copy of the evaluator shares the scopes entered so far.
   void enter(mlir::Block *block);
@@ -125,6 +126,7 @@ private:
   mlir::Value toStorage(mlir::Value value);
 
   const KernelModel &model;
+  const KernelTarget &target;
   mutable mlir::func::FuncOp fn; // handles have no const accessors
   mlir::Location location;
   int64_t width;

@@ -29,8 +29,6 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Fact: bytes of a page of memory (x86-64; the usual one elsewhere).
-constexpr int64_t kPageBytes = 4096;
 /// Up to so many short rows are transposed in registers and stored in turns. Unit: vectors. Source: judgement, not measured alone; commit 1c52e2a has
 /// the figures of the whole change.
 constexpr int64_t kMaxJoinedVectors = 8;
@@ -274,7 +272,7 @@ bool TransposeEmitter::maySkipCaches() const {
     const Access &store = output.store;
     int64_t width = llvm::divideCeil(store.elementType.getIntOrFloatBitWidth(), 8), rows = std::abs(store.address.coefficient(u)) * width;
     auto isAligned = [&](int64_t elements) { return elements * width % target.lineBytes == 0; };
-    int64_t least = rows % kPageBytes == 0 ? kMinStreamedBytes : rows > kPageBytes ? 2 * kMinStreamedBytes : 6 * kMinStreamedBytes;
+    int64_t least = rows % target.pageBytes == 0 ? kMinStreamedBytes : rows > target.pageBytes ? 2 * kMinStreamedBytes : 6 * kMinStreamedBytes;
     return store.numElements * width >= least && isAligned(store.address.offset) && isAligned(sizeV) &&
            llvm::all_of(store.address.terms, [&](auto term) { return term.first == v || isAligned(term.second); });
   });
@@ -534,7 +532,7 @@ void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
 
 bool TransposeEmitter::emit() {
   shell = createShell(kernel, model);
-  PointEvaluator at(model, shell, lanes);
+  PointEvaluator at(model, target, shell, lanes);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();

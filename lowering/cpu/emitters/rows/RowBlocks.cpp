@@ -98,10 +98,8 @@ int64_t RowEmitter::windowPiece() const {
 /// incomplete block is computed one index at a time.
 void RowEmitter::chooseBlockSizes() {
   int64_t vectors = llvm::divideCeil(model.atomSizes[plan_.lane], plan_.width), size = model.atomSizes[plan_.block];
-  // So many sums hide the latency of a multiply-add; more sums are more code to compile. Unit: sums in registers. Source: judgement, not measured
-  // alone; commit 58a7193 has the figures of the whole change.
-  constexpr int64_t kSumsOfWindows = 8;
-  int64_t window = plan_.window < 0 ? 1 : windowPiece(), most = plan_.window < 0 ? target.vectorRegisters / 2 : kSumsOfWindows;
+  // More sums of windows than hide the latency of a multiply-add are only more code to compile.
+  int64_t window = plan_.window < 0 ? 1 : windowPiece(), most = plan_.window < 0 ? target.vectorRegisters / 2 : target.sumsInFlight();
   // The cost of all vectors, in multiply-adds of one vector: loads of the other operand and of addresses, once for each block; cache lines of which
   // few neighbours are read.
   auto cost = [&](int64_t strips, int64_t rows) {

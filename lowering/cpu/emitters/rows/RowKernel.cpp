@@ -520,7 +520,7 @@ void RowEmitter::inBranch(PointEvaluator &at, Value condition, llvm::function_re
 bool RowEmitter::emit() {
   shell = createShell(kernel, model);
   scratch = std::make_unique<Scratch>(shell);
-  PointEvaluator at(model, shell, plan_.width);
+  PointEvaluator at(model, target, shell, plan_.width);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();

@@ -187,7 +187,7 @@ void UpdateEmitter::emit() {
     Value term = arith::MulIOp::create(entry, kernel.getLoc(), offsetOf(entry, offset), scale);
     base = arith::AddIOp::create(entry, kernel.getLoc(), base, term);
   }
-  PointEvaluator at(model, shell, width);
+  PointEvaluator at(model, target, shell, width);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   int64_t pieces = llvm::divideCeil(length, kMaxPieceElements);
