@@ -14,6 +14,7 @@
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
+#include "passes/fusion/VectorShapes.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -30,8 +31,8 @@ namespace {
 constexpr int64_t kMinWeights = 16 << 10;
 /// Longer sums are not exact in 32 bits. Unit: products per sum. Source: arithmetic: 2^31 / (255 * 128).
 constexpr int64_t kMaxProducts = 65536;
-/// Fact: bytes of the smallest vectors, and of one of their lanes.
-constexpr int64_t kVectorBytes = 16, kLaneBytes = 4;
+/// Fact: bytes of a sum, which is a lane.
+constexpr int64_t kLaneBytes = 4;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -89,10 +90,10 @@ bool CodedProduct::isReadable() const {
   if (isOfBytes())
     return !weights.scale || weights.scale->elements() == 1 || weights.scale->elements() == columns;
   if (isByRows)
-    return columns % kVectorBytes == 0 && group / codesInByte() % kLaneBytes == 0;
+    return columns % kShortestVectorBytes == 0 && group / codesInByte() % kLaneBytes == 0;
   int64_t bytesOfGroup = group / codesInByte(), bytesOfRow = k / codesInByte();
-  return bytesOfRow % kVectorBytes == 0 && bytesOfGroup % kLaneBytes == 0 &&
-         (bytesOfGroup % kVectorBytes == 0 || kVectorBytes % bytesOfGroup == 0);
+  return bytesOfRow % kShortestVectorBytes == 0 && bytesOfGroup % kLaneBytes == 0 &&
+         (bytesOfGroup % kShortestVectorBytes == 0 || kShortestVectorBytes % bytesOfGroup == 0);
 }
 
 bool CodedProduct::match(DotGeneralOp dot) {
@@ -111,7 +112,7 @@ bool CodedProduct::match(DotGeneralOp dot) {
     return false;
   for (int64_t dim : numbers.getLhsContractingDimensions())
     k *= lhs.getDimSize(dim);
-  if (k < kVectorBytes || std::max(lhs.getNumElements(), rhs.getNumElements()) < kMinWeights)
+  if (k < kShortestVectorBytes || std::max(lhs.getNumElements(), rhs.getNumElements()) < kMinWeights)
     return false;
   std::optional<CodedOperand> ofLeft = CodedOperand::of(left), ofRight = CodedOperand::of(right);
   if (!ofLeft || !ofRight)

@@ -10,6 +10,7 @@
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "passes/fusion/GatherReads.h"
 #include "passes/fusion/IntegerRanges.h"
+#include "passes/fusion/VectorShapes.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -30,9 +31,6 @@ constexpr unsigned kMaxFollowedOps = 32;
 constexpr int64_t kMaxParts = 16;
 /// Fact: bytes of an integer that vectors take apart in place.
 constexpr int64_t kBytesOfWord = 4;
-/// Bytes of shorter groups are not joined: lanes are along the words of a group, and fewer words fill no vector. Unit: words of a group. Source: arithmetic:
-/// lanes of the longest vectors of 32-bit words; groups of 32 nibbles, which are four words, took 2.7 times as long on AVX2.
-constexpr int64_t kMinJoinedWords = 16;
 /// Larger constants are not evaluated. Unit: elements. Source: judgement, not measured: indices of the columns of the largest matrices.
 constexpr int64_t kMaxConstantElements = 1 << 18;
 
@@ -81,8 +79,10 @@ SmallVector<int64_t> MatrixParts::partShape() const {
 }
 
 bool MatrixParts::joinBytes() {
+  // Lanes are along the words of a group: bytes of groups with fewer words than lanes are not joined. Groups of 32 nibbles, which are four words, took 2.7
+  // times as long on AVX2.
   if (bytesOfWord > 1 || partDim == 0 || partDim + 1 != int64_t(whole.size()) || whole[partDim - 1] % kBytesOfWord != 0 ||
-      whole[partDim - 1] < kMinJoinedWords * kBytesOfWord || kBytesOfWord * count() > kMaxParts)
+      whole[partDim - 1] < kLanesOfLongest * kBytesOfWord || kBytesOfWord * count() > kMaxParts)
     return false;
   whole[partDim - 1] /= kBytesOfWord;
   whole.insert(whole.begin() + partDim, kBytesOfWord);

@@ -19,6 +19,7 @@
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/ProgramBlocks.h"
+#include "passes/fusion/VectorShapes.h"
 
 #include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
@@ -127,12 +128,10 @@ bool hasNarrowColumns(ReduceOp reduce) {
   constexpr int64_t kMinElementsOfColumns = 1 << 19;
   // Wider rows are read in pieces that are long enough for memory. Unit: columns. Source: judgement, not measured alone; chosen in commit f7caa64.
   constexpr int64_t kMaxNarrowColumns = 512;
-  // Fewer columns do not fill a vector. Unit: columns. Source: arithmetic: 16 numbers of f32 in 512 bits.
-  constexpr int64_t kMinNarrowColumns = 16;
   auto type = cast<RankedTensorType>(reduce.getInputs().front().getType());
   int64_t columns = type.getShape().back();
   bool keepsLast = !llvm::is_contained(reduce.getDimensions(), type.getRank() - 1);
-  return keepsLast && reduce.getDimensions().size() > 1 && columns >= kMinNarrowColumns && columns <= kMaxNarrowColumns &&
+  return keepsLast && reduce.getDimensions().size() > 1 && columns >= kLanesOfLongest && columns <= kMaxNarrowColumns &&
          cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements() == columns && type.getNumElements() >= kMinElementsOfColumns;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Layout.cpp - Orders of dimensions ----------------------------------===//
 #include "passes/layout/Layout.h"
+#include "passes/fusion/VectorShapes.h"
 
 #include "dialects/stablehlo/TensorTypes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,8 +14,8 @@ using namespace millrace::stablehlo;
 namespace millrace::layout {
 namespace {
 
-/// Fewer output channels do not fill half a vector. Unit: output channels. Source: arithmetic: half of the 16 f32 elements of 512 bits.
-constexpr int64_t kMinOutputs = 8;
+/// Fewer output channels do not fill half a vector. Unit: output channels. Source: arithmetic.
+constexpr int64_t kMinOutputs = fusion::kLanesOfLongest / 2;
 /// Fewer input channels are read together with the window's last dimension. Unit: input channels. Source: judgement, not measured alone; commit
 /// 6acceda has the figures of the whole change.
 constexpr int64_t kMinInputs = 8;

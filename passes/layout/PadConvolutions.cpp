@@ -9,6 +9,7 @@
 //          operand of one group is contiguous and fits into the level 1 cache, whereas the pixels of the whole image would share few sets of it.
 // Leaves alone pointwise convolutions, other orders, negative padding, dilated inputs, most depthwise convolutions.
 #include "passes/Remarks.h"
+#include "passes/fusion/VectorShapes.h"
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -33,8 +34,6 @@ constexpr int64_t kMaxChannelsOfGroup = 64;
 /// With at most so many channels, those of a colour image, rows of pixels and channels are copied as one. Unit: channels. Source: judgement, not
 /// measured alone; chosen in commit f7caa64.
 constexpr int64_t kMaxImageChannels = 4;
-/// Fewer channels do not fill a vector whose lanes they are. Unit: channels. Source: arithmetic: 16 f32 elements in 512 bits.
-constexpr int64_t kMinChannelLanes = 16;
 /// Fewer windows in a row share too few elements. Unit: windows of a row. Source: judgement, not measured alone; commit 58a7193 has the figures of
 /// the whole change.
 constexpr int64_t kMinWindowsOfRow = 4;
@@ -59,7 +58,7 @@ bool readsBorderOnce(ConvolutionOp op) {
   int64_t step = op.getWindowStrides() ? op.getWindowStrides()->back() : 1;
   return isDepthwise(op) && dims.getInputFeatureDimension() == last && dims.getOutputFeatureDimension() == last &&
          dims.getInputSpatialDimensions().back() == last - 1 && dims.getOutputSpatialDimensions().back() == last - 1 &&
-         image.getDimSize(last) >= kMinChannelLanes && window > step && window <= kMaxWindowInRegisters &&
+         image.getDimSize(last) >= fusion::kLanesOfLongest && window > step && window <= kMaxWindowInRegisters &&
          (!op.getRhsDilation() || op.getRhsDilation()->back() == 1) && typeOf(op.getResult()).getDimSize(last - 1) >= kMinWindowsOfRow;
 }
 

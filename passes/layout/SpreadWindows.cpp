@@ -6,6 +6,7 @@
 // Leaves alone pads without interior padding, padding values other than the reduction's initial value, windows along the last dimension and windows
 // with dilations (their kernels read rows in place), dynamic shapes.
 #include "passes/Remarks.h"
+#include "passes/fusion/VectorShapes.h"
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -22,9 +23,6 @@ namespace millrace::layout {
 #include "passes/layout/Passes.h.inc"
 
 namespace {
-
-/// Fewer contiguous elements per window position do not fill a vector. Unit: elements. Source: arithmetic: 16 f32 elements in 512 bits.
-constexpr int64_t kMinSpreadChannels = 16;
 
 bool isOnes(std::optional<ArrayRef<int64_t>> values) {
   return !values || llvm::all_of(*values, [](int64_t by) { return by == 1; });
@@ -80,7 +78,7 @@ StringRef whyNotPassOver(ReduceWindowOp op, PadOp pad) {
   if (!matchPattern(pad.getPaddingValue(), m_Constant(&between)) || !matchPattern(op.getInitValues()[0], m_Constant(&start)) || between != start ||
       !isNeutral(op, start.getSplatValue<Attribute>()))
     return "what is put between elements is not what the reduction begins with";
-  return channelsOf(op, pad) >= kMinSpreadChannels ? "" : "too few elements follow each other in memory for a vector";
+  return channelsOf(op, pad) >= fusion::kLanesOfLongest ? "" : "too few elements follow each other in memory for a vector";
 }
 
 void passOver(ReduceWindowOp op, PadOp pad) {
