@@ -10,7 +10,7 @@
 #include "lowering/program/BufferLives.h"
 #include "lowering/program/BuildProgram.h"
 #include "passes/calls/Passes.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 #include "runtime/base/FloatModes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"

@@ -6,7 +6,7 @@
 
 #include "lowering/cpu/CpuTarget.h"
 #include "passes/fusion/Passes.h"
-#include "passes/fusion/PrepareConstants.h"
+#include "passes/fusion/operands/PrepareConstants.h"
 
 namespace millrace::lowering {
 

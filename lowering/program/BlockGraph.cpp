@@ -10,7 +10,7 @@
 #include "lowering/program/ContiguousBytes.h"
 #include "lowering/program/PointwisePairs.h"
 #include "lowering/program/ProgramTypes.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Communication.h"
 

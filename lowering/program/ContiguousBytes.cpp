@@ -10,7 +10,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/ProgramTypes.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 #include "runtime/base/Alignment.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -5,7 +5,7 @@
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/ResultMemory.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -5,7 +5,7 @@
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/LoopStates.h"
 #include "lowering/program/ProgramTypes.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -10,7 +10,7 @@
 #include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/BuildProgram.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/spmd/OpRules.h"
 #include "runtime/base/Alignment.h"
 

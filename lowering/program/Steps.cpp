@@ -9,8 +9,8 @@
 #include "lowering/program/MemoryPlan.h"
 #include "lowering/program/OpenRows.h"
 #include "lowering/program/ProgramTypes.h"
-#include "passes/fusion/FusionPolicy.h"
-#include "passes/fusion/ShapeRecipe.h"
+#include "passes/fusion/plan/FusionPolicy.h"
+#include "passes/fusion/plan/ShapeRecipe.h"
 
 #include "mlir/IR/SymbolTable.h"
 

@@ -2,7 +2,7 @@
 //===- LayoutPlan.cpp - Which values of a block have which order ----------===//
 #include "passes/layout/LayoutPlan.h"
 
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "llvm/ADT/SetVector.h"
 

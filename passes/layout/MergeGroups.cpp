@@ -14,7 +14,7 @@
 #include "dialects/stablehlo/Combiner.h"
 #include "dialects/stablehlo/IndexAtoms.h"
 #include "dialects/stablehlo/TensorTypes.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"

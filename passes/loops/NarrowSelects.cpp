@@ -21,8 +21,8 @@
 #include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
-#include "passes/fusion/Combiners.h"
-#include "passes/fusion/ScalarLoopPolicy.h"
+#include "passes/fusion/pieces/Combiners.h"
+#include "passes/fusion/plan/ScalarLoopPolicy.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

@@ -3,7 +3,7 @@
 #include "passes/loops/NegativeZeros.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "passes/fusion/Combiners.h"
+#include "passes/fusion/pieces/Combiners.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"

@@ -8,7 +8,7 @@
 #include "passes/spmd/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"

@@ -14,7 +14,7 @@
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "passes/fusion/Passes.h"
-#include "passes/fusion/ScatterRows.h"
+#include "passes/fusion/pieces/ScatterRows.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"

@@ -9,7 +9,7 @@
 #include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/reduction/Windows.h"
-#include "passes/fusion/PoolGradients.h"
+#include "passes/fusion/pooling/PoolGradients.h"
 
 #include "mlir/IR/Matchers.h"
 

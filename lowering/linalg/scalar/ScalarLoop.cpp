@@ -7,7 +7,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
-#include "passes/fusion/ScalarLoopPolicy.h"
+#include "passes/fusion/plan/ScalarLoopPolicy.h"
 #include "passes/loops/ArrayUpdates.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -10,7 +10,7 @@
 #include "lowering/cpu/emitters/model/KernelModel.h"
 #include "lowering/cpu/emitters/model/SumOfProducts.h"
 #include "passes/fusion/MatrixUnitShapes.h"
-#include "passes/fusion/PrepareConstants.h"
+#include "passes/fusion/operands/PrepareConstants.h"
 
 namespace millrace::lowering {
 
