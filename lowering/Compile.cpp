@@ -9,6 +9,7 @@
 #include "lowering/ProgramKernels.h"
 #include "lowering/StopError.h"
 #include "lowering/program/OpenRows.h"
+#include "lowering/program/ProgramTypes.h"
 #include "lowering/TensorSizes.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -16,6 +17,7 @@
 #include "runtime/base/Cpu.h"
 #include "runtime/base/FloatModes.h"
 #include "runtime/profile/Recorder.h"
+#include "runtime/program/ResultLocations.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -70,6 +72,39 @@ std::string textOf(ModuleOp module) {
   return text;
 }
 
+/// The location of the operation that makes a result of the program as the front end wrote it. An operation without a line of the user, such as the
+/// transposition of a layout, passes on what it was given.
+Location locationOfResult(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getNumOperands() != 1 || !lowering::locationText(op->getLoc()).empty())
+      return op->getLoc();
+    value = op->getOperand(0);
+  }
+  return UnknownLoc::get(value.getContext());
+}
+
+/// The locations of the results, before passes fuse what makes them with other lines. Empty if the function has several blocks.
+SmallVector<Location> locationsOfResults(func::FuncOp entry) {
+  SmallVector<Location> locations;
+  if (entry.getBody().hasOneBlock())
+    for (Value value : entry.getBody().front().getTerminator()->getOperands())
+      if (isa<RankedTensorType>(value.getType()))
+        locations.push_back(locationOfResult(value));
+  return locations;
+}
+
+/// Tells profiles which line makes each result: a kernel that makes it may have been fused from several.
+void describeResults(ArrayRef<Location> results, runtime::Program &program) {
+  if (results.size() != program.results.size())
+    return;
+  lowering::LocationTable locations(program);
+  std::vector<uint32_t> indices;
+  for (Location location : results)
+    indices.push_back(locations.index(location));
+  if (llvm::any_of(indices, [](uint32_t index) { return index != runtime::kNone; }))
+    runtime::setResultLocations(program, indices);
+}
+
 } // namespace
 
 std::string findEntry(ModuleOp module) {
@@ -98,6 +133,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))
     return llvm::createStringError(entry.empty() ? "the module has neither @main nor a single function to run"
                                                  : "the module has no function @" + entry);
+  const SmallVector<Location> resultLocations = locationsOfResults(module.lookupSymbol<func::FuncOp>(entry));
   lowering::StopError errors(module.getContext());
   auto stopped = [&](StringRef stop) { return errors.at(stop, module.getLoc()); };
   auto dump = [&](StringRef stop) {
@@ -180,6 +216,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = kernels.compileCalled())
     return std::move(error);
   watch.lap("kernels");
+  describeResults(resultLocations, program);
   if (llvm::all_of(program.locationSources, [](uint32_t source) { return source == runtime::kNone; }))
     program.locationSources.clear(); // a program that no cache gives out
   lowering::openRows(entryFunction, kernels.byName(), program);

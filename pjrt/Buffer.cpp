@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Buffer.cpp - Buffers: what they are and how long they live ----------===//
 #include "pjrt/Slots.h"
+#include "runtime/profile/Environment.h"
+#include "runtime/profile/Recorder.h"
 
 namespace millrace::pjrt {
 
@@ -96,6 +98,10 @@ rt::Status Buffer_IncreaseExternalReferenceCount(Buffer_IncreaseExternalReferenc
   std::unique_lock lock(buffer.mutex);
   if (buffer.externalReferences == 0) {
     lock.unlock(); // this may wait for the value
+    // np.asarray(x), memoryview(x) and DLPack read the memory of a value without a copy: no other call tells of it, and none of Python does.
+    rt::profile::Scope read(rt::profile::Kind::Tracing, "ReadMemoryByHost");
+    if (read.isRecorded())
+      read.setDetail("source=" + rt::profile::asDetail(rt::profile::placeOfReader()));
     rt::StatusOr<std::shared_ptr<rt::Storage>> storage = buffer.buffer->acquire();
     if (!storage)
       return storage.status();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """jax.profiler's annotations in recordings of MILLRACE_PROFILE, and the lines at which a program waits for values. In recordings of jax.profiler the
 annotations are jaxlib's own."""
+import atexit
 import ctypes
 import functools
 import os
@@ -55,9 +56,28 @@ def _install_waits(begin: Callable[[bytes, bytes], None], end: Callable[[], int]
     api.xc.batched_block_until_ready = in_region(b"WaitByHost", api.xc.batched_block_until_ready, lambda arrays: True)
 
 
+_ReaderPlace = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t)
+
+
+@_ReaderPlace
+def _write_place(text: int, size: int) -> int:
+    place = _user_place().encode()[:size]
+    ctypes.memmove(text, place, len(place))
+    return len(place)
+
+
+def _install_reader_place(set_place: Any) -> None:
+    """np.asarray(x) and memoryview(x) read an array's memory through the interpreter's buffer protocol, where no function of Python can be in between:
+    the plug-in sees that read, and asks for the line while somebody records."""
+    set_place.argtypes, set_place.restype = [ctypes.c_void_p], None
+    set_place(ctypes.cast(_write_place, ctypes.c_void_p))
+    atexit.register(set_place, None)
+
+
 def install(library: ctypes.CDLL) -> None:
-    """Where MILLRACE_PROFILE asks for a recording, TraceAnnotation, StepTraceAnnotation and annotate_function are regions in it, as are the lines
-    that wait for values. `library`: the plug-in."""
+    """Recordings know the lines that read an array's memory. Where MILLRACE_PROFILE asks for one, TraceAnnotation, StepTraceAnnotation and
+    annotate_function are regions in it, as are the lines that wait for values. `library`: the plug-in."""
+    _install_reader_place(library.millrace_set_reader_place)
     if not os.environ.get("MILLRACE_PROFILE"):
         return
     import jax

@@ -100,7 +100,7 @@ function chooseGraph() {
 }
 function wholeGraph(top) { // all of it, or its beginning where it would be too small to read
   const width = plane.clientWidth || 1, fit = Math.min(1, width / graph.width, 560 / graph.height);
-  scale = top || fit < .35 ? Math.max(.35, Math.min(1, width / graph.width)) : fit;
+  scale = top || fit < .6 ? Math.max(.6, Math.min(1, width / graph.width)) : fit;
   gx = 0;
   gy = -10 / scale;
   laterGraph();
@@ -115,6 +115,7 @@ const boxAt = (px, py) => {
 const weightOf = size => size > 64 && graph.mostBytes > 64 ? Math.log(size / 64) / Math.log(graph.mostBytes / 64) : 0;
 function drawEdges(c, sx, sy, seen) {
   const {x, y, edges} = graph, ink = style("--text"), faint = style("--faint"), accent = style("--accent"), bad = style("--bad");
+  const labels = []; // [left, middle, width]: one that would hide another is left out
   let lines = 0;
   for (let i = 0; i < edges.length && lines < 6000; i += 3) {
     const a = edges[i], b = edges[i + 1], isChosen = a === chosen || b === chosen, weight = weightOf(edges[i + 2]);
@@ -132,7 +133,10 @@ function drawEdges(c, sx, sy, seen) {
       c.fillStyle = isChosen ? ink : faint;
       c.globalAlpha = 1;
       c.font = "10px system-ui, sans-serif";
-      c.fillText(bytes(edges[i + 2]), (x1 + x2) / 2 + 3, (y1 + y2) / 2);
+      const label = bytes(edges[i + 2]), left = (x1 + x2) / 2 + 3, middle = (y1 + y2) / 2, width = c.measureText(label).width;
+      if (labels.some(([l, m, w]) => Math.abs(m - middle) < 10 && left < l + w + 2 && l < left + width + 2)) continue;
+      labels.push([left, middle, width]);
+      c.fillText(label, left, middle);
     }
   }
 }
@@ -142,22 +146,22 @@ function drawBox(c, k, px, py) {
   c.fillStyle = style("--lane");
   c.fillRect(px, py, w, h);
   c.fillStyle = aspect || (node[1] === "collective" ? style("--bad") : style("--accent"));
-  c.globalAlpha = byId("paint").value === "time" ? .12 + .7 * share : aspect ? .55 : 0;
+  c.globalAlpha = byId("paint").value === "time" ? .1 + .5 * share : aspect ? .55 : 0;
   if (byId("paint").value !== "time" || !isEnd(node)) c.fillRect(px, py, w, h);
   c.globalAlpha = wantedBox && !(node[0] + node[3] + node[2]).toLowerCase().includes(wantedBox) ? .25 : 1;
   c.strokeStyle = k === chosen ? ink : faint;
   c.lineWidth = 1;
   if (scale > .1) c.strokeRect(px, py, w, h);
-  if (scale <= .45) return;
+  if (scale < .55) return;
   c.save();
   c.beginPath();
   c.rect(px, py, w, h);
   c.clip();
   c.fillStyle = ink;
-  c.font = `${Math.min(12, 12 * scale)}px system-ui, sans-serif`;
+  c.font = `${Math.min(12, 14 * scale)}px system-ui, sans-serif`;
   c.fillText(node[0], px + 4, py + h * .32);
   c.fillStyle = share > .4 || aspect ? ink : faint;
-  c.fillText(aspectOf(node) || node[3].replace(/^.*\//, "") || node[5] || node[1], px + 4, py + h * .72);
+  c.fillText(aspectOf(node) || withoutColumn(node[3]).replace(/^.*\//, "") || node[5] || node[1], px + 4, py + h * .72);
   c.restore();
 }
 function drawGraph() {
@@ -193,7 +197,7 @@ function chooseBox(k) {
   const names = list => list.slice(0, 12).map(i =>
     `  ${name(graph.edges[i])} -> ${name(graph.edges[i + 1])}  ${graph.nodes[graph.edges[i]][5] || ""}  ${bytes(graph.edges[i + 2])}`).join("\n");
   const ns = timeOf(node);
-  byId("box").textContent = [`${node[0]}  (${node[1]})`, node[3], ns ? duration(ns) + " in this recording" : "", node[2], node[5],
+  byId("box").textContent = [`${node[0]}  (${node[1]})`, withoutColumn(node[3]), ns ? duration(ns) + " in this recording" : "", node[2], node[5],
     node[6] ? "sharding " + node[6] : "", "reads", names(graph.inputs[k]), "is read by", names(graph.outputs[k])].filter(Boolean).join("\n");
 }
 function moveBox(k) { if (k >= 0) { gx = graph.x[k]; gy = graph.y[k] - 200 / scale; chooseBox(k); } }

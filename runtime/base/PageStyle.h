@@ -38,7 +38,7 @@ svg { display: block; max-width: 100%; height: auto; } svg text { fill: var(--te
 svg .axis { stroke: var(--rule); } svg .roof { stroke: var(--bad); stroke-width: 1.5; fill: none; }
 svg .dot { fill: var(--accent); fill-opacity: .55; stroke: var(--accent); }
 .details { white-space: pre-wrap; font-size: 13px; border-left: 3px solid var(--accent); padding: .2rem .6rem; margin: .5rem 0;
-overflow-wrap: anywhere; }
+overflow-wrap: anywhere; } .details:empty { display: none; }
 .plus { background: color-mix(in srgb, var(--good) 22%, transparent); } .minus { background: color-mix(in srgb, var(--bad) 22%, transparent); }
 pre { overflow-x: auto; font-size: 12px; margin: .3rem 0; } .heat { color: #000; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }

@@ -8,6 +8,7 @@
 #include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -54,11 +55,19 @@ void writeAtEnd() {
 }
 
 std::atomic<bool> isHidden{false};
+std::atomic<ReaderPlace> readerPlace{nullptr};
 
 } // namespace
 
 void hideFromFrameworks() { isHidden = true; }
 bool isOfferedToFrameworks() { return !isHidden; }
+
+void setReaderPlace(ReaderPlace place) { readerPlace.store(place, std::memory_order_release); }
+std::string placeOfReader() {
+  const ReaderPlace place = isOn() ? readerPlace.load(std::memory_order_acquire) : nullptr;
+  char text[PATH_MAX];
+  return place ? std::string(text, std::min(sizeof text, place(text, sizeof text))) : std::string();
+}
 
 void endFromEnvironment() { writeAtEnd(); }
 
@@ -94,3 +103,6 @@ extern "C" __attribute__((visibility("default"))) void millrace_begin_region(con
 extern "C" __attribute__((visibility("default"))) int millrace_end_region() { return millrace::runtime::profile::endRegion(); }
 extern "C" __attribute__((visibility("default"))) void millrace_end_recording() { millrace::runtime::profile::endFromEnvironment(); }
 extern "C" __attribute__((visibility("default"))) void millrace_hide_profiler() { millrace::runtime::profile::hideFromFrameworks(); }
+extern "C" __attribute__((visibility("default"))) void millrace_set_reader_place(millrace::runtime::profile::ReaderPlace place) {
+  millrace::runtime::profile::setReaderPlace(place);
+}

@@ -3,7 +3,9 @@
 #pragma once
 #include "runtime/profile/XSpace.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace millrace::runtime::profile {
 
@@ -18,6 +20,14 @@ void endFromEnvironment();
 /// that theirs cannot take them.
 bool isOfferedToFrameworks();
 void hideFromFrameworks();
+
+/// Writes into `text`, which has room for `size` bytes, where this thread is in the user's program, "train.py:12"; returns how many bytes that takes, 0
+/// where there is no line. A front end in Python takes the interpreter's lock for that: nobody asks with a lock of ours held.
+using ReaderPlace = size_t (*)(char *text, size_t size);
+/// The ReaderPlace of the front end, for reads that the runtime alone sees; null: it has none. millrace_set_reader_place() is the same for Python.
+void setReaderPlace(ReaderPlace place);
+/// Empty without one, and while nobody records.
+std::string placeOfReader();
 
 /// Writes `<path>.xplane.pb` and `<path>.trace.json`, each of less than 100 MB. `space` becomes what the first one has, with a warning if that is less.
 Status writeFiles(XSpace &space, const std::string &path);

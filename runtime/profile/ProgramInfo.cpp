@@ -3,6 +3,7 @@
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/ProgramGraph.h"
 #include "runtime/profile/ProgramHlo.h"
+#include "runtime/program/ResultLocations.h"
 
 #include <algorithm>
 #include <deque>
@@ -112,6 +113,11 @@ const ProgramInfo *describe(const Program &program) {
         for (size_t r = 0; r < info.resultPlaces.size(); ++r)
           if (entry.results[r] == output)
             info.resultPlaces[r] = intern(placeOf(info, step.location));
+  // A kernel may have been fused from several lines, and its location is that of one of them.
+  const std::vector<uint32_t> lines = resultLocations(program);
+  for (size_t r = 0; r < std::min(lines.size(), info.resultPlaces.size()); ++r)
+    if (std::string_view place = placeOf(info, lines[r]); !place.empty())
+      info.resultPlaces[r] = intern(place);
   info.graph = graphJson(program);
   info.hlo = hloProto(program);
   std::lock_guard lock(mutex);

@@ -62,7 +62,7 @@ struct Views {
   std::vector<CollectiveUse> collectives; ///< by waiting
   std::vector<MemoryOwner> owners; ///< by bytes
   std::vector<MemorySeries> memory;
-  std::vector<std::pair<std::string, std::string>> programs; ///< title, and graph (ProgramGraph.h)
+  std::vector<std::pair<std::string, std::string>> programs; ///< by time: title, and graph (ProgramGraph.h)
 };
 
 /// The number of threads is that of the process that was recorded, if the recording has it: also where nothing was measured.

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from millrace import tool_path
 from millrace.recordings import Recording
 
@@ -152,3 +153,43 @@ def test_what_programs_call_is_named_and_small_results_are_no_leak(tmp_path):
         found.setdefault(each["kind"], each)
     assert found["fallback"]["source"] == f"{program}:{line}" and "a function of Python 6 times" in found["fallback"]["title"]
     assert "leak" not in found, found["leak"]
+
+
+MEMORY = """
+import sys
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+step = jax.jit(lambda x: jnp.tanh(x @ x))
+
+
+def run(x):
+    for n in range(6):
+        x = step(x)
+        print(np.asarray(x).shape)  # array
+        x = step(x)
+        print(memoryview(x).nbytes)  # view
+        x = step(x)
+        print(x.item(0))  # item
+
+
+if len(sys.argv) == 1:
+    run(jnp.ones((256, 256)))
+else:
+    with jax.profiler.trace(sys.argv[1]):
+        run(jnp.ones((256, 256)))
+"""
+
+
+@pytest.mark.parametrize("recorder", ["MILLRACE_PROFILE", "jax.profiler"])
+def test_reads_of_memory_have_their_lines(tmp_path, recorder):
+    program, recorded = tmp_path / "program.py", str(tmp_path / "recorded")
+    program.write_text(MEMORY)
+    arguments, variables = ([], {"MILLRACE_PROFILE": recorded}) if recorder == "MILLRACE_PROFILE" else ([recorded], {})
+    ran = subprocess.run([sys.executable, program, *arguments], env=dict(os.environ, **variables), capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    lines = {mark: f"{program}:{1 + [('# ' + mark) in text for text in MEMORY.splitlines()].index(True)}" for mark in ("array", "view", "item")}
+    titles = {each["source"]: each["title"] for each in Recording(recorded).findings if each["kind"] == "read"}
+    for mark in lines:
+        assert titles[lines[mark]].startswith("The host reads values 6 times at one line"), (mark, titles)

@@ -35,6 +35,14 @@ bool isOtherProgram(const std::string &why) {
   return false;
 }
 
+/// The hash of the graph that an event compiles; empty where there is none.
+std::string graphAround(const Events &events, const Event &event) {
+  std::string graph;
+  for (int at = event.parent; at >= 0 && graph.empty(); at = events[size_t(at)].parent)
+    graph = events[size_t(at)].text("graph");
+  return graph;
+}
+
 } // namespace
 
 void addCaches(const Lanes &lanes, Views &views) {
@@ -62,7 +70,7 @@ void addCaches(const Lanes &lanes, Views &views) {
         if (pending && byReason.contains(pendingReason))
           byReason[pendingReason].ns += event.ns();
         pending = 0;
-        Group &group = byProgram[event.text("program") + "\n" + (event.parent >= 0 ? events[size_t(event.parent)].text("graph") : "")];
+        Group &group = byProgram[event.text("program") + "\n" + graphAround(events, event)];
         ++group.count;
         group.ns += event.ns();
         group.planes.insert(event.plane->name);
@@ -80,16 +88,18 @@ void addCaches(const Lanes &lanes, Views &views) {
   }
   double ns = 0;
   size_t count = 0;
-  std::string name;
+  std::string name; // programs of PyTorch have none
   for (const auto &[program, group] : byProgram)
-    if (group.planes.size() > 1 && program.find('\n') != 0 && program.substr(program.find('\n') + 1).size()) {
+    if (group.planes.size() > 1 && program.substr(program.find('\n') + 1).size()) {
       ns += group.ns * double(group.planes.size() - 1) / double(group.planes.size());
       ++count;
-      name = program.substr(0, program.find('\n'));
+      if (name.empty())
+        name = program.substr(0, program.find('\n'));
     }
   if (count)
     add(views, {"cache",
-                std::to_string(count) + (count == 1 ? " program is" : " programs are") + " compiled in more than one process, such as " + name + ".",
+                std::to_string(count) + (count == 1 ? " program is" : " programs are") + " compiled in more than one process" +
+                    (name.empty() ? "." : ", such as " + name + "."),
                 placeOfMisses(views), durationText(ns) + " that a cache which all share would save.",
                 "Give the processes one folder, MILLRACE_CACHE_DIR, that all can write (torch_xla.runtime.initialize_cache).", "compilations", ns});
 }

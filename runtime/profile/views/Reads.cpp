@@ -10,8 +10,21 @@ namespace {
 
 constexpr std::string_view kJaxRead = "np.asarray(jax.Array)"; ///< JAX's region of a read
 
+constexpr std::string_view kMemoryRead = "ReadMemoryByHost"; ///< the plug-in's: of a value's own memory, whose line the front end knows
+
 /// Whether the front end says that the host reads a value, or waits for one without reading it, and at which line.
 bool isRead(const Event &event) { return event.name() == "ReadByHost" || event.name() == "WaitByHost"; }
+
+/// Per event, whether it is JAX's region of a read around one of a value's memory, which has a line.
+std::vector<bool> aroundMemoryReads(const Events &events) {
+  std::vector<bool> found(events.size());
+  for (const Event &event : events)
+    if (event.name() == kMemoryRead)
+      for (int at = event.parent; at >= 0; at = events[size_t(at)].parent)
+        if (events[size_t(at)].name() == kJaxRead)
+          found[size_t(at)] = true;
+  return found;
+}
 
 /// "The host waits 812.0 ms in all; devices have nothing to do for 45.0 ms in that time and until the next launch, of which 40.0 ms would be saved".
 std::string waitText(double ns, const Waiting &waiting) {
@@ -32,10 +45,13 @@ void addReads(const Lanes &lanes, Views &views) {
   for (const Events &events : lanes.host)
     for (const Event &event : events)
       hasPlaces |= isRead(event) || event.name() == "SyncTensorsGraph";
-  for (const Events &events : lanes.host)
+  for (const Events &events : lanes.host) {
+    const std::vector<bool> isKnown = aroundMemoryReads(events);
     for (size_t i = 0; i < events.size(); ++i) {
       const Event &event = events[i];
-      if (isRead(event) && !isInside(events, event, {"OperatorOnCpu", "ReadByHost", "WaitByHost"})) {
+      if (isKnown[i])
+        continue;
+      if ((isRead(event) || event.name() == kMemoryRead) && !isInside(events, event, {"OperatorOnCpu", "ReadByHost", "WaitByHost"})) {
         Group &group = groups[event.text("source")];
         ++group.count;
         group.waits += event.name() == "WaitByHost";
@@ -52,6 +68,7 @@ void addReads(const Lanes &lanes, Views &views) {
         group.bytes += event.number("bytes");
       }
     }
+  }
   const double steps = lanes.barriers();
   for (const auto &[source, group] : groups) {
     if (group.count < kHabit || double(group.count) < 0.3 * steps)

@@ -5,6 +5,9 @@
 #include "runtime/profile/views/Lanes.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
 #include <tuple>
 
 namespace millrace::runtime::profile {
@@ -20,15 +23,31 @@ Roofs withThreads(Roofs roofs, const XSpace &space) {
   return roofs;
 }
 
+/// The graphs of programs, those first on which the devices spend most time.
+static std::vector<std::pair<std::string, std::string>> graphsOf(const XSpace &space, const Summary &summary) {
+  std::map<std::string_view, double> times;
+  for (const Summary::Row &row : summary.programs)
+    times[row.name] = row.ns;
+  std::multimap<double, std::pair<std::string, std::string>, std::greater<>> byTime; // keeps the order of those that did not run
+  for (const Plane &plane : space.planes)
+    if (plane.name.starts_with(kProgramsPlane))
+      for (const Stat &stat : plane.stats)
+        if (stat.type == Stat::Type::Text) {
+          const std::string &name = plane.nameOf(stat);
+          auto found = times.find(name);
+          byTime.emplace(found == times.end() ? 0 : found->second, std::pair(name, plane.texts[stat.text]));
+        }
+  std::vector<std::pair<std::string, std::string>> graphs;
+  for (auto &[time, graph] : byTime)
+    graphs.push_back(std::move(graph));
+  return graphs;
+}
+
 Views viewsOf(const XSpace &space, const Summary &summary, const Roofs &measured) {
   const Roofs roofs = withThreads(measured, space);
   const Lanes lanes(space, summary, roofs);
   Views views;
-  for (const Plane &plane : space.planes)
-    if (plane.name.starts_with(kProgramsPlane))
-      for (const Stat &stat : plane.stats)
-        if (stat.type == Stat::Type::Text)
-          views.programs.emplace_back(plane.nameOf(stat), plane.texts[stat.text]);
+  views.programs = graphsOf(space, summary);
   for (auto *conclude : {addCompilations, addFallbacks, addReads, addCollectives, addMemory, addKernels, addCaches, addSplit})
     conclude(lanes, views);
   std::sort(views.findings.begin(), views.findings.end(),

@@ -4,6 +4,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
 #include "runtime/program/Format.h"
+#include "runtime/program/ResultLocations.h"
 
 #include <cstring>
 #include <random>
@@ -139,6 +140,22 @@ TEST(Program, LocationsThatAreNotThereAreErrors) {
   program = everything();
   program.kernels[0].location = uint32_t(program.locations.size());
   EXPECT_FALSE(validate(program).ok());
+}
+
+TEST(Program, LinesOfResultsSurviveBytesAndDamage) {
+  Program before = everything();
+  EXPECT_TRUE(resultLocations(before).empty());
+  before.locations = {"train.py:12:3", "train.py:13:3"};
+  setResultLocations(before, {1, kNone, 0});
+  auto bytes = serialize(before);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().toString();
+  auto after = parse(*bytes);
+  ASSERT_TRUE(after.ok()) << after.status().toString();
+  EXPECT_EQ(resultLocations(*after), (std::vector<uint32_t>{1, kNone, 0}));
+  for (auto &[key, value] : after->metadata)
+    if (value == "1 - 0")
+      value = "2 -1 99999999999 1x  0";
+  EXPECT_EQ(resultLocations(*after), (std::vector<uint32_t>{kNone, kNone, kNone, kNone, kNone, 0})) << "no index leads out of the table";
 }
 
 TEST(Program, FileRoundTrip) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ViewsTest.cpp - What recordings say is worth changing ---------------===//
+#include "runtime/profile/ToXSpace.h"
 #include "runtime/profile/Views.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +25,15 @@ public:
     add(space.planes[0], name, begin, end, texts);
     return *this;
   }
-  Recorded &run(double begin, double end, const std::string &program = "step") {
-    add(space.planes[1], program + "(1)", begin, end, {{"hlo_module", program}});
+  Recorded &run(double begin, double end, const std::string &program = "step", int number = 1) {
+    add(space.planes[1], program + "(" + std::to_string(number) + ")", begin, end, {{"hlo_module", program}});
+    return *this;
+  }
+  /// A program whose graph the recording has.
+  Recorded &program(const std::string &title) {
+    if (space.planes.size() == 2)
+      space.planes.emplace_back().name = kProgramsPlane;
+    space.planes[2].stats.push_back(space.planes[2].text(title, "{}"));
     return *this;
   }
   /// Bytes of the device that are in use from this time on.
@@ -108,6 +116,43 @@ TEST(Reads, TheHostMayWaitWithoutReading) {
   for (int step = 0; step < 5; ++step)
     recorded.run(103 * step, 103 * step + 100).host("WaitByHost", 103 * step + 1, 103 * step + 101, {kLine});
   EXPECT_EQ(recorded.finding("read").title.find("The host waits for values 5 times at one line"), 0u);
+}
+
+TEST(Reads, ReadsOfMemoryHaveTheLineAlsoInsideOfJaxesRegion) {
+  for (bool isInJaxesRegion : {false, true}) {
+    Recorded recorded;
+    for (int step = 0; step < 5; ++step) {
+      recorded.run(103 * step, 103 * step + 100);
+      if (isInJaxesRegion)
+        recorded.host("np.asarray(jax.Array)", 103 * step + 0.5, 103 * step + 101.5);
+      recorded.host("ReadMemoryByHost", 103 * step + 1, 103 * step + 101, {kLine});
+    }
+    std::vector<std::string> sources;
+    for (const Finding &each : recorded.views().findings)
+      if (each.kind == "read")
+        sources.push_back(each.source);
+    EXPECT_EQ(sources, std::vector<std::string>{"train.py:12"}) << isInJaxesRegion;
+  }
+}
+
+TEST(Reads, ReadsOfMemoryDoNotHideThoseWithoutALine) {
+  Recorded recorded;
+  for (int step = 0; step < 10; ++step)
+    recorded.run(103 * step, 103 * step + 100).host(step < 5 ? "ReadMemoryByHost" : "np.asarray(jax.Array)", 103 * step + 1, 103 * step + 101, {kLine});
+  size_t reads = 0;
+  for (const Finding &each : recorded.views().findings)
+    reads += each.kind == "read";
+  EXPECT_EQ(reads, 2u) << "five reads of one line, and five of the program's results";
+}
+
+TEST(Programs, TheCostliestComesFirst) {
+  Recorded recorded;
+  recorded.program("init(1)").program("step(2)").program("never(3)").program("eval(4)");
+  recorded.run(0, 5, "init", 1).run(10, 90, "step", 2).run(100, 110, "eval", 4).run(120, 130, "eval", 4);
+  std::vector<std::string> names;
+  for (const auto &[name, graph] : recorded.views().programs)
+    names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"step(2)", "eval(4)", "init(1)", "never(3)"}));
 }
 
 TEST(Fallbacks, TheWorkThatIsAwaitedIsNoCost) {
