@@ -52,6 +52,7 @@ struct Answer {
   std::vector<Buffer> buffers;
   int64_t times = 0, constants = 0;
   std::vector<unsigned> ownResults;
+  std::vector<std::pair<int64_t, unsigned>> elsewhere; ///< numbers of operations, and of their results
   std::vector<std::pair<int64_t, int64_t>> timeOf; ///< numbers of operations, and times
   std::string whyNot; ///< if it is set, the rest is not
 };
@@ -94,6 +95,9 @@ public:
       auto [operation, result] = origin(buffer.value);
       answer.buffers.push_back({operation, result, int64_t(buffer.bytes), buffer.begin, buffer.end});
     }
+    for (Value value : lives->elsewhere)
+      if (auto made = origin(value); made.first >= 0)
+        answer.elsewhere.push_back(made);
     std::map<int64_t, int64_t> times;
     auto add = [&](Operation *op, int64_t time) {
       if (int64_t number = numberIn(op->getLoc()); number >= 0) {
@@ -212,6 +216,9 @@ autosharding::MemoryOf memoryPredictor(const PipelineOptions &options) {
     memory.ownResults = answer.ownResults;
     for (const Answer::Buffer &each : answer.buffers)
       memory.buffers.push_back({each.operation < 0 ? Value() : resultOf(operations[each.operation], each.result), each.bytes, each.begin, each.end});
+    for (auto [operation, result] : answer.elsewhere)
+      if (Value value = resultOf(operations[operation], result))
+        memory.elsewhere.push_back(value);
     for (auto [operation, time] : answer.timeOf)
       memory.timeOf[operations[operation]] = time;
     return memory;

@@ -127,6 +127,10 @@ public:
         list->erase(std::unique(list->begin(), list->end()), list->end());
       }
     }
+    for (Operation &op : block.without_terminator())
+      for (Value value : op.getResults())
+        if (elsewhere.contains(value))
+          values.elsewhere.push_back(value);
     return std::move(graph);
   }
 

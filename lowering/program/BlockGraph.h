@@ -57,6 +57,7 @@ struct GraphValues {
     uint64_t bytes;
   };
   std::vector<Extra> extras; ///< what steps have for values in addition to buffers, without what is inside of them
+  std::vector<mlir::Value> elsewhere; ///< values that steps compute in memory of results or arguments, for which no buffer stands
 };
 
 /// Returns the operations of `block` except the terminator as steps, with the memory that FunctionBuilder gives their values. `innerPeak` gives the

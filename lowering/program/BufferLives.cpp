@@ -47,6 +47,9 @@ private:
     for (auto [buffer, life, value] : llvm::zip_equal(graph->buffers, livesOf(*graph), values.ofBuffers))
       if (life.begin < life.end)
         result.buffers.push_back({value, buffer.bytes, begins[life.begin], begins[life.end]});
+      else
+        result.elsewhere.push_back(value); // in the memory of an argument that it replaces
+    llvm::append_range(result.elsewhere, values.elsewhere);
     for (const GraphValues::Extra &extra : values.extras)
       result.buffers.push_back({extra.value, extra.bytes, begins[extra.step], begins[extra.step + 1]});
     return true;

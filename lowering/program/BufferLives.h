@@ -21,6 +21,7 @@ struct LiveBuffer {
 
 struct BufferLives {
   std::vector<LiveBuffer> buffers;
+  std::vector<mlir::Value> elsewhere; ///< values that steps compute in memory of results or arguments
   int64_t times = 0; ///< the number of times: one for each step, with the steps of loops, branches and called functions in the place of these
   llvm::DenseMap<mlir::Operation *, int64_t> timeOf; ///< the first time of each step
 };

@@ -23,6 +23,9 @@ struct CompiledMemory {
     int64_t begin = 0, end = 0;
   };
   std::vector<Buffer> buffers;
+  /// Values of the given program that steps compute in memory of results or arguments. Values without this and without a buffer are computed within the
+  /// kernels of their readers, or share the memory of what they are computed from.
+  std::vector<mlir::Value> elsewhere;
   int64_t times = 0;
   std::vector<unsigned> ownResults; ///< results of the entry function that take no argument's memory
   int64_t constants = 0;            ///< bytes

@@ -30,13 +30,10 @@ void ProgramProblem::addCompiledMemory() {
     auto argument = dyn_cast_or_null<BlockArgument>(module.place(int(tensor)).value);
     if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
       continue;
-    isHeld.insert(argument);
     hold(kept[tensor], argument, argument.getType(), 0, end);
   }
   for (const CompiledMemory::Buffer &buffer : memory->buffers) {
     const int tensor = buffer.value ? module.tensorOf(buffer.value) : -1;
-    if (buffer.value)
-      isHeld.insert(buffer.value);
     if (tensor >= 0 && kept[tensor].variable >= 0)
       hold(kept[tensor], buffer.value, buffer.value.getType(), buffer.begin, buffer.end, buffer.bytes);
     else
@@ -134,6 +131,15 @@ llvm::DenseMap<mlir::Value, int64_t> ProgramProblem::bytesOfValues(ArrayRef<uint
     bytes[value] = elementsOf(cast<RankedTensorType>(value.getType()).getShape(), sharding) * elementBytes(value.getType());
   }
   return bytes;
+}
+
+int64_t ProgramProblem::bytesKept(ArrayRef<uint32_t> choices) const {
+  int64_t kept = memory ? memory->constants : 0;
+  for (auto [variable, choice] : llvm::zip(variables, choices))
+    for (const Variable::Member &member : variable.members)
+      if (memory && !member.value)
+        kept += bytesOf(member, choice);
+  return kept;
 }
 
 int64_t ProgramProblem::peak(ArrayRef<uint32_t> choices) const {

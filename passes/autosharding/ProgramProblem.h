@@ -50,9 +50,10 @@ public:
   Estimate estimate(llvm::ArrayRef<uint32_t> choices) const;
   /// The bytes of each value on a device. Values without an entry take none.
   llvm::DenseMap<mlir::Value, int64_t> bytesOfValues(llvm::ArrayRef<uint32_t> choices) const;
-  /// Returns true if the value has memory in the compiled program, unlike one that is computed within the kernels of its readers.
-  bool hasMemory(mlir::Value value) const { return !memory || isHeld.contains(value); }
   bool isCompiled() const { return memory.has_value(); }
+  int64_t devices() const { return mesh.getTotalSize(); }
+  /// Returns the bytes on a device of results with memory of their own, and of constants, in the compiled program.
+  int64_t bytesKept(llvm::ArrayRef<uint32_t> choices) const;
   /// Returns the peak bytes of values on a device.
   int64_t peak(llvm::ArrayRef<uint32_t> choices) const;
 
@@ -118,7 +119,6 @@ private:
 
   std::string tooLarge; ///< which choices were left out, because there are too many; empty if none were
   std::optional<CompiledMemory> memory;
-  llvm::DenseSet<mlir::Value> isHeld; ///< with `memory`: values that have memory
   /// With `memory`: bytes that are the same for all choices, by begin and end.
   std::map<std::pair<int64_t, int64_t>, int64_t> fixed;
   std::vector<sharding::TensorSharding> known;
