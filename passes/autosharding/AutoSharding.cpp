@@ -202,6 +202,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, Choice
     emitWarning(module.getLoc(), "automatic sharding counts the memory of every value, because the program cannot be lowered: ") << plan->notLowered;
   // A plan for any memory is the best one if it fits.
   plan->solve(options, "");
+  const bool hasPlan = plan->solution.found;
   const std::optional<std::vector<uint32_t>> whole = plan->program.wholeChoices();
   choice.isUnannotated = whole.has_value();
   if (whole && plan->solution.found && choice.devices > 1 && isPlain(module)) {
@@ -221,6 +222,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, Choice
     return emitError(module.getLoc(), "automatic sharding cannot write ") << options.problemFile;
   const Solution &solution = plan->solution;
   if (!solution.found) {
+    choice.isTooLarge = isLimited && hasPlan;
     StringRef message = solution.message;
     std::string subject;
     // The solver knows nodes by their numbers.

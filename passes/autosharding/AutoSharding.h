@@ -54,6 +54,7 @@ struct PlannedTensor {
     double more = 0; ///< additional seconds per step; infinite if the alternative is impossible
   };
   std::vector<Alternative> alternatives; ///< the cheapest first
+  bool isAnnotated = false;              ///< an annotation decides the sharding, or a part of it
 };
 
 /// One of the programs that autoShard() compared.
@@ -86,6 +87,8 @@ struct AutoShardingReport {
 
   /// Returns the seconds of the simulated step; if it was not simulated, those that the plan is expected to take.
   double seconds() const;
+  /// Returns true if the program as annotated was taken.
+  bool isAsAnnotated() const;
 };
 
 /// "; 12 values are computed again instead of kept (30 operations, 0.120 ms)", or nothing.

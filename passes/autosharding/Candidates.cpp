@@ -34,6 +34,10 @@ double AutoShardingReport::seconds() const {
   return computing + communicating;
 }
 
+bool AutoShardingReport::isAsAnnotated() const {
+  return llvm::any_of(candidates, [](const ComparedCandidate &each) { return each.isTaken && each.candidate == Candidate::Annotations; });
+}
+
 std::string candidatesText(const AutoShardingReport &report) {
   if (!report.notPartitioned.empty() || report.candidates.empty())
     return {};
@@ -78,6 +82,33 @@ std::optional<std::string> errorOf(MLIRContext *context, llvm::function_ref<Logi
   return error.empty() ? "no reason was given" : error;
 }
 
+/// An error that is reported later, or not at all.
+struct HeldError {
+  Location where;
+  std::string text;
+};
+
+/// Calls `action` and keeps what it reports if it fails.
+LogicalResult hold(MLIRContext *context, std::vector<HeldError> &errors, llvm::function_ref<LogicalResult()> action) {
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &each) -> LogicalResult {
+    if (each.getSeverity() != DiagnosticSeverity::Error)
+      return failure(); // the next handler reports it
+    errors.push_back({each.getLocation(), each.str()});
+    return success();
+  });
+  return action();
+}
+
+/// Reports errors that were held, the first one with a note.
+LogicalResult release(ArrayRef<HeldError> errors, StringRef note = "") {
+  for (const HeldError &each : errors) {
+    InFlightDiagnostic error = emitError(each.where, each.text);
+    if (&each == errors.begin() && !note.empty())
+      error.attachNote() << note;
+  }
+  return failure();
+}
+
 /// Partitions a copy of the program for so many devices and simulates a step. Errors are reported where the program is partitioned to be compiled;
 /// `whyNot` has the first.
 std::optional<Simulation> simulateParts(ModuleOp module, int64_t devices, const AutoShardingOptions &options, std::string &whyNot) {
@@ -111,8 +142,9 @@ LogicalResult make(ModuleOp module, const AutoShardingOptions &options, Attempt 
   return success();
 }
 
-/// Plans a copy of the module. With a limit of memory, it plans again until the partitioned program is within the limit.
-FailureOr<Attempt> plan(ModuleOp module, const AutoShardingOptions &options) {
+/// Plans a copy of the module. With a limit of memory, it plans again until the partitioned program is within the limit. If it never is,
+/// `choice.isTooLarge` is set, and the error says what the smallest one takes.
+LogicalResult plan(ModuleOp module, const AutoShardingOptions &options, Attempt &attempt) {
   // How often less memory is tried. Unit: plans. Source: a training step of GPT-2 on 4x4 devices with half of its memory needs three.
   constexpr int kMostPlans = 6;
   AutoShardingOptions asked = options;
@@ -125,21 +157,37 @@ FailureOr<Attempt> plan(ModuleOp module, const AutoShardingOptions &options) {
                      return found == solutions.end() ? std::nullopt : std::optional(found->second);
                    },
                    [&](const PlanStore::Key &key, std::string_view text) { solutions[key] = text; }};
-  for (int turn = 1;; ++turn) {
-    Attempt attempt;
+  std::optional<int64_t> tooMuch;      // bytes that leave too little for any plan
+  int64_t left = 0, smallest = 0, most = 0; // bytes left for copies of the last plan, bytes of the smallest program, and what was left for it
+  for (int turn = 1; turn <= kMostPlans; ++turn) {
+    attempt = Attempt();
     attempt.candidate = options.candidate;
-    if (failed(make(module, asked, attempt)))
-      return failure();
+    auto makeThis = [&] { return make(module, asked, attempt); };
+    // The first error is the reason why there is no plan. Later there is none because too much is left for copies.
+    if (turn == 1 ? failed(makeThis()) : errorOf(module.getContext(), makeThis).has_value()) {
+      if (turn == 1 || !attempt.choice.isTooLarge)
+        return failure();
+      tooMuch = asked.reserved;
+      asked.reserved = left + (*tooMuch - left) / 2;
+      continue;
+    }
     attempt.choice.report.isStored &= hasCache;
     const int64_t excess = attempt.step ? attempt.step->memoryBytes() - options.memoryPerDevice : 0;
     if (options.memoryPerDevice <= 0 || excess <= 0)
-      return attempt;
-    if (turn == kMostPlans)
-      return emitError(module.getLoc(), "automatic sharding finds no plan: the partitioned program takes ")
-             << attempt.step->memoryBytes() << " bytes on a device, " << excess << " more than the limit, although the plan left " << asked.reserved
-             << " bytes for copies of resharded values";
+      return success();
+    if (smallest == 0 || attempt.step->memoryBytes() < smallest) {
+      smallest = attempt.step->memoryBytes();
+      most = asked.reserved;
+    }
+    left = asked.reserved;
     asked.reserved += excess * turn; // a plan within less memory has more copies
+    if (tooMuch && asked.reserved >= *tooMuch)
+      asked.reserved = left + (*tooMuch - left) / 2;
   }
+  attempt.choice.isTooLarge = true;
+  return emitError(module.getLoc(), "automatic sharding finds no plan: of ")
+         << kMostPlans << " partitioned programs, the smallest takes " << smallest << " bytes on a device, " << smallest - options.memoryPerDevice
+         << " more than the limit, although its plan left " << most << " bytes for copies of resharded values";
 }
 
 /// Makes the other candidates of the program, of which `attempts` has the first one.
@@ -156,15 +204,13 @@ public:
     if (attempts.front().canBeTaken() && first.sharedMessages <= kLeastShareOfMessages * (first.computing + first.communicating))
       return;
     options.candidate = Candidate::SeparateMessages;
-    FailureOr<Attempt> made = failure();
-    std::optional<std::string> error = errorOf(module.getContext(), [&]() -> LogicalResult {
-      made = plan(module, options);
-      return made;
-    });
-    Attempt none;
-    none.candidate = options.candidate;
-    none.whyNot = error.value_or("");
-    attempts.push_back(error ? std::move(none) : std::move(*made));
+    Attempt made;
+    if (std::optional<std::string> error = errorOf(module.getContext(), [&] { return plan(module, options, made); })) {
+      made = Attempt();
+      made.candidate = options.candidate;
+      made.whyNot = *error;
+    }
+    attempts.push_back(std::move(made));
   }
 
   void keepAnnotationsAlone() {
@@ -231,11 +277,19 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
   constexpr double kLeastGain = 1e-9;
   if (failed(checkSizes(module, "automatic sharding")))
     return failure();
-  FailureOr<Attempt> first = plan(module, options);
-  if (failed(first))
-    return failure();
-  std::vector<Attempt> attempts;
-  attempts.push_back(std::move(*first));
+  std::vector<Attempt> attempts(1);
+  // Where no plan is within the limit, the program as annotated may be.
+  std::vector<HeldError> errors;
+  auto planFirst = [&] { return plan(module, options, attempts.front()); };
+  if (failed(options.memoryPerDevice > 0 ? hold(module.getContext(), errors, planFirst) : planFirst())) {
+    Attempt &first = attempts.front();
+    if (!first.choice.isTooLarge || first.choice.devices == 1)
+      return release(errors);
+    first.program = nullptr;
+    first.step.reset();
+    first.whyNot = errors.front().text;
+    first.choice.report.isLimited = true;
+  }
   if (attempts.front().choice.devices > 1) {
     Others others(module, options, attempts);
     others.planWithSeparateMessages();
@@ -246,6 +300,8 @@ LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, Aut
     if (each.program && each.canBeTaken() &&
         (!attempts[best].canBeTaken() || each.step->seconds() < (1 - kLeastGain) * attempts[best].step->seconds()))
       best = number;
+  if (!errors.empty() && !attempts[best].canBeTaken())
+    return release(errors, "the program as annotated: " + attempts.back().whyNot);
   AutoShardingReport found = std::move(attempts[best].choice.report);
   if (attempts[best].choice.devices > 1 || attempts[best].step)
     for (auto [number, each] : llvm::enumerate(attempts)) {

@@ -10,6 +10,7 @@ namespace millrace::autosharding {
 struct Choice {
   AutoShardingReport report;
   int64_t devices = 1;        ///< of the mesh
+  bool isTooLarge = false;    ///< after a failure: no plan is within the limit of memory
   bool isUnannotated = false; ///< no annotation asks for a split value
   /// The report of the program in which nothing is split, and its simulated step: if isUnannotated, and they are the same with and without partitioning.
   std::optional<AutoShardingReport> whole;

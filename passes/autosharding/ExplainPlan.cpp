@@ -153,6 +153,7 @@ std::vector<PlannedTensor> ProgramProblem::explain(ArrayRef<uint32_t> choices) c
     int chosen = table.shardings[choices[table.variable]];
     each.sharding = text(chosen);
     each.bytes = elementsOf(cast<RankedTensorType>(type).getShape(), known[chosen]) * elementBytes(type);
+    each.isAnnotated = annotation(int(tensor)) && !annotation(int(tensor))->isEmpty();
     each.seconds = surroundings.around(table.variable) / kTicksPerSecond;
     std::map<int, double> others; // by sharding the least cost of its choices
     for (auto [choice, sharding] : llvm::enumerate(table.shardings)) {

@@ -22,7 +22,10 @@ std::string milliseconds(double seconds) { return llvm::formatv("{0:f3} ms", sec
 
 /// Returns the tensor's name, its sharding, and the costs of alternatives.
 std::string textOf(const PlannedTensor &tensor) {
-  std::string text = llvm::formatv("{0} {1}, {2} bytes on a device, {3}\n", tensor.name, tensor.sharding, tensor.bytes, milliseconds(tensor.seconds));
+  std::string text = llvm::formatv("{0} {1}, {2} bytes on a device, {3}{4}\n", tensor.name, tensor.sharding, tensor.bytes, milliseconds(tensor.seconds),
+                                   tensor.isAnnotated ? ", annotated" : "");
+  if (tensor.alternatives.empty())
+    text += tensor.isAnnotated ? "  the annotation leaves nothing to choose\n" : "  the only way to split it\n";
   for (const PlannedTensor::Alternative &other : tensor.alternatives)
     text += std::isinf(other.more) ? llvm::formatv("  {0}: impossible as all else is planned\n", other.sharding).str()
                                    : llvm::formatv("  {0}: {1}{2}\n", other.sharding, other.more < 0 ? "" : "+", milliseconds(other.more)).str();
@@ -42,7 +45,7 @@ void printPlan(const AutoShardingReport &planned, llvm::ArrayRef<RankedMesh> ran
   for (const RankedMesh &each : ranked)
     os << "  " << milliseconds(each.seconds) << " expected with --mesh=" << each.mesh << "\n";
   if (planned.tensors.empty()) {
-    os << "Shardings follow from the annotations; --explain-sharding without --auto-sharding says how\n\n";
+    os << "Shardings follow from the annotations\n\n";
     return;
   }
   os << "\nTensors, with the time of the operation that makes them and of what their readers reshard; below what a step takes more if this one "

@@ -13,9 +13,16 @@ LogicalResult explainSharding(ModuleOp module, llvm::raw_ostream &os) {
     os << "nothing is annotated with a sharding\n";
     return success();
   }
-  if (failed(propagate(module, &os)) || failed(partition(module)))
+  if (failed(propagate(module, &os)))
     return failure();
-  os << "\ncollectives of each device:\n";
+  os << "\n";
+  return explainCollectives(module, os);
+}
+
+LogicalResult explainCollectives(ModuleOp module, llvm::raw_ostream &os) {
+  if (failed(partition(module)))
+    return failure();
+  os << "collectives of each device:\n";
   printCommunication(module, os);
   return success();
 }

@@ -15,6 +15,9 @@ namespace millrace::spmd {
 /// calls::prepareCollectives.
 llvm::LogicalResult explainSharding(mlir::ModuleOp module, llvm::raw_ostream &os);
 
+/// Partitions the module, all of whose values have shardings, and prints the collectives as explainSharding() does.
+llvm::LogicalResult explainCollectives(mlir::ModuleOp module, llvm::raw_ostream &os);
+
 /// The report as a page that needs no other file.
 std::string explanationPage(llvm::StringRef report, llvm::StringRef title);
 

@@ -11,7 +11,8 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-// expected-error@+1 {{automatic sharding finds no plan}}
+// expected-error@+2 {{automatic sharding finds no plan}}
+// expected-note@+1 {{the program as annotated: takes 4194304 bytes on a device, 4193304 more than the limit}}
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func @main(%a: tensor<8192x64xf32>) -> tensor<8192x64xf32> {

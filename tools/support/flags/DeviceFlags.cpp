@@ -7,6 +7,7 @@
 #include "passes/autosharding/Sizes.h"
 #include "passes/calls/Passes.h"
 #include "passes/sharding/mesh/MeshText.h"
+#include "passes/spmd/Explain.h"
 #include "passes/spmd/Partition.h"
 #include "runtime/base/Cpu.h"
 #include "runtime/base/Progress.h"
@@ -116,15 +117,22 @@ llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::app
       return std::move(error);
   asked->explains = explain || !page.empty();
   std::optional<autosharding::AutoShardingReport> planned;
+  mlir::OwningOpRef<mlir::ModuleOp> annotated = explain && planning.isOn ? module.clone() : mlir::ModuleOp();
   if (planning.isOn && failed(autosharding::autoShard(module, *asked, &planned.emplace())))
     return llvm::createStringError("the program cannot be sharded automatically");
+  if (annotated && planned->isAsAnnotated()) {
+    calls::prepareCollectives(*annotated);
+    llvm::raw_string_ostream stream(reasons);
+    if (failed(spmd::explainSharding(*annotated, stream)))
+      return llvm::createStringError("the program as annotated cannot be partitioned");
+  }
   return planned;
 }
 
 std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
                                        const std::string &output) const {
   if (explain && !simulate && page.empty())
-    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked);
+    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked, reasons);
   if (!simulate && page.empty())
     return std::nullopt;
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
@@ -145,7 +153,7 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optiona
       return status;
   }
   if (explain && !simulate)
-    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked);
+    return writeExplanation(module, input, output, planned ? &*planned : nullptr, ranked, reasons);
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (output.ends_with(".json"))

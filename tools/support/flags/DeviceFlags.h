@@ -40,6 +40,7 @@ private:
   std::string numberOfDevices() const; ///< if isAuto()
 
   std::vector<autosharding::RankedMesh> ranked; ///< meshes of "auto:N", the best one first
+  std::string reasons;                          ///< with `explain`, those of propagation, if the program as annotated was taken
 };
 
 } // namespace millrace::tools

@@ -11,9 +11,9 @@
 namespace millrace::tools {
 
 /// Writes how every value of `module` is sharded and why to the file `output` (a page if it ends with .html; printed if empty). `input` is the
-/// program's name. With `planned` the report begins with the costs of the plan and of alternatives, and with the `ranked` meshes. Returns the tool's
-/// exit status.
+/// program's name. With `planned`, the report begins with the `ranked` meshes, the costs of the plan, and of every tensor its alternatives, which are the
+/// reasons; if the program as annotated was taken, `reasons` follows, those of propagation. Returns the tool's exit status.
 int writeExplanation(mlir::ModuleOp module, const std::string &input, const std::string &output, const autosharding::AutoShardingReport *planned = nullptr,
-                     llvm::ArrayRef<autosharding::RankedMesh> ranked = {});
+                     llvm::ArrayRef<autosharding::RankedMesh> ranked = {}, llvm::StringRef reasons = {});
 
 } // namespace millrace::tools
