@@ -36,8 +36,8 @@ void DeviceFlags::addTo(Flags &flags, bool reports) {
   flags.add("auto-sharding", &planning.isOn, "choose how values are split over the mesh's devices, as far as annotations leave that open");
   flags.add("machine", &planning.machine, "description of devices and links to plan for: virtual (default), h100, tpu-v4, server, ethernet, or a file");
   flags.add("memory-per-device", &planning.memory, "with --auto-sharding: bytes that values may take on a device, for example 16G (default: any number)");
-  flags.add("plan-memory", &planMemory, "with --auto-sharding: what takes memory: values (default: each one, from its operation to its last reader) or compiled "
-                                        "(the buffers of the compiled program, from which fusion removes values; the program is lowered for every plan)");
+  flags.add("plan-memory", &planMemory, "with --auto-sharding: what takes memory: compiled (default: the buffers of the compiled program, from which fusion removes "
+                                        "values; the program is lowered for every plan) or values (each one, from its operation to its last reader)");
   if (!reports)
     return;
   flags.add("simulate", &simulate, "print what a step of the partitioned program takes on --machine; as JSON with -o FILE.json");
@@ -60,7 +60,7 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
     return llvm::createStringError("--machine requires --auto-sharding, --simulate or --sharding-page");
   if (planMemory != "values" && planMemory != "compiled")
     return llvm::createStringError("--plan-memory expects values or compiled, but got '" + planMemory + "'");
-  if (!planning.isOn && planMemory != "values")
+  if (!planning.isOn && planMemory != "compiled")
     return llvm::createStringError("--plan-memory requires --auto-sharding");
   llvm::Expected<autosharding::AutoShardingOptions> options = planning.options("--", "-");
   if (options && planMemory == "compiled")

@@ -18,7 +18,7 @@ struct DeviceFlags {
   std::string mesh; ///< sizes of the mesh's axes, or "auto:N" for the mesh of N devices with the best plan; empty for the program's mesh
   autosharding::Request planning;
   bool simulate = false, explain = false; ///< xla-compile's
-  std::string planMemory = "values";      ///< what a plan counts as memory: "values" or "compiled"
+  std::string planMemory = "compiled";    ///< what a plan counts as memory: "compiled" or "values"
   std::string page;                       ///< xla-compile's file for the page about the plan and its modelled step
 
   /// Adds the flags; `reports` includes --simulate and --explain-sharding.
