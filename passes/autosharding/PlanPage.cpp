@@ -25,7 +25,7 @@ std::string textOf(const PlannedTensor &tensor) {
   std::string text = llvm::formatv("{0} {1}, {2} bytes on a device, {3}{4}\n", tensor.name, tensor.sharding, tensor.bytes, milliseconds(tensor.seconds),
                                    tensor.isAnnotated ? ", annotated" : "");
   if (tensor.alternatives.empty())
-    text += tensor.isAnnotated ? "  the annotation leaves nothing to choose\n" : "  the only way to split it\n";
+    text += tensor.isAnnotated ? "  the annotation leaves nothing to choose\n" : "  no other choice is left\n";
   for (const PlannedTensor::Alternative &other : tensor.alternatives)
     text += std::isinf(other.more) ? llvm::formatv("  {0}: impossible as all else is planned\n", other.sharding).str()
                                    : llvm::formatv("  {0}: {1}{2}\n", other.sharding, other.more < 0 ? "" : "+", milliseconds(other.more)).str();
