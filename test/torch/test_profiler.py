@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -81,6 +82,69 @@ def test_one_recording_at_a_time(tmp_path):
         xp.stop_trace()
     with pytest.raises(RuntimeError, match="No profile started"):
         xp.stop_trace()
+
+
+def test_a_recording_that_the_program_does_not_end_is_written(tmp_path):
+    program = ("import torch, torch_xla, torch_xla.debug.profiler as xp\nx = torch.ones(8, 8, device='xla')\n"
+               f"xp.start_trace({str(tmp_path)!r})\n(x @ x).tolist()\nraise ValueError('of the program')")
+    ran = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 1 and "ValueError: of the program" in ran.stderr
+    assert f"xp.stop_trace: the program ends without it; what was recorded is in {tmp_path}/plugins/profile/" in ran.stderr
+    found, files = recorded(tmp_path)
+    assert found[DEVICE, "XLA Ops"] and [re.sub(r"^.*?\.", "", name) for name in files] == ["trace.json.gz", "xplane.pb"]
+
+
+def test_a_forked_process_leaves_the_recording_to_the_one_that_it_comes_from(tmp_path):
+    program = f"""
+import os, sys, torch, torch_xla, torch_xla.debug.profiler as xp
+x = torch.ones(8, 8, device="xla")
+xp.start_trace({str(tmp_path)!r})
+(x @ x).tolist()
+if not (child := os.fork()):
+    try:
+        xp.stop_trace()
+    except RuntimeError as error:
+        print(error, flush=True)
+    sys.exit()
+print(os.waitpid(child, 0)[1], flush=True)
+xp.stop_trace()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout) == (0, "No profile started\n0\n"), ran.stderr
+    found, _ = recorded(tmp_path)
+    assert found[DEVICE, "XLA Ops"]
+
+
+def test_a_recording_leaves_names_that_another_process_writes(tmp_path, monkeypatch):
+    class Noon(xp.datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 1, 2, 12)
+
+    monkeypatch.setattr(xp.datetime, "datetime", Noon)
+    where = tmp_path / "plugins" / "profile" / "2026_01_02_12_00_00"
+    where.mkdir(parents=True)
+    theirs = where / f"{xp._host()}.xplane.pb.part"
+    theirs.write_bytes(b"half of it")
+    xp.start_trace(tmp_path)
+    torch.ones(2, device="xla").tolist()
+    xp.stop_trace()
+    assert theirs.read_bytes() == b"half of it" and os.listdir(where) == [theirs.name]
+    assert sorted(os.listdir(f"{where}_2")) == [f"{xp._host()}.trace.json.gz", f"{xp._host()}.xplane.pb"]
+
+
+def test_a_recording_that_cannot_be_written_names_its_file(tmp_path):
+    xp.start_trace(tmp_path)
+    torch.ones(2, device="xla").tolist()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # a file of more bytes is too large
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*\.xplane\.pb'"):
+            xp.stop_trace()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    run, = (tmp_path / "plugins" / "profile").iterdir()
+    assert os.listdir(run) == []
 
 
 def test_regions_that_a_recording_begins_or_ends_in_are_left_out(tmp_path):

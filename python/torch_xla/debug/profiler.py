@@ -2,6 +2,7 @@
 """torch_xla.debug.profiler (xp): recordings of programs, devices and memory, made in this process and written as TensorBoard, XProf and
 chrome://tracing read them; and named regions of the host's program, which torch.profiler shows, too. start_server hands
 recordings out to other processes, and trace asks for them."""
+import atexit
 import concurrent.futures
 import contextlib
 import datetime
@@ -10,6 +11,7 @@ import gzip
 import itertools
 import os
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -24,6 +26,7 @@ _marked_step = False
 _lock = threading.Lock()
 last_recording: str | None = None  # the file that stop_trace wrote last
 _running = None  # (session of the recorder, folder) between start_trace and stop_trace; guarded by _lock
+_writing = threading.RLock()  # held while a recording ends and is written; a signal's handler may interrupt that in the same thread
 
 
 def set_tracer_marked_step(value: bool) -> None:
@@ -122,7 +125,8 @@ def start_trace(log_dir: str) -> None:
 def stop_trace() -> None:
     """Ends the recording and writes it, after what runs has ended. Thread-safe.
 
-    The file for TensorBoard and XProf is `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and that for chrome://tracing and Perfetto HOST.trace.json.gz
+    A program that ends before has its recording written then, as far as it came. The file for TensorBoard and XProf is
+    `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and that for chrome://tracing and Perfetto HOST.trace.json.gz
     beside it. With several processes HOST is followed by the number of the process. TIME is followed by a number where this second has a recording
     already.
 
@@ -130,31 +134,67 @@ def stop_trace() -> None:
       RuntimeError: No recording has begun.
       OSError: A file cannot be written.
     """
+    with _writing:
+        with _lock:
+            if _running is None:
+                raise RuntimeError("No profile started")
+        messages = _end_recording(_XLAC._wait)
+    for message in messages:
+        warnings.warn(f"xp.stop_trace: {message}", stacklevel=2)
+
+
+def _end_recording(wait):
+    """Ends the recording of the moment, writes it, and returns what is to be said of it. The caller holds _writing."""
     global _running, last_recording
     with _lock:
-        if _running is None:
-            raise RuntimeError("No profile started")
         (session, log_dir), _running = _running, None
     try:
-        _XLAC._wait()
+        wait()
     finally:
         space, trace_json, messages = _XLAC._profile_stop(session)
     base = _unused_name(log_dir)
     _write(base + ".xplane.pb", space)
     last_recording = base + ".xplane.pb"
     _write(base + ".trace.json.gz", gzip.compress(trace_json, compresslevel=5))
+    return messages
+
+
+def _finish():
+    """Writes the recording in which the program ends, and awaits one that another thread writes. What runs is not waited for: it may never end."""
+    with _writing:
+        if _running is None:
+            return
+        try:
+            messages = _end_recording(lambda: None)
+            messages.insert(0, f"the program ends without it; what was recorded is in {os.path.dirname(last_recording)}")
+        except OSError as error:
+            messages = [f"the program ends without it, and the recording is lost: {error}"]
     for message in messages:
-        warnings.warn(f"xp.stop_trace: {message}", stacklevel=2)
+        print(f"xp.stop_trace: {message}", file=sys.stderr, flush=True)
+
+
+def _forget_recording():
+    """A forked process has no part in the recording of the one that it comes from, and none of its threads."""
+    global _lock, _writing, _running
+    _lock, _writing, _running = threading.Lock(), threading.RLock(), None
+
+
+atexit.register(_finish)
+os.register_at_fork(after_in_child=_forget_recording)
 
 
 def _unused_name(log_dir):
-    """LOG_DIR/plugins/profile/TIME/HOST, which has no recording yet; the folder exists. Processes of a job share the folder, hence the look at HOST."""
+    """LOG_DIR/plugins/profile/TIME/HOST, which has no recording yet, nor one that another process writes; the folder exists. Processes of a job share the
+    folder, hence the look at HOST."""
     root = os.path.join(log_dir, "plugins", "profile", datetime.datetime.now().strftime("%Y_%m_%d_%H_%M_%S"))
     for number in itertools.count(1):
         base = os.path.join(root if number == 1 else f"{root}_{number}", _host())
-        if not os.path.exists(base + ".xplane.pb"):
-            os.makedirs(os.path.dirname(base), exist_ok=True)
-            return base
+        part = base + ".xplane.pb.part"
+        os.makedirs(os.path.dirname(base), exist_ok=True)
+        with contextlib.suppress(FileExistsError), open(part, "xb"):
+            if not os.path.exists(base + ".xplane.pb"):
+                return base
+            os.unlink(part)
 
 
 def _write(path, content):
@@ -163,10 +203,10 @@ def _write(path, content):
         with open(path + ".part", "wb") as file:
             file.write(content)
         os.replace(path + ".part", path)
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(path + ".part")
-        raise
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _host():
