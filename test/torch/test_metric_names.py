@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import pytest
 import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
@@ -181,6 +182,16 @@ print(number, len(kept), total > sum(value for _, value in kept), "Percentiles: 
     ran = subprocess.run([sys.executable, "-c", program], check=True, timeout=120, capture_output=True, text=True,
                          env=dict(os.environ, XLA_METRICS_SAMPLES="4", XLA_METRICS_PERCENTILES="0.25:0.75"))
     assert ran.stdout == "9 4 True True True False\n"
+
+
+@pytest.mark.parametrize("given", ["half", "0.5:", "0.5:50", "-0.5", "nan"])
+def test_percentiles_that_are_none_are_said_once(given, monkeypatch, capfd):
+    torch.ones(2, device="xla").tolist()
+    monkeypatch.setenv("XLA_METRICS_PERCENTILES", given)
+    for _ in range(2):
+        assert "Percentiles: 1%=" in met.metrics_report()
+    assert capfd.readouterr().err == (f"millrace: warning: XLA_METRICS_PERCENTILES expects numbers from 0 to 1 with colons between, but got '{given}'; "
+                                      "it counts as not set\n")
 
 
 def test_marks_are_counted():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.debug.metrics (met): counters and samples, and their report in PyTorch/XLA's format."""
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -88,6 +89,18 @@ def _shown(name):
     return _duration if name.endswith("Time") or name in _TIMES else lambda value: f"{value:.2f}"
 
 
+@functools.cache  # says once what is wrong
+def _shares(text):
+    try:
+        shares = [float(share) for share in text.split(":")]
+    except ValueError:
+        shares = [-1.0]
+    if all(0 <= share <= 1 for share in shares):
+        return shares
+    print(f"millrace: warning: XLA_METRICS_PERCENTILES expects numbers from 0 to 1 with colons between, but got '{text}'; it counts as not set", file=sys.stderr)
+    return _shares(_PERCENTILES)
+
+
 def _metric_text(name, data):
     total, accumulated, samples = data
     show = _shown(name)
@@ -98,7 +111,7 @@ def _metric_text(name, data):
             text += f"  ValueRate: {show(sum(v for _, v in samples) / seconds)} / second\n"
             text += f"  Rate: {len(samples) / seconds:.6g} / second\n"
         ordered = sorted(value for _, value in samples)
-        shares = [float(share) for share in os.environ.get("XLA_METRICS_PERCENTILES", _PERCENTILES).split(":")]
+        shares = _shares(os.environ.get("XLA_METRICS_PERCENTILES") or _PERCENTILES)
         text += "  Percentiles: " + "; ".join(
             f"{100 * share:g}%={show(ordered[min(len(ordered) - 1, int(share * len(ordered)))])}" for share in shares) + "\n"
     return text
