@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every recorded operation keeps the user's line: in messages, analyses and emitted programs."""
 import inspect
+import os
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torch_xla
+from millrace import tool_path
 
 place = torch_xla._XLAC._place
 
@@ -46,6 +48,10 @@ class Twice(torch.nn.Module):
     def forward(self, x):
         self.line = here(1)
         return torch.tanh(x @ x)
+
+    def squared(self, x):
+        y = torch.tanh(x @ self.weight)
+        return y * y
 
 
 def test_backward_inherits_the_line_of_forward():
@@ -111,3 +117,56 @@ def test_lines_do_not_matter_to_the_persistent_cache(tmp_path, lines):
         script.write_text(setup + "\n" * shift + PROGRAM + report)
         outputs.append(subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout.split())
     assert outputs == [["1", "None"], ["None", "1"]]
+
+
+@pytest.fixture
+def compiled_places(monkeypatch):
+    """The places of the results of each graph that torch.compile makes a program of."""
+    extension, found = torch_xla._XLAC, []
+    compile_graph = extension._graph_compile
+
+    def compile_and_note(scope, results, *rest):
+        found.append([place(result) for result in results if isinstance(result, torch.Tensor) and result.device.type == "xla"])
+        return compile_graph(scope, results, *rest)
+    monkeypatch.setattr(extension, "_graph_compile", compile_and_note)
+    return found
+
+
+def exponential_and_sum(x):
+    first = x.exp()
+    return first, F.gelu(first).sum()
+
+
+def test_compiled_graphs_have_the_lines_of_their_operations(compiled_places):
+    torch.compile(exponential_and_sum, backend="openxla")(torch.rand(3, 3, device="xla"))
+    start = inspect.getsourcelines(exponential_and_sum)[1]
+    assert compiled_places == [[f"{__file__}:{start + 1}", f"{__file__}:{start + 2}"]]
+
+
+def test_compiled_gradients_have_the_lines_of_the_forward_pass(compiled_places):
+    model = Twice().to("xla")
+    model.weight = torch.nn.Parameter(torch.rand(3, 3, device="xla"))
+    torch.compile(model.squared, backend="openxla")(torch.rand(3, 3, device="xla")).sum().backward()
+    start = inspect.getsourcelines(Twice.squared)[1]
+    assert len(compiled_places) == 2 and set(compiled_places[1]) <= {f"{__file__}:{start + 1}", f"{__file__}:{start + 2}"}
+
+
+COMPILED = """
+import torch, torch_xla
+def step(x):
+    first = x @ x
+    return first.cumsum(0)
+step = torch.compile(step, backend="openxla")
+x = torch.ones(256, 256, device="xla")
+torch_xla.sync()
+for _ in range(5):
+    step(x)[0, 0].item()
+"""
+
+
+def test_recordings_name_the_lines_of_compiled_graphs(tmp_path):
+    script, recorded = tmp_path / "program.py", tmp_path / "recorded"
+    script.write_text(COMPILED)
+    subprocess.run([sys.executable, str(script)], check=True, timeout=120, env=dict(os.environ, MILLRACE_PROFILE=str(recorded)))
+    tables = subprocess.run([tool_path("xla-prof"), str(recorded)], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "program.py:4" in tables and "program.py:5" in tables, tables

@@ -55,6 +55,8 @@ public:
   void resultSharding(size_t index, const NamedText &sharding);
   /// Ends the function and returns the module's text, or the first error. `withPlaces` includes the locations that at() set.
   runtime::StatusOr<std::string> finish(const std::vector<Val> &results, bool withPlaces = false);
+  /// Ends the function and returns the module's text without and with the locations that at() set, or the first error.
+  runtime::StatusOr<std::pair<std::string, std::string>> finishBoth(const std::vector<Val> &results);
   /// Ends the function and stores it in the module that the constructor got, with the locations that at() set.
   runtime::Status finishModule(const std::vector<Val> &results);
   /// Sets the location of the operations that are emitted next: `operation` (empty: an argument) at this place of the user's program.

@@ -202,15 +202,24 @@ runtime::Status Emitter::finishModule(const std::vector<Val> &results) {
   return {};
 }
 
-runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, bool withPlaces) {
-  MILLRACE_TRY(finishFunction(results));
+static std::string textOf(ModuleOp module, bool withPlaces) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;
   if (withPlaces)
     flags.enableDebugInfo();
-  impl->module->print(stream, flags);
+  module.print(stream, flags);
   return text;
+}
+
+runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, bool withPlaces) {
+  MILLRACE_TRY(finishFunction(results));
+  return textOf(*impl->module, withPlaces);
+}
+
+runtime::StatusOr<std::pair<std::string, std::string>> Emitter::finishBoth(const std::vector<Val> &results) {
+  MILLRACE_TRY(finishFunction(results));
+  return std::pair(textOf(*impl->module, false), textOf(*impl->module, true));
 }
 
 std::vector<Val> Emitter::ops(std::string_view name, const std::vector<Val> &operands,

@@ -89,10 +89,10 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
   for (const Value &root : roots)
     returned.push_back(toStored(e, values.at(root.node.get())[root.index]));
   e.replicas(Session::get().world()->size);
-  runtime::StatusOr<std::string> text = e.finish(returned);
-  if (!text)
-    return text.status();
-  program.emplace(std::move(*text));
+  runtime::StatusOr<std::pair<std::string, std::string>> texts = e.finishBoth(returned);
+  if (!texts)
+    return texts.status();
+  program.emplace(std::move(texts->first), std::move(texts->second));
   return {};
 }
 

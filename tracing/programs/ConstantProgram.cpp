@@ -9,13 +9,22 @@
 
 namespace millrace::tracing {
 
-ConstantProgram::ConstantProgram(std::string text)
-    : program(std::move(text)), digest(Digest::of(program)), hasConstants(program.find(kConstantAttr.str()) != std::string::npos) {}
+/// Returns the text without marks of constant arguments.
+static std::string withoutMarks(std::string text) {
+  const std::string mark = " {" + kConstantAttr.str() + "}";
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+    text.erase(at, mark.size());
+  return text;
+}
+
+ConstantProgram::ConstantProgram(std::string text, std::string placed)
+    : program(std::move(text)), placed(std::move(placed)), digest(Digest::of(program)),
+      hasConstants(program.find(kConstantAttr.str()) != std::string::npos) {}
 
 runtime::StatusOr<std::shared_ptr<runtime::Executable>> ConstantProgram::executable() const {
   Session &session = Session::get();
   return constantsChange.load(std::memory_order_relaxed) ? session.keptProgram(withoutConstants().first, withoutConstants().second)
-                                                         : session.keptProgram(digest, program);
+                                                         : session.keptProgram(digest, placed);
 }
 
 runtime::StatusOr<std::vector<runtime::BufferPtr>> ConstantProgram::launch(const std::vector<runtime::BufferPtr> &arguments,
@@ -34,13 +43,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> ConstantProgram::launch(const
 }
 
 const std::pair<Digest, std::string> &ConstantProgram::withoutConstants() const {
-  std::call_once(plainIsMade, [&] {
-    const std::string mark = " {" + kConstantAttr.str() + "}";
-    std::string text = program;
-    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-      text.erase(at, mark.size());
-    plain = {Digest::of(text), std::move(text)};
-  });
+  std::call_once(plainIsMade, [&] { plain = {Digest::of(withoutMarks(program)), withoutMarks(placed)}; });
   return plain;
 }
 

@@ -14,7 +14,9 @@ namespace millrace::tracing {
 class ConstantProgram {
 public:
   ConstantProgram() = default;
-  explicit ConstantProgram(std::string text);
+  explicit ConstantProgram(std::string text) : ConstantProgram(text, text) {}
+  /// `placed` is the same program with the user's lines as locations, and is what is compiled: the lines are no part of the key.
+  ConstantProgram(std::string text, std::string placed);
 
   const std::string &text() const { return program; }
   const Digest &key() const { return digest; }
@@ -30,13 +32,13 @@ private:
   /// After a call: `before` is the executable's number of changes in a row before it.
   void countPreparations(const runtime::Executable &executable, uint64_t before) const;
 
-  std::string program;
-  Digest digest; ///< of `program`
+  std::string program, placed; ///< without and with places
+  Digest digest;               ///< of `program`
   bool hasConstants = false;
   mutable std::atomic<bool> constantsChange{false}; ///< too often for preparing them, or they are too large
   mutable std::atomic<uint64_t> changes{0}; ///< calls in a row that changed them; the executable may have had other callers
   mutable std::once_flag plainIsMade;
-  mutable std::pair<Digest, std::string> plain; ///< withoutConstants()
+  mutable std::pair<Digest, std::string> plain; ///< withoutConstants(): the digest of the text, and the one with places
 };
 
 } // namespace millrace::tracing

@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from .. import _load
 from .._donations import alias_with_buffer_donor_config  # noqa: F401
+from .._frames import call_at
 from . import config
 from .matcher import GraphInputMatcher  # noqa: F401
 from .dynamic import REFUSALS, DynamicProgram, is_refusal, open_sizes
@@ -47,6 +48,17 @@ class _Interpreter(fx.Interpreter):
 
     def get_attr(self, target, args, kwargs):
         return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
+
+    def run(self, *args, **kwargs):
+        before = _XLAC._follow_frames(True)
+        try:
+            return super().run(*args, **kwargs)
+        finally:
+            _XLAC._follow_frames(before)
+
+    def run_node(self, n):
+        """Runs a node from the user's line that it comes from, so that kernels, errors and reports name the line."""
+        return call_at(n.meta.get("stack_trace"), super().run_node, n)
 
     def call_function(self, target, args, kwargs):
         """Calls an operator. A tensor of the CPU that the graph overwrites with one of the device, such as a collective's, stays on the device

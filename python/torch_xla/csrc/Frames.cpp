@@ -32,6 +32,7 @@
 
 #include <atomic>
 #include <shared_mutex>
+#include <utility>
 
 namespace millrace::torch_shim {
 namespace {
@@ -241,9 +242,13 @@ void noteForward(const Origin &origin) {
   last = next;
 }
 
+/// Set while this thread records a graph whose nodes run from the places that they come from: in a backward pass they are better than the forward node's.
+thread_local bool followsFrames = false;
+
 Origin current() {
   static thread_local Origin last;
-  if (c10::intrusive_ptr<torch::autograd::Node> node = torch::autograd::get_current_node()) {
+  c10::intrusive_ptr<torch::autograd::Node> node = followsFrames ? nullptr : torch::autograd::get_current_node();
+  if (node) {
     if (Origin origin = forwards.get(node->sequence_nr(), node->thread_id()))
       last = origin;
     else if (Origin here = innermost()) // a backward() written in Python
@@ -284,6 +289,8 @@ void noteFrame() {
 }
 
 void countLibraries(bool enabled) { countsLibraries = enabled; }
+
+bool followFrames(bool enabled) { return std::exchange(followsFrames, enabled); }
 
 void watchFrames(std::vector<std::string> libraries) {
   Codes::get().libraries = std::move(libraries);

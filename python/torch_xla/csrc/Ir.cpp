@@ -74,6 +74,8 @@ PyObject *countLibrariesPy(PyObject *, PyObject *flag) {
   Py_RETURN_NONE;
 }
 
+PyObject *followFramesPy(PyObject *, PyObject *flag) { return PyBool_FromLong(followFrames(PyObject_IsTrue(flag))); }
+
 //===-- Numbers and tensors without a value ---------------------------------===//
 
 PyObject *setNumbers(PyObject *, PyObject *args) {
@@ -141,6 +143,7 @@ PyMethodDef irMethods[] = {
     {"_reset_scopes", resetScopes, METH_NOARGS, "Counts regions from 1 again; an error inside of one."},
     {"_set_xla_custom_op_name_prefix", setPrefix, METH_VARARGS, "Names the region of the operation that computes a tensor."},
     {"_count_libraries", countLibrariesPy, METH_O, "Whether an operation's place may be in a library."},
+    {"_follow_frames", followFramesPy, METH_O, "Whether this thread's operations have the frames' lines in backward passes, too; returns the last state."},
     {"_set_numbers", setNumbers, METH_VARARGS, "Which numbers are constants of programs: all, or 0 and 1, or none."},
     {"_get_numbers", getNumbers, METH_NOARGS, "(all numbers are constants, 0 and 1 are)"},
     {"_create_placeholder_tensor", createPlaceholder, METH_VARARGS, "A tensor without a value: for tracing only."},

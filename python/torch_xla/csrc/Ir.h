@@ -13,6 +13,9 @@ namespace millrace::torch_shim {
 
 /// Whether the place of an operation may be in a library, if that is the innermost one (Frames.cpp).
 void countLibraries(bool enabled);
+/// Whether operations that this thread records in a backward pass have the innermost user's line, not that of the forward operation; returns what was
+/// so before.
+bool followFrames(bool enabled);
 
 /// Which numbers of the user's program are constants of the compiled one, and not its parameters (Calls.cpp).
 enum class Numbers : uint8_t { NoneConstant, SpecialConstant, AllConstant };
