@@ -14,6 +14,35 @@ namespace {
 constexpr double kHabitAtWork = 0.3;
 constexpr double kHabitBeforeWork = 0.5; // Unit: compilations per execution. Source: judgement, not measured alone.
 
+/// How long compilations took, by process. Each process compiles for itself: what one does once, no process does again.
+class Times {
+public:
+  void add(const std::string &process, double ns) { of[process].push_back(ns); }
+  size_t total() const {
+    size_t sum = 0;
+    for (const auto &[process, times] : of)
+      sum += times.size();
+    return sum;
+  }
+  /// Whether one process alone does it so often that it is a habit.
+  bool areHabit() const {
+    return std::any_of(of.begin(), of.end(), [](const auto &each) { return each.second.size() >= kHabit; });
+  }
+  /// All but one of each process, the longest, which has to be.
+  double againNs() const {
+    double sum = 0;
+    for (auto [process, times] : of) {
+      std::sort(times.begin(), times.end());
+      for (size_t i = 0; i + 1 < times.size(); ++i)
+        sum += times[i];
+    }
+    return sum;
+  }
+
+private:
+  std::map<std::string, std::vector<double>> of;
+};
+
 std::string againText(double ns, const std::string &difference) {
   return durationText(ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
 }
@@ -40,7 +69,7 @@ double beginOfWork(const Lanes &lanes) {
 void addCompilations(const Lanes &lanes, Views &views) {
   struct Group {
     std::map<std::string, size_t> places, differences, causes;
-    std::vector<double> times;
+    Times times;
     double last = 0; ///< when the last one ended
     std::string cutAt;
   };
@@ -79,7 +108,7 @@ void addCompilations(const Lanes &lanes, Views &views) {
         Group &group = graphs[made.source];
         ++group.places[placeOfDifference(made.difference)];
         ++group.differences[made.difference];
-        group.times.push_back(made.ns);
+        group.times.add(processOf(*event.plane), made.ns);
         group.cutAt = made.source;
       } else {
         if (made.source.empty() && lanes.sourceOfProgram.contains(made.program))
@@ -87,7 +116,7 @@ void addCompilations(const Lanes &lanes, Views &views) {
         Group &group = programs[made.program];
         ++group.places[placeOfDifference(made.difference)];
         ++group.differences[made.difference];
-        group.times.push_back(made.ns);
+        group.times.add(processOf(*event.plane), made.ns);
         group.last = std::max(group.last, event.end);
       }
       views.compilations.push_back(std::move(made));
@@ -95,19 +124,12 @@ void addCompilations(const Lanes &lanes, Views &views) {
   }
   std::sort(views.compilations.begin(), views.compilations.end(),
             [](const auto &a, const auto &b) { return std::tie(a.at, a.program) < std::tie(b.at, b.program); });
-  auto cost = [](std::vector<double> times) { // the first one has to be
-    std::sort(times.begin(), times.end());
-    double sum = 0;
-    for (size_t i = 0; i + 1 < times.size(); ++i)
-      sum += times[i];
-    return sum;
-  };
   for (const auto &[source, group] : graphs) {
-    if (group.times.size() < kHabit)
+    if (!group.times.areHabit())
       continue;
     const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
-    Finding made{"recompile", "", place.empty() ? source : place, "", "", "compilations", cost(group.times)};
-    made.title = std::to_string(group.times.size()) + " graphs are compiled for one place" +
+    Finding made{"recompile", "", place.empty() ? source : place, "", "", "compilations", group.times.againNs()};
+    made.title = std::to_string(group.times.total()) + " graphs are compiled for one place" +
                  (source.empty() ? std::string() : ", where " + source + " cuts the graph") + ".";
     const size_t constant = difference.find("constant ");
     made.evidence = againText(made.ns, constant == std::string::npos ? difference : difference.substr(constant));
@@ -123,12 +145,12 @@ void addCompilations(const Lanes &lanes, Views &views) {
   for (const auto &[program, group] : programs) {
     auto runs = lanes.runsOf.find(program);
     const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
-    if (group.times.size() < kHabit || double(group.times.size()) < (group.last < work ? kHabitBeforeWork : kHabitAtWork) * executed)
+    if (!group.times.areHabit() || double(group.times.total()) < (group.last < work ? kHabitBeforeWork : kHabitAtWork) * executed)
       continue;
     const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
-    Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", cost(group.times)};
+    Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", group.times.againNs()};
     made.title =
-        "Program " + program + " is compiled or loaded " + std::to_string(group.times.size()) + " times, and runs " + format("%.0f times.", executed);
+        "Program " + program + " is compiled or loaded " + std::to_string(group.times.total()) + " times, and runs " + format("%.0f times.", executed);
     made.evidence = againText(made.ns, difference);
     made.advice = difference.starts_with("constant ")
                       ? "This value is a part of the program: a static argument, or a number of Python that the function takes from outside. As an argument "

@@ -24,12 +24,6 @@ Events eventsOf(const Plane &plane, const Plane::Line &line) {
   return all;
 }
 
-/// The part of a plane's name that merge() (Summary.h) adds for its process: "/host:CPU (rank0.12)" -> "(rank0.12)".
-std::string processOf(const Plane &plane) {
-  const size_t begin = plane.name.rfind(" (");
-  return begin == std::string::npos ? std::string() : plane.name.substr(begin);
-}
-
 Spans joined(Spans spans) {
   std::sort(spans.begin(), spans.end());
   Spans made;
@@ -55,6 +49,11 @@ double outside(const Spans &spans, double begin, double end) {
 }
 
 } // namespace
+
+std::string processOf(const Plane &plane) {
+  const size_t begin = plane.name.rfind(" (");
+  return begin == std::string::npos ? std::string() : plane.name.substr(begin);
+}
 
 std::string Event::text(std::string_view key) const {
   const Stat *stat = plane->find(*line, *event, key);

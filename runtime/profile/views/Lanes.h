@@ -45,6 +45,9 @@ struct Waiting {
 /// Periods of time in order, which do not overlap.
 using Spans = std::vector<std::pair<double, double>>;
 
+/// The part of a plane's name that merge() (Summary.h) adds for its process: "/host:CPU (rank0.12)" -> " (rank0.12)".
+std::string processOf(const Plane &plane);
+
 /// The events by what they are, and what all conclusions ask.
 struct Lanes {
   Lanes(const XSpace &space, const Summary &summary, const Roofs &roofs);

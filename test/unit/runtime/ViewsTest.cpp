@@ -52,6 +52,20 @@ public:
     line.stats.push_back(plane.number("address", uint64_t(bytes)));
     return *this;
   }
+  /// This recording and those of two more processes as one.
+  Recorded beside(const Recorded &second, const Recorded &third) const {
+    Recorded made;
+    made.space.planes.clear();
+    int rank = 0;
+    for (const Recorded *each : {this, &second, &third}) {
+      for (Plane plane : each->space.planes) {
+        plane.name += " (rank" + std::to_string(rank) + ".7)";
+        made.space.planes.push_back(std::move(plane));
+      }
+      ++rank;
+    }
+    return made;
+  }
   Views views() const { return viewsOf(space, summarize(space)); }
   /// The finding of that kind; one without a title if there is none.
   Finding finding(const std::string &kind) const {
@@ -177,6 +191,19 @@ TEST(Recompilations, AConstantThatDiffersIsNamedWithItsLine) {
   EXPECT_EQ(found.source, "train.py:12");
   EXPECT_NE(found.evidence.find("again; constant exponent of aten::pow: 2.0 became 3.0 at train.py:12."), std::string::npos) << found.evidence;
   EXPECT_NE(found.advice.find("torch.tensor(value, device='xla')"), std::string::npos);
+}
+
+TEST(Recompilations, EachProcessMayCompileTheSame) {
+  // Three processes warm up with two graphs each, of which the second is no habit of any.
+  Recorded first, second, third;
+  for (Recorded *each : {&first, &second, &third})
+    each->host("new graph", 0, 5, {kLine}).host("new graph", 10, 14, {kLine});
+  EXPECT_EQ(first.beside(second, third).finding("recompile").title, "");
+  // One that goes on compiling has the habit; all but the longest compilation of each process are done again.
+  first.host("new graph", 20, 23, {kLine});
+  const Finding found = first.beside(second, third).finding("recompile");
+  EXPECT_EQ(found.title.find("7 graphs are compiled for one place"), 0u) << found.title;
+  EXPECT_NEAR(found.ns, (4 + 3 + 4 + 4) * 1e6, 1);
 }
 
 TEST(Recompilations, ProgramsOfJaxAreComparedByName) {
