@@ -6,7 +6,7 @@ const fs = require("fs"), vm = require("vm");
 const page = fs.readFileSync(process.argv[2], "utf8");
 const data = /<script type="application\/json" id="data">([^]*?)<\/script>/.exec(page)[1], script = /<script>([^]*?)<\/script>/.exec(page)[1];
 let calls = {}, frames = [];
-const context = new Proxy({}, {get: (own, name) => own[name] ?? ((...given) => { calls[name] = (calls[name] || 0) + 1; if (given.some(v => typeof v === "number" && !Number.isFinite(v))) throw new Error(`${String(name)}(${given})`); }),
+const context = new Proxy({measureText: text => ({width: 6 * text.length})}, {get: (own, name) => own[name] ?? ((...given) => { calls[name] = (calls[name] || 0) + 1; if (given.some(v => typeof v === "number" && !Number.isFinite(v))) throw new Error(`${String(name)}(${given})`); }),
                                set: (own, name, value) => { own[name] = value; return true; }});
 class Element {
   constructor(id) { Object.assign(this, {id, style: {}, rows: [], children: [], listeners: {}, clientWidth: id === "graphframe" ? 0 : 1000, clientHeight: 4000, scrollTop: 0, _text: ""}); }
