@@ -54,7 +54,7 @@ int millrace::tools::xlaProf(int argc, char **argv) {
     argv += 2, argc -= 2;
   }
   millrace::tools::Flags flags("xla-prof", "Says what takes the time in recordings (of MILLRACE_PROFILE, torch_xla.debug.profiler or jax.profiler), "
-                                           "or converts them; those of several processes in one folder are taken together. `xla-prof pages FOLDER` "
+                                           "or converts them; those of several processes in one folder are taken together, of several runs the newest ones. `xla-prof pages FOLDER` "
                                            "writes the page into the folder, `xla-prof open FOLDER` also shows it; `xla-prof compare FIRST SECOND` says what is slower "
                                            "in the second, and why; `xla-prof capture HOST:PORT FOLDER` records a program that runs");
   flags.positional(&options.path, "FILE.xplane.pb|FOLDER");

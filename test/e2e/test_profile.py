@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -50,9 +51,20 @@ def recording(tmp_path_factory):
     folder = tmp_path_factory.mktemp("profile")
     (folder / "p.mlir").write_text(TEXT)
     np.savez(folder / "a.npz", *[np.ones((128, 128), np.float32)] * 2, np.int32(7))
-    for repeat in (1, 3):
-        run(tools.tool("xla-run"), str(folder / "p.mlir"), f"--args={folder}/a.npz", "--quiet", f"--repeat={repeat}", f"--cache-dir={folder}/cache",
-            MILLRACE_PROFILE=str(folder / "recorded"))
+    def command(program, repeat):
+        return [tools.tool("xla-run"), program, f"--args={folder}/a.npz", "--quiet", f"--repeat={repeat}", f"--cache-dir={folder}/cache"]
+
+    # The second process begins to record first, and waits for its program: recordings whose periods do not overlap would be of two runs.
+    second = subprocess.Popen(command("-", 3), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, MILLRACE_PROFILE=str(folder / "recorded")))
+    try:
+        end = time.monotonic() + 120
+        while not (folder / "recorded").is_dir():
+            assert second.poll() is None and time.monotonic() < end
+            time.sleep(0.01)
+        run(*command(str(folder / "p.mlir"), 1), MILLRACE_PROFILE=str(folder / "recorded"))
+        assert not second.communicate(TEXT, timeout=120)[1] and second.returncode == 0
+    finally:
+        second.kill()
     return folder / "recorded"
 
 
@@ -222,6 +234,43 @@ def test_unusable_files_and_folders_are_errors(recording, tmp_path):
     (tmp_path / "p.mlir").write_text(TEXT)
     ran = run(tools.tool("xla-run"), str(tmp_path / "p.mlir"), "--quiet", MILLRACE_PROFILE=str(tmp_path / "file" / "folder"), status=1)
     assert "MILLRACE_PROFILE expects a folder for the recordings" in ran.stderr
+
+
+def test_of_several_runs_the_newest_is_shown(recording, tmp_path):
+    """A folder that is used again, and one in which a program that runs was recorded twice."""
+    prof = tools.tool("xla-prof")
+    run(tools.tool("xla-run"), str(recording.parent / "p.mlir"), f"--args={recording.parent}/a.npz", "--quiet", "--repeat=2", "--cache-dir=off",
+        MILLRACE_PROFILE=str(tmp_path / "later"))
+    later, = (tmp_path / "later").glob("*.xplane.pb")
+    for kind in ("reused", "captured"):
+        early, late = (tmp_path / kind / part for part in (("plugins/profile/2026_01_01", "plugins/profile/2026_01_02") if kind == "captured" else (".", ".")))
+        for folder, files in ((early, recording.glob("*.xplane.pb")), (late, [later])):
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in files:
+                shutil.copy(file, folder)
+        ran = run(prof, str(tmp_path / kind), "--json")
+        whole, alone = json.loads(ran.stdout), json.loads(run(prof, str(later), "--json").stdout)
+        assert [device["executions"] for device in whole["devices"]] == [2]
+        assert re.fullmatch(r"xla-prof: warning: 2 recordings of earlier runs are left out \(.*rank0.*, .*rank0.*\): give such a file.*\n", ran.stderr)
+        assert len(whole.pop("warnings")) == 1 and not alone.pop("warnings") and whole == alone
+    ran = run(prof, str(early), "--json")
+    assert not ran.stderr and len(json.loads(ran.stdout)["devices"]) == 2, "an earlier one can be named"
+
+
+def test_damaged_files_beside_good_ones_are_left_out(recording, tmp_path):
+    prof = tools.tool("xla-prof")
+    good = json.loads(run(prof, str(recording), "--json").stdout)
+    for name, content in (("none", b""), ("zeros", bytes(4096)), ("cut", next(recording.glob("*.xplane.pb")).read_bytes()[:-7])):
+        folder = tmp_path / name
+        shutil.copytree(recording, folder)
+        file = folder / f"{name}.xplane.pb"
+        file.write_bytes(content)
+        ran = run(prof, str(file), status=1)
+        assert str(file) in ran.stderr and len(ran.stderr.splitlines()) == 1 and not ran.stdout
+        ran = run(prof, str(folder), "--json")
+        assert re.fullmatch(rf"xla-prof: warning: .*{name}.xplane.pb.*; it is left out\n", ran.stderr)
+        whole = json.loads(ran.stdout)
+        assert len(whole.pop("warnings")) == 1 and whole == {key: value for key, value in good.items() if key != "warnings"}
 
 
 def test_recordings_are_compared(recording, tmp_path):

@@ -10,6 +10,7 @@
 #include "runtime/profile/MemoryPeak.h"
 #include "runtime/profile/Page.h"
 #include "runtime/profile/Pprof.h"
+#include "runtime/profile/Runs.h"
 #include "runtime/profile/Summary.h"
 #include "tools/support/reports/Roofs.h"
 #include "tools/support/programs/Source.h"
@@ -63,29 +64,82 @@ static int open(const std::string &page) {
   return 0;
 }
 
+/// Returns the folder of the capture that wrote a file, FOLDER/plugins/profile/TIME; nothing for a file of MILLRACE_PROFILE.
+static std::string captureOf(const std::string &file) {
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path(), kind = folder.parent_path();
+  return kind.filename() == "profile" && kind.parent_path().filename() == "plugins" ? folder.string() : std::string();
+}
+
+static runtime::StatusOr<profile::XSpace> readOne(const std::string &file) {
+  std::error_code error;
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error)) // a pipe would never end
+    return runtime::invalidArgument(file + " is neither a file nor a folder");
+  runtime::StatusOr<runtime::FileContent> content = runtime::readWholeFile(file);
+  if (!content)
+    return content.status();
+  runtime::StatusOr<profile::XSpace> space = profile::decodeXSpace(content->bytes);
+  if (!space)
+    return space.status().withContext(file);
+  if (space->planes.empty())
+    return runtime::dataLoss(file + ": this recording is empty: the program that wrote it did not end, or the disk was full");
+  return space;
+}
+
+/// Returns "a, b, c and 4 more" of what is counted.
+static std::string listOf(const std::vector<std::string> &names) {
+  constexpr size_t kNamed = 3; // as many as a line has room for
+  std::string text;
+  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
+    text += (i ? ", " : "") + names[i];
+  return names.size() > kNamed ? text + " and " + std::to_string(names.size() - kNamed) + " more" : text;
+}
+
 /// The contents of a path as one recording.
 struct Recorded {
   profile::XSpace space;
   std::string title;
 };
 static runtime::StatusOr<Recorded> read(const std::string &path) {
-  std::vector<std::string> files = filesOf(path), labels;
+  const std::vector<std::string> files = filesOf(path);
   if (files.empty())
     return runtime::notFound(path + " has no recording (*" + std::string(kEnding) + "): MILLRACE_PROFILE=FOLDER PROGRAM writes some");
-  std::vector<profile::XSpace> spaces;
+  std::vector<profile::XSpace> all, spaces;
+  std::vector<std::string> names, labels, warnings, older;
+  runtime::Status first;
   for (const std::string &file : files) {
-    runtime::StatusOr<runtime::FileContent> content = runtime::readWholeFile(file);
-    if (!content)
-      return content.status();
-    runtime::StatusOr<profile::XSpace> space = profile::decodeXSpace(content->bytes);
-    if (!space)
-      return space.status().withContext(file);
-    spaces.push_back(std::move(*space));
-    labels.push_back(labelOf(file));
+    runtime::StatusOr<profile::XSpace> space = readOne(file);
+    if (!space) {
+      first = first.ok() ? space.status() : first;
+      warnings.push_back(std::string(space.status().message()) + "; it is left out");
+      continue;
+    }
+    all.push_back(std::move(*space));
+    names.push_back(file);
   }
+  if (all.empty())
+    return first;
+  std::vector<profile::RecordedPart> parts;
+  for (size_t i = 0; i < all.size(); ++i)
+    parts.push_back({&all[i], captureOf(names[i])});
+  const std::vector<bool> isNewest = profile::areOfNewestRun(parts);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (isNewest[i]) {
+      spaces.push_back(std::move(all[i]));
+      labels.push_back(labelOf(names[i]));
+    } else {
+      older.push_back(names[i]);
+    }
+  if (!older.empty())
+    warnings.push_back(std::to_string(older.size()) + (older.size() == 1 ? " recording of an earlier run is" : " recordings of earlier runs are") +
+                       " left out (" + listOf(older) + "): give such a file, or its folder if it has no others, to see it");
   const std::string title = labels.size() == 1 ? labels[0] : std::to_string(labels.size()) + " processes of " + path;
   profile::alignClocks(spaces);
-  return Recorded{profile::merge(std::move(spaces), labels), title};
+  Recorded recorded{profile::merge(std::move(spaces), labels), title};
+  for (const std::string &warning : warnings) {
+    std::fprintf(stderr, "xla-prof: warning: %s\n", warning.c_str());
+    recorded.space.warnings.push_back(warning);
+  }
+  return recorded;
 }
 
 static int compareFiles(const ProfileFilesOptions &options) {

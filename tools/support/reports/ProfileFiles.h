@@ -6,7 +6,7 @@
 namespace millrace::tools {
 
 struct ProfileFilesOptions {
-  std::string path; ///< a file *.xplane.pb, or a folder whose files are merged, including those in subfolders
+  std::string path; ///< a file *.xplane.pb, or a folder, whose files of the newest run are merged, including those in subfolders
   std::string out;  ///< the file to write, in the format of its ending: .html, .json, .xplane.pb; empty for tables on standard output
   unsigned top = 20; ///< rows per table
   bool json = false; ///< tables as JSON
