@@ -3,6 +3,7 @@
 #include "runtime/profile/Summary.h"
 #include "runtime/profile/Json.h"
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/views/Lanes.h"
 
 #include <algorithm>
 #include <limits>
@@ -40,14 +41,55 @@ std::vector<double> ownTimes(const Plane::Line &line) {
   return own;
 }
 
-/// Time in which at least one of the events goes on, in nanoseconds. They are in the order of their begins.
-double coveredNs(const std::vector<std::pair<int64_t, int64_t>> &spans) {
-  int64_t covered = 0, until = std::numeric_limits<int64_t>::min();
-  for (auto [begin, end] : spans) {
-    covered += std::max<int64_t>(0, end - std::max(begin, until));
+/// Begins and ends, of one unit of time.
+using Times = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Time in which at least one of the events goes on. They are in the order of their begins.
+double covered(const Times &times) {
+  int64_t sum = 0, until = std::numeric_limits<int64_t>::min();
+  for (auto [begin, end] : times) {
+    sum += std::max<int64_t>(0, end - std::max(begin, until));
     until = std::max(until, end);
   }
-  return double(covered) / 1000;
+  return double(sum);
+}
+
+/// What the host does of one kind, by process.
+class OfProcesses {
+public:
+  void add(const std::string &process, const Plane::Line &line, const Plane::Event &event) {
+    times[process].emplace_back(line.start + event.offset / 1000, line.start + (event.offset + event.duration) / 1000);
+  }
+  /// The share of `wallNs` in which a process does it, on average over so many.
+  double share(double wallNs, size_t processes) {
+    double sum = 0;
+    for (auto &[process, own] : times) {
+      std::sort(own.begin(), own.end());
+      sum += covered(own);
+    }
+    return wallNs > 0 && processes ? std::min(1.0, sum / wallNs / double(processes)) : 0;
+  }
+
+private:
+  std::map<std::string, Times> times;
+};
+
+/// Whether so many programs are compiled for those that run that it is worth a sentence.
+bool isOften(uint64_t compilations, uint64_t executions) { return compilations > 4 && double(compilations) > 0.2 * double(executions); }
+
+/// Whether the findings name something that is compiled again and again. A short job compiles many programs for few executions, each of them once.
+bool isCompiledAgain(const XSpace &space, const Summary &summary) {
+  const Roofs roofs;
+  Views views;
+  addCompilations(Lanes(space, summary, roofs), views);
+  return std::any_of(views.findings.begin(), views.findings.end(), [](const Finding &each) { return each.kind == "recompile"; });
+}
+
+uint64_t executionsOf(const Summary &summary) {
+  uint64_t sum = 0;
+  for (const Summary::Device &device : summary.devices)
+    sum += device.executions;
+  return sum;
 }
 
 std::vector<Summary::Row> byTime(std::map<std::string, Summary::Row> rows) {
@@ -79,6 +121,8 @@ Summary summarize(const XSpace &space) {
   std::map<std::string, Summary::Row> steps, lines, programs, host;
   std::map<std::string, std::set<std::string>> sourcesOf; ///< of steps
   std::map<std::string, double> helpersOf;                 ///< of steps: how often another thread of the pool took part
+  std::set<std::string> processes;
+  OfProcesses compiling, transferring;
   double first = std::numeric_limits<double>::max(), last = 0;
   auto see = [&](const Plane::Line &line, const Plane::Event &event) {
     double begin = double(line.start) + double(event.offset) / 1000;
@@ -96,7 +140,7 @@ Summary summarize(const XSpace &space) {
           continue;
         }
         std::vector<double> own = ownTimes(line);
-        std::vector<std::pair<int64_t, int64_t>> spans;
+        Times spans;
         for (size_t i = 0; i < line.events.size(); ++i) {
           const Plane::Event &event = line.events[i];
           see(line, event);
@@ -132,10 +176,12 @@ Summary summarize(const XSpace &space) {
           }
         }
         if (line.name == "XLA Modules")
-          device.busyNs += coveredNs(spans);
+          device.busyNs += covered(spans) / 1000;
       }
       summary.devices.push_back(std::move(device));
     } else if (plane.name.starts_with(kHostPlane)) {
+      const std::string process = processOf(plane);
+      processes.insert(process);
       for (const Plane::Line &line : plane.lines) {
         std::vector<double> own = ownTimes(line);
         for (size_t i = 0; i < line.events.size(); ++i) {
@@ -148,14 +194,16 @@ Summary summarize(const XSpace &space) {
             summary.launchNs += ns;
           } else if (name.ends_with("TransferToDevice") || name.ends_with("TransferFromDevice")) {
             summary.transferNs += ns;
+            transferring.add(process, line, event);
             summary.transferredBytes += uint64_t(numberOf(plane, line, event, "bytes"));
           } else if (name == "cache hit") {
             ++summary.cacheHits;
           } else if (name == "cache miss") {
             ++summary.cacheMisses;
-          } else if (name == "Compile" || name.ends_with("::Compile")) {
+          } else if (isCompile(name)) {
             ++summary.compilations;
             summary.compileNs += ns;
+            compiling.add(process, line, event);
           }
           if (const std::string module = textOf(plane, line, event, "hlo_module"); !module.empty() && textOf(plane, line, event, "category") == "piece")
             ++helpersOf[textOf(plane, line, event, "hlo_op") + "\n" + module];
@@ -171,10 +219,13 @@ Summary summarize(const XSpace &space) {
     if (auto helpers = helpersOf.find(key); helpers != helpersOf.end())
       row.threads += helpers->second / double(row.calls);
   summary.wallNs = last > first ? last - first : 0;
+  summary.compileShare = compiling.share(summary.wallNs, processes.size());
+  summary.transferShare = transferring.share(summary.wallNs, processes.size());
   summary.steps = byTime(std::move(steps));
   summary.lines = byTime(std::move(lines));
   summary.programs = byTime(std::move(programs));
   summary.host = byTime(std::move(host));
+  summary.isCompiledAgain = isOften(summary.compilations, executionsOf(summary)) && isCompiledAgain(space, summary);
   return summary;
 }
 
@@ -182,27 +233,24 @@ std::string verdict(const Summary &summary) {
   if (summary.wallNs <= 0)
     return "Nothing was recorded.";
   double busy = 0, waited = 0;
-  uint64_t executions = 0;
-  for (const Summary::Device &device : summary.devices) {
+  for (const Summary::Device &device : summary.devices)
     busy += device.busyNs;
-    executions += device.executions;
-  }
   for (const Summary::Row &row : summary.steps)
     waited += row.waitNs;
   const double devices = double(std::max<size_t>(1, summary.devices.size()));
-  auto share = [&](double ns) { return format("%.0f %%", 100 * ns / summary.wallNs); };
+  auto percent = [](double share) { return format("%.0f %%", 100 * share); };
   const std::string wall = summary.wallNs >= 10e9 ? format("%.1f s", summary.wallNs / 1e9) : format("%.1f ms", summary.wallNs / 1e6);
-  std::string text = "Of " + wall + ", devices run programs for " + share(busy / devices) +
-                     ", the compiler works for " + share(summary.compileNs) + " (" + std::to_string(summary.compilations) +
-                     (summary.compilations == 1 ? " program" : " programs") + "), transfers take " + share(summary.transferNs) + ".";
-  if (summary.compilations > 4 && double(summary.compilations) > 0.2 * double(executions))
-    text += " A program is compiled for every " + format("%.1f", double(executions) / double(summary.compilations)) +
+  std::string text = "Of " + wall + ", devices run programs for " + percent(busy / devices / summary.wallNs) +
+                     ", the compiler works for " + percent(summary.compileShare) + " (" + std::to_string(summary.compilations) +
+                     (summary.compilations == 1 ? " program" : " programs") + "), transfers take " + percent(summary.transferShare) + ".";
+  if (summary.isCompiledAgain)
+    text += " A program is compiled for every " + format("%.1f", double(executionsOf(summary)) / double(summary.compilations)) +
             " that run: shapes or constants change from step to step.";
   if (busy > 0 && waited > 0.2 * busy)
-    text += " Devices wait for each other for " + format("%.0f %%", 100 * waited / busy) + " of that: their work is uneven.";
+    text += " Devices wait for each other for " + percent(waited / busy) + " of that: their work is uneven.";
   if (!summary.steps.empty() && busy > 0 && summary.steps[0].ns > 0.3 * busy)
     text += " " + summary.steps[0].name + (summary.steps[0].source.empty() ? "" : " (" + placeOf(summary.steps[0]) + ")") + " alone takes " +
-            format("%.0f %%", 100 * summary.steps[0].ns / busy) + " of the devices' time.";
+            percent(summary.steps[0].ns / busy) + " of the devices' time.";
   return text;
 }
 

@@ -25,6 +25,9 @@ struct Summary {
   };
   double wallNs = 0; ///< from the first event to the end of the last one
   double compileNs = 0, transferNs = 0, launchNs = 0; ///< of all threads of the host
+  /// Of the time that passed, at most 1: while any thread of a process does it, on average over the processes.
+  double compileShare = 0, transferShare = 0;
+  bool isCompiledAgain = false; ///< programs are compiled often for those that run, and the same ones again and again
   uint64_t compilations = 0, cacheHits = 0, cacheMisses = 0, launches = 0, transferredBytes = 0;
   std::vector<Row> steps, lines, programs, host; ///< by time
   std::vector<Device> devices;

@@ -66,7 +66,8 @@ public:
     }
     return made;
   }
-  Views views() const { return viewsOf(space, summarize(space)); }
+  Summary summary() const { return summarize(space); }
+  Views views() const { return viewsOf(space, summary()); }
   /// The finding of that kind; one without a title if there is none.
   Finding finding(const std::string &kind) const {
     for (Finding &each : views().findings)
@@ -267,6 +268,29 @@ TEST(Leaks, ParametersThatAreMadeAreNone) {
     recorded.run(201 + 50 * n, 240 + 50 * n);
   }
   EXPECT_NE(recorded.finding("leak").title.find("with each execution of step"), std::string::npos);
+}
+
+TEST(Verdicts, CompilersOfManyProcessesTakeNoMoreThanTheTime) {
+  Recorded first, second, third;
+  for (Recorded *each : {&first, &second, &third})
+    each->host("Compile", 0, 90).host("Compile", 1, 80).host("TransferToDevice", 90, 95).run(95, 100);
+  const Recorded all = first.beside(second, third);
+  EXPECT_TRUE(verdict(all.summary()).starts_with("Of 100.0 ms, devices run programs for 5 %, the compiler works for 90 % (6 programs), transfers take 5 %."))
+      << verdict(all.summary());
+  EXPECT_EQ(all.summary().compileNs, 3 * 169e6) << "of all threads";
+}
+
+TEST(Verdicts, AShortJobCompilesMuchForWhatItRuns) {
+  Recorded brief;
+  for (int program = 0; program < 6; ++program) {
+    const std::string name = "program" + std::to_string(program);
+    brief.host("Compile", 20 * program, 20 * program + 9, {{"program", name}}).run(20 * program + 10, 20 * program + 15, name);
+  }
+  EXPECT_EQ(verdict(brief.summary()).find("is compiled for every"), std::string::npos) << verdict(brief.summary());
+  Recorded changing;
+  for (int step = 0; step < 6; ++step)
+    changing.host("Compile", 20 * step, 20 * step + 9, {{"program", "step"}}).run(20 * step + 10, 20 * step + 15);
+  EXPECT_NE(verdict(changing.summary()).find("A program is compiled for every 1.0 that run"), std::string::npos) << verdict(changing.summary());
 }
 
 } // namespace
