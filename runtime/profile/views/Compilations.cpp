@@ -29,22 +29,23 @@ public:
     return std::any_of(of.begin(), of.end(), [](const auto &each) { return each.second.size() >= kHabit; });
   }
   /// All but one of each process, the longest, which has to be.
-  double againNs() const {
-    double sum = 0;
+  Costs again() const {
+    Costs costs;
     for (auto [process, times] : of) {
       std::sort(times.begin(), times.end());
       for (size_t i = 0; i + 1 < times.size(); ++i)
-        sum += times[i];
+        costs.add(process, times[i]);
     }
-    return sum;
+    return costs;
   }
 
 private:
   std::map<std::string, std::vector<double>> of;
 };
 
-std::string againText(double ns, const std::string &difference) {
-  return durationText(ns) + " of compiling again" + (difference.empty() ? "." : "; " + difference + ".");
+std::string againText(const Costs &again, const std::string &difference) {
+  return durationText(again.most()) + " of compiling again" + (again.isOfMany() ? " in the process that does it most" : "") +
+         (difference.empty() ? "." : "; " + difference + ".");
 }
 
 /// When the program on which the devices spend most time begins to run for the first time. Programs that are compiled before may prepare it: they make
@@ -128,11 +129,12 @@ void addCompilations(const Lanes &lanes, Views &views) {
     if (!group.times.areHabit())
       continue;
     const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
-    Finding made{"recompile", "", place.empty() ? source : place, "", "", "compilations", group.times.againNs()};
+    const Costs again = group.times.again();
+    Finding made{"recompile", "", place.empty() ? source : place, "", "", "compilations", again.most()};
     made.title = std::to_string(group.times.total()) + " graphs are compiled for one place" +
                  (source.empty() ? std::string() : ", where " + source + " cuts the graph") + ".";
     const size_t constant = difference.find("constant ");
-    made.evidence = againText(made.ns, constant == std::string::npos ? difference : difference.substr(constant));
+    made.evidence = againText(again, constant == std::string::npos ? difference : difference.substr(constant));
     made.advice = place.empty() ? "Keep shapes and constants the same from step to step; a graph that was compiled is found again."
                   : constant != std::string::npos
                       ? "This value is a part of the graph. As a tensor of the device it would be an input: torch.tensor(value, device='xla'), for an "
@@ -148,10 +150,11 @@ void addCompilations(const Lanes &lanes, Views &views) {
     if (!group.times.areHabit() || double(group.times.total()) < (group.last < work ? kHabitBeforeWork : kHabitAtWork) * executed)
       continue;
     const std::string place = mostFrequent(group.places), difference = mostFrequent(group.differences);
-    Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", group.times.againNs()};
+    const Costs again = group.times.again();
+    Finding made{"recompile", "", place.empty() ? lanes.sourceOf(program) : place, "", "", "compilations", again.most()};
     made.title =
         "Program " + program + " is compiled or loaded " + std::to_string(group.times.total()) + " times, and runs " + format("%.0f times.", executed);
-    made.evidence = againText(made.ns, difference);
+    made.evidence = againText(again, difference);
     made.advice = difference.starts_with("constant ")
                       ? "This value is a part of the program: a static argument, or a number of Python that the function takes from outside. As an argument "
                         "that is not static it would be an input."

@@ -12,6 +12,7 @@ void addFallbacks(const Lanes &lanes, Views &views) {
     size_t count = 0;
     double ns = 0;
     Waiting waiting;
+    Costs costs;
   };
   std::map<std::pair<std::string, std::string>, Group> groups;
   for (const Events &events : lanes.host)
@@ -20,7 +21,9 @@ void addFallbacks(const Lanes &lanes, Views &views) {
         Group &group = groups[{event.text("operator"), event.text("source")}];
         ++group.count;
         group.ns += event.ns();
-        group.waiting += lanes.waiting(event);
+        const Waiting waiting = lanes.waiting(event);
+        group.waiting += waiting;
+        group.costs.add(processOf(*event.plane), waiting.costNs);
       }
   for (const auto &[key, group] : groups) {
     Finding made{"fallback",
@@ -30,7 +33,7 @@ void addFallbacks(const Lanes &lanes, Views &views) {
                  durationText(group.ns) + " with the copies and the waiting, of which " + durationText(group.waiting.costNs) + " would be saved.",
                  "Write it with operators that the device has, or move it out of the step.",
                  "timeline",
-                 group.waiting.costNs};
+                 group.costs.most()};
     add(views, std::move(made));
   }
 }

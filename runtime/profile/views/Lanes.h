@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/profile/Views.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <map>
@@ -40,6 +41,22 @@ struct Waiting {
     costNs += other.costNs;
     return *this;
   }
+};
+
+/// What one thing costs each process. Processes work at the same time: of the time that passes it takes what it costs the one that it costs most.
+class Costs {
+public:
+  void add(const std::string &process, double ns) { of[process] += ns; }
+  double most() const {
+    double ns = 0;
+    for (const auto &[process, own] : of)
+      ns = std::max(ns, own);
+    return ns;
+  }
+  bool isOfMany() const { return of.size() > 1; }
+
+private:
+  std::map<std::string, double> of;
 };
 
 /// Periods of time in order, which do not overlap.

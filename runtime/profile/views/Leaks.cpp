@@ -60,7 +60,9 @@ void addLeak(const Lanes &lanes, const Events &events, const MemoryReplay::Block
   for (const auto &[place, sum] : bytes)
     if (sum > most)
       most = sum, source = place;
-  Finding made{"leak", "", source, "", "", "memory", lanes.summary.wallNs * std::min(0.5, growth / peak)};
+  // A process of Python takes as much before it computes: what grows beside that is compared with it. Unit: bytes. Source: judgement, not measured alone.
+  constexpr double kLeastPeak = 64 << 20;
+  Finding made{"leak", "", source, "", "", "memory", lanes.summary.wallNs * std::min(0.5, growth / std::max(peak, kLeastPeak))};
   made.title =
       "Memory in use grows by " + bytesText(growth / double(samples.size() - 1)) + " with each execution of " + often->first + " on " + device + ".";
   made.cost = bytesText(growth);

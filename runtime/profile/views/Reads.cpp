@@ -39,6 +39,12 @@ void addReads(const Lanes &lanes, Views &views) {
     size_t count = 0, waits = 0; ///< of which `waits` read nothing
     double ns = 0, bytes = 0;    ///< how long the host waits, and what it reads
     Waiting waiting;
+    Costs costs;
+    void addWaiting(const Event &event, const Waiting &added) {
+      ns += event.ns();
+      waiting += added;
+      costs.add(processOf(*event.plane), added.costNs);
+    }
   };
   std::map<std::string, Group> groups, ofPrograms;
   bool hasPlaces = false;
@@ -55,16 +61,14 @@ void addReads(const Lanes &lanes, Views &views) {
         Group &group = groups[event.text("source")];
         ++group.count;
         group.waits += event.name() == "WaitByHost";
-        group.ns += event.ns();
-        group.waiting += lanes.waiting(event);
+        group.addWaiting(event, lanes.waiting(event));
       } else if (!hasPlaces && (event.name().ends_with("TransferFromDevice") || event.name() == kJaxRead) && !isInside(events, event, {kJaxRead})) {
         auto after = std::upper_bound(lanes.ends.begin(), lanes.ends.end(), event.end, [](double at, const auto &end) { return at < end.first; });
         if (after == lanes.ends.begin())
           continue;
         Group &group = ofPrograms[std::prev(after)->second->text("hlo_module")];
         ++group.count;
-        group.ns += event.ns();
-        group.waiting += lanes.waiting(event);
+        group.addWaiting(event, lanes.waiting(event));
         group.bytes += event.number("bytes");
       }
     }
@@ -73,7 +77,7 @@ void addReads(const Lanes &lanes, Views &views) {
   for (const auto &[source, group] : groups) {
     if (group.count < kHabit || double(group.count) < 0.3 * steps)
       continue;
-    Finding made{"read", "", source, "", "", "timeline", group.waiting.costNs};
+    Finding made{"read", "", source, "", "", "timeline", group.costs.most()};
     made.title = std::string("The host ") + (group.waits == group.count ? "waits for" : "reads") + " values " + std::to_string(group.count) + " times at one line" +
                  (steps ? format(", in %.0f steps", steps) : std::string()) + ": each time it waits for the device, and the device for it.";
     made.evidence = waitText(group.ns, group.waiting) + ".";
@@ -85,7 +89,7 @@ void addReads(const Lanes &lanes, Views &views) {
     const double executed = runs == lanes.runsOf.end() ? 0 : double(runs->second);
     if (group.count < kHabit || double(group.count) < 0.5 * executed)
       continue;
-    Finding made{"read", "", lanes.sourceOf(program), "", "", "timeline", group.waiting.costNs};
+    Finding made{"read", "", lanes.sourceOf(program), "", "", "timeline", group.costs.most()};
     made.title =
         "The host reads results of " + program + " " + std::to_string(group.count) + " times, and runs it " + format("%.0f times.", executed);
     made.evidence = waitText(group.ns, group.waiting) + "; it reads " + bytesText(group.bytes) + ".";

@@ -3,6 +3,7 @@
 #include "runtime/profile/Views.h"
 #include "runtime/profile/ToXSpace.h"
 #include "runtime/profile/views/Lanes.h"
+#include "runtime/profile/views/Texts.h"
 
 #include <algorithm>
 #include <functional>
@@ -56,12 +57,22 @@ Views viewsOf(const XSpace &space, const Summary &summary, const Roofs &measured
 }
 
 std::string toText(const Views &views, size_t top) {
+  // What costs less of the time that passed is not worth a change. Unit: 1. Source: judgement, not measured alone.
+  constexpr double kMatters = 0.01;
+  double wallNs = 0;
+  for (const auto &[name, ns] : views.split)
+    wallNs += ns;
+  const auto minor = std::find_if(views.findings.begin(), views.findings.end(), [&](const Finding &each) { return each.ns < kMatters * wallNs; });
+  const size_t numMajor = size_t(minor - views.findings.begin()), numMinor = views.findings.size() - numMajor;
   std::string out;
-  for (size_t i = 0; i < std::min(top, views.findings.size()); ++i) {
+  for (size_t i = 0; i < std::min(top, numMajor); ++i) {
     const Finding &each = views.findings[i];
     out += std::to_string(i + 1) + ". " + each.title + (each.source.empty() ? "" : " (" + each.source + ")") + "\n   " + each.evidence + " " +
            each.advice + "\n";
   }
+  if (numMinor)
+    out += "Less than " + format("%.0f %%", 100 * kMatters) + " of the time" + (numMinor == 1 ? " goes into 1 more finding" : " each goes into " + std::to_string(numMinor) + " more findings") +
+           ": --findings has all.\n";
   return out;
 }
 
