@@ -3,6 +3,7 @@
 #include "runtime/profile/ChromeTrace.h"
 #include "runtime/profile/EventRanges.h"
 #include "runtime/profile/Thin.h"
+#include "runtime/profile/Utf8.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,22 +16,6 @@
 
 namespace millrace::runtime::profile {
 namespace {
-
-/// Bytes of the character that begins here, 0 where none does. Overlong forms and surrogates are none.
-size_t characterAt(std::string_view text) {
-  const auto at = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : 0; };
-  const auto follows = [&](size_t i) { return (at(i) & 0xC0) == 0x80; };
-  const uint8_t first = at(0);
-  if (first < 0x80)
-    return 1;
-  if (first >= 0xC2 && first <= 0xDF)
-    return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF)
-    return follows(1) && follows(2) && !(first == 0xE0 && at(1) < 0xA0) && !(first == 0xED && at(1) > 0x9F) ? 3 : 0;
-  if (first >= 0xF0 && first <= 0xF4)
-    return follows(1) && follows(2) && follows(3) && !(first == 0xF0 && at(1) < 0x90) && !(first == 0xF4 && at(1) > 0x8F) ? 4 : 0;
-  return 0;
-}
 
 void appendReal(std::string &out, double value) {
   if (!std::isfinite(value)) { // JSON has no such number

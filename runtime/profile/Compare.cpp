@@ -4,6 +4,7 @@
 #include "runtime/base/HtmlPage.h"
 #include "runtime/base/PageStyle.h"
 #include "runtime/profile/Json.h"
+#include "runtime/profile/Utf8.h"
 
 #include <algorithm>
 #include <cmath>
@@ -222,14 +223,14 @@ std::string toText(const Comparison &comparison, size_t top) {
   for (const Comparison::Program &each : comparison.programs)
     out += format("%12.1f %12.1f  %s  %llu %llu  ", each.beforeNs / 1e3, each.afterNs / 1e3,
                   each.beforeNs > 0 && each.afterNs > 0 ? format("%6.2fx", each.afterNs / each.beforeNs).c_str() : "      -",
-                  (unsigned long long)each.beforeRuns, (unsigned long long)each.afterRuns) + each.name + "\n";
+                  (unsigned long long)each.beforeRuns, (unsigned long long)each.afterRuns) + forTerminal(each.name) + "\n";
   out += "\nwhat differs: us of one execution, first and second recording, ratio, kernel, line, why";
   out += comparison.rows.size() > top ? " (the first " + std::to_string(top) + " of " + std::to_string(comparison.rows.size()) + ")\n" : "\n";
   for (size_t i = 0; i < std::min(top, comparison.rows.size()); ++i) {
     const Comparison::Row &row = comparison.rows[i];
     out += format("%12.1f %12.1f  %s  ", row.beforeNs / 1e3, row.afterNs / 1e3,
                   row.before && row.after && row.beforeNs > 0 ? format("%6.2fx", row.afterNs / row.beforeNs).c_str() : "      -") +
-           row.known().name + "  " + row.known().source + "  " + row.why + "\n";
+           forTerminal(row.known().name) + "  " + forTerminal(row.known().source) + "  " + forTerminal(row.why, kLongestSentence) + "\n";
   }
   return out;
 }

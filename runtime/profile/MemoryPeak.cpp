@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- MemoryPeak.cpp - Who owns the memory where most is in use ------------===//
 #include "runtime/profile/MemoryPeak.h"
+#include "runtime/profile/Utf8.h"
 #include "runtime/profile/MemoryReplay.h"
 
 #include <algorithm>
@@ -56,12 +57,12 @@ std::string toText(const std::vector<MemoryPeak> &peaks, size_t top) {
   for (const MemoryPeak &peak : peaks) {
     char buffer[64];
     std::snprintf(buffer, sizeof buffer, "%.1f MB", double(peak.bytes) / 1e6);
-    out += "\nmemory of " + peak.device + " at its peak, " + buffer + ": MB, blocks, for, line";
+    out += "\nmemory of " + forTerminal(peak.device) + " at its peak, " + buffer + ": MB, blocks, for, line";
     out += peak.owners.size() > top ? " (the first " + std::to_string(top) + " of " + std::to_string(peak.owners.size()) + ")\n" : "\n";
     for (size_t i = 0; i < std::min(top, peak.owners.size()); ++i) {
       const MemoryPeak::Owner &owner = peak.owners[i];
       std::snprintf(buffer, sizeof buffer, "%10.3f %8llu  ", double(owner.bytes) / 1e6, (unsigned long long)owner.blocks);
-      out += buffer + (owner.purpose.empty() ? std::string("(had before the recording)") : owner.purpose + "  " + owner.source) + "\n";
+      out += buffer + (owner.purpose.empty() ? std::string("(had before the recording)") : forTerminal(owner.purpose) + "  " + forTerminal(owner.source)) + "\n";
     }
   }
   return out;

@@ -3,6 +3,7 @@
 #include "runtime/profile/Summary.h"
 #include "runtime/profile/Json.h"
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/Utf8.h"
 #include "runtime/profile/views/Lanes.h"
 
 #include <algorithm>
@@ -255,9 +256,9 @@ std::string verdict(const Summary &summary) {
 }
 
 std::string toText(const Summary &summary, size_t top, const std::string &advice) {
-  std::string out = verdict(summary) + "\n" + advice;
+  std::string out = forTerminal(verdict(summary), kLongestSentence) + "\n" + advice;
   for (const std::string &warning : summary.warnings)
-    out += "warning: " + warning + "\n";
+    out += "warning: " + forTerminal(warning, kLongestSentence) + "\n";
   double total = 0;
   for (const Summary::Row &row : summary.steps)
     total += row.ns;
@@ -269,7 +270,7 @@ std::string toText(const Summary &summary, size_t top, const std::string &advice
     const Summary::Device &device = summary.devices[i];
     out += format("%8llu %10.3f %10.3f %8.1f  ", (unsigned long long)device.executions, device.busyNs / 1e6, device.queueNs / 1e6,
                   double(device.peakBytes) / 1e6) +
-           device.name + "\n";
+           forTerminal(device.name) + "\n";
   }
   header("steps: ms, share, calls, GFLOP/s, GB/s, name, made by, line", summary.steps.size());
   for (size_t i = 0; i < std::min(top, summary.steps.size()); ++i) {
@@ -278,20 +279,21 @@ std::string toText(const Summary &summary, size_t top, const std::string &advice
     out += format("%10.3f %5.1f%% %8llu %8.1f %7.1f  ", row.ns / 1e6, total > 0 ? 100 * row.ns / total : 0, (unsigned long long)row.calls,
                   row.flops / ns,
                   row.bytes / ns) +
-           row.name + "  " + row.category + "  " + placeOf(row) + (row.waitNs > 0 ? format("  waits %.3f ms", row.waitNs / 1e6) : "") + "\n";
+           forTerminal(row.name) + "  " + forTerminal(row.category) + "  " + forTerminal(placeOf(row)) +
+           (row.waitNs > 0 ? format("  waits %.3f ms", row.waitNs / 1e6) : "") + "\n";
   }
   header("lines of the program: ms, share, calls, line", summary.lines.size());
   for (size_t i = 0; i < std::min(top, summary.lines.size()); ++i)
     out += format("%10.3f %5.1f%% %8llu  ", summary.lines[i].ns / 1e6, total > 0 ? 100 * summary.lines[i].ns / total : 0,
                   (unsigned long long)summary.lines[i].calls) +
-           summary.lines[i].name + "\n";
+           forTerminal(summary.lines[i].name) + "\n";
   header("programs: ms, executions, name", summary.programs.size());
   for (size_t i = 0; i < std::min(top, summary.programs.size()); ++i)
-    out += format("%10.3f %8llu  ", summary.programs[i].ns / 1e6, (unsigned long long)summary.programs[i].calls) + summary.programs[i].name + "\n";
+    out += format("%10.3f %8llu  ", summary.programs[i].ns / 1e6, (unsigned long long)summary.programs[i].calls) + forTerminal(summary.programs[i].name) + "\n";
   header("threads of the host: ms, calls, MB, what", summary.host.size());
   for (size_t i = 0; i < std::min(top, summary.host.size()); ++i)
     out += format("%10.3f %8llu %8.1f  ", summary.host[i].ns / 1e6, (unsigned long long)summary.host[i].calls, summary.host[i].bytes / 1e6) +
-           summary.host[i].name + "\n";
+           forTerminal(summary.host[i].name) + "\n";
   return out;
 }
 

@@ -2,6 +2,7 @@
 //===- Views.cpp - What to change, and what the pages show of it -----------===//
 #include "runtime/profile/Views.h"
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/Utf8.h"
 #include "runtime/profile/views/Lanes.h"
 #include "runtime/profile/views/Texts.h"
 
@@ -67,12 +68,13 @@ std::string toText(const Views &views, size_t top) {
   std::string out;
   for (size_t i = 0; i < std::min(top, numMajor); ++i) {
     const Finding &each = views.findings[i];
-    out += std::to_string(i + 1) + ". " + each.title + (each.source.empty() ? "" : " (" + each.source + ")") + "\n   " + each.evidence + " " +
-           each.advice + "\n";
+    out += std::to_string(i + 1) + ". " + forTerminal(each.title, kLongestSentence) +
+           (each.source.empty() ? "" : " (" + forTerminal(each.source) + ")") + "\n   " +
+           forTerminal(each.evidence, kLongestSentence) + " " + each.advice + "\n";
   }
   if (numMinor)
-    out += "Less than " + format("%.0f %%", 100 * kMatters) + " of the time" + (numMinor == 1 ? " goes into 1 more finding" : " each goes into " + std::to_string(numMinor) + " more findings") +
-           ": --findings has all.\n";
+    out += "Less than " + format("%.0f %%", 100 * kMatters) + " of the time" +
+           (numMinor == 1 ? " goes into 1 more finding" : " each goes into " + std::to_string(numMinor) + " more findings") + ": --findings has all.\n";
   return out;
 }
 

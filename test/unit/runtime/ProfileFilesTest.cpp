@@ -2,13 +2,16 @@
 //===- ProfileFilesTest.cpp - Recordings as XSpace and as Chrome's JSON ----===//
 #include "runtime/base/ThreadPool.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Compare.h"
 #include "runtime/profile/EventRanges.h"
 #include "runtime/profile/MemoryEvents.h"
+#include "runtime/profile/MemoryPeak.h"
 #include "runtime/profile/Page.h"
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/Summary.h"
 #include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
+#include "runtime/profile/Utf8.h"
 #include "runtime/profile/Views.h"
 
 #include <gtest/gtest.h>
@@ -508,6 +511,28 @@ TEST(ProfileFiles, TablesCountOwnTimesOnce) {
   EXPECT_TRUE(verdict(summary).starts_with("Of 0.0 ms, devices run programs for 71 %")) << verdict(summary);
   summary.wallNs = 92e9;
   EXPECT_TRUE(verdict(summary).starts_with("Of 92.0 s, devices")) << verdict(summary);
+}
+
+TEST(ProfileFiles, TerminalsObeyNoName) {
+  using namespace std::string_literals;
+  EXPECT_EQ(forTerminal("dot_1 gr\xC3\xBC\xC3\x9F"), "dot_1 gr\xC3\xBC\xC3\x9F");
+  EXPECT_EQ(forTerminal("\x1b[2J\r\n\0\x7F"s), "\\x1b[2J\\x0d\\n\\x00\\x7f");
+  EXPECT_EQ(forTerminal("a\xC2\x9B\xFFz"), "a\\x9b\xEF\xBF\xBDz") << "a control of one byte in other encodings; no character";
+  EXPECT_EQ(forTerminal("0123456789", 10), "0123456789");
+  EXPECT_EQ(forTerminal("folder/folder/train.py:12", 10), "folde\xE2\x80\xA6y:12") << "ends of places have the line";
+  XSpace space = toXSpace(sample(), true);
+  const std::string name = "\x1b]0;title\x07" + std::string(100'000, 'n') + "\n";
+  for (Plane &plane : space.planes)
+    for (Plane::EventKind &kind : plane.kinds)
+      kind.name = name;
+  space.planes[0].name += "\x1b[1m";
+  space.warnings.push_back(name);
+  const Summary summary = summarize(space);
+  const std::string text = toText(summary, 20, toText(viewsOf(space, summary), 3)) + toText(memoryPeaks(space), 20) + toText(compare(summary, summary), 20);
+  EXPECT_EQ(text.find_first_of("\x1b\x07\r"), std::string::npos);
+  EXPECT_NE(text.find("\\x1b]0;title\\x07nnn"), std::string::npos);
+  EXPECT_LT(text.size(), 20'000u);
+  EXPECT_NE(toJson(summary).find(std::string(100'000, 'n')), std::string::npos) << "the whole name";
 }
 
 TEST(ProfileFiles, PagesEscapeWhatTheyShow) {

@@ -12,6 +12,7 @@
 #include "runtime/profile/Pprof.h"
 #include "runtime/profile/Runs.h"
 #include "runtime/profile/Summary.h"
+#include "runtime/profile/Utf8.h"
 #include "tools/support/reports/Roofs.h"
 #include "tools/support/programs/Source.h"
 
@@ -136,7 +137,7 @@ static runtime::StatusOr<Recorded> read(const std::string &path) {
   profile::alignClocks(spaces);
   Recorded recorded{profile::merge(std::move(spaces), labels), title};
   for (const std::string &warning : warnings) {
-    std::fprintf(stderr, "xla-prof: warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "xla-prof: warning: %s\n", profile::forTerminal(warning, profile::kLongestSentence).c_str());
     recorded.space.warnings.push_back(warning);
   }
   return recorded;
