@@ -48,6 +48,25 @@ struct Log {
   bool isOver = false;
 };
 
+/// Returns true for records of what happens inside of an execution or of a step of the front end, of which a program may have thousands.
+bool isDetail(Kind kind) {
+  switch (kind) {
+  case Kind::Region:
+  case Kind::Compile:
+  case Kind::Cache:
+  case Kind::Launch:
+  case Kind::Execution:
+  case Kind::Transfer: return false;
+  case Kind::Tracing:
+  case Kind::Kernel:
+  case Kind::Step:
+  case Kind::Memory:
+  case Kind::Piece:
+  case Kind::Wait: return true;
+  }
+  return true;
+}
+
 struct Registry {
   std::mutex mutex; ///< guards all below
   std::unordered_set<std::string> names; ///< elements stay where they are
@@ -57,6 +76,7 @@ struct Registry {
   std::vector<uint64_t> limits; ///< of open sessions
   uint64_t numChunks = 0, generation = 1;
   std::atomic<uint64_t> lost{0};
+  std::atomic<uint64_t> detailsLostAt{0}, othersLostAt{0}; ///< ticks, of the first one; 0: none
   std::atomic<bool> isScarce{false}; ///< whether details are lost, so that executions fit until the end
 
   /// Never destroyed: threads record while the process ends.
@@ -90,8 +110,19 @@ struct Registry {
     std::erase_if(logs, [](const std::shared_ptr<Log> &log) { return log->isOver; });
     spare.clear();
     numChunks = 0;
-    lost.store(0, std::memory_order_relaxed);
+    forgetLost();
     isScarce.store(false, std::memory_order_relaxed);
+  }
+  void lose(const Record &record) {
+    lost.fetch_add(1, std::memory_order_relaxed);
+    std::atomic<uint64_t> &first = isDetail(record.kind) ? detailsLostAt : othersLostAt;
+    for (uint64_t known = first.load(std::memory_order_relaxed); !known || record.end < known;)
+      if (first.compare_exchange_weak(known, record.end, std::memory_order_relaxed))
+        return;
+  }
+  void forgetLost() {
+    for (std::atomic<uint64_t> *each : {&lost, &detailsLostAt, &othersLostAt})
+      each->store(0, std::memory_order_relaxed);
   }
   void inChild();
 };
@@ -239,32 +270,13 @@ const Name *intern(std::string_view text) {
   return &*registry.names.emplace(text).first;
 }
 
-/// Returns true for records of what happens inside of an execution or of a step of the front end, of which a program may have thousands.
-static bool isDetail(Kind kind) {
-  switch (kind) {
-  case Kind::Region:
-  case Kind::Compile:
-  case Kind::Cache:
-  case Kind::Launch:
-  case Kind::Execution:
-  case Kind::Transfer: return false;
-  case Kind::Tracing:
-  case Kind::Kernel:
-  case Kind::Step:
-  case Kind::Memory:
-  case Kind::Piece:
-  case Kind::Wait: return true;
-  }
-  return true;
-}
-
 void append(const Record &record) {
   const uint64_t now = state.load(std::memory_order_relaxed);
   if (!(now & 1))
     return;
   static Registry &registry = Registry::get();
   if (registry.isScarce.load(std::memory_order_relaxed) && isDetail(record.kind)) [[unlikely]] {
-    registry.lost.fetch_add(1, std::memory_order_relaxed);
+    registry.lose(record);
     return;
   }
   Chunk *chunk = ownLog ? ownLog->current.get() : nullptr;
@@ -272,7 +284,7 @@ void append(const Record &record) {
     chunk = moreRoom(now);
     if (!chunk) {
       if (state.load(std::memory_order_relaxed) == now)
-        registry.lost.fetch_add(1, std::memory_order_relaxed);
+        registry.lose(record);
       return;
     }
   }
@@ -396,7 +408,7 @@ Session::Session(uint64_t maxBytes) : begin(Anchor::now()) {
   registry.limits.push_back(maxBytes);
   registry.measure();
   if (registry.limits.size() == 1) {
-    registry.lost.store(0, std::memory_order_relaxed); // some may have come late to the session before
+    registry.forgetLost(); // some may have come late to the session before
     state.store((state.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_release);
   }
   limit = maxBytes;
@@ -444,6 +456,8 @@ Recording Session::stop() {
   }
   recording.devices = registry.devices;
   recording.lost = registry.lost.load(std::memory_order_relaxed);
+  recording.detailsLostAt = registry.detailsLostAt.load(std::memory_order_relaxed);
+  recording.othersLostAt = registry.othersLostAt.load(std::memory_order_relaxed);
   registry.limits.erase(std::find(registry.limits.begin(), registry.limits.end(), limit));
   if (registry.limits.empty()) {
     state.store(state.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); // the next time has another number

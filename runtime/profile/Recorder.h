@@ -181,6 +181,8 @@ struct Recording {
   std::vector<Thread> threads; ///< that recorded something
   std::unordered_map<const void *, uint32_t> devices; ///< of allocators
   uint64_t lost = 0; ///< records for which there was no room, since recording began
+  /// Ticks of the first one that is a detail of an execution (kernel, memory, wait), and of the first other one; 0: none.
+  uint64_t detailsLostAt = 0, othersLostAt = 0;
   size_t numRecords() const;
 };
 

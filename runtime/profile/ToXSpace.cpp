@@ -3,6 +3,7 @@
 #include "runtime/profile/ToXSpace.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/profile/ProgramInfo.h"
+#include "runtime/profile/views/Texts.h"
 
 #include <algorithm>
 #include <array>
@@ -397,6 +398,23 @@ std::string titleOf(const Recording::Thread &thread) {
   return thread.name.empty() ? "thread " + std::to_string(thread.id) : thread.name;
 }
 
+/// "7 events were lost: the recorder's memory was full. From 2.300 s on ...": what tables say counts for the time before.
+std::string lostText(const Recording &recording) {
+  const Timeline &timeline = recording.timeline;
+  const double wallNs = double(std::max<int64_t>(1, timeline.endNs - timeline.startNs));
+  std::string text = std::to_string(recording.lost) + " events were lost: the recorder's memory was full.";
+  auto add = [&](const char *what, uint64_t at) {
+    const double ns = double(timeline.picoseconds(at)) / 1000;
+    text += format(" From %.3f s on ", ns / 1e9) + what +
+            format(" are missing: the recording has those of the first %.1f %% of its time.", std::min(100.0, 100 * ns / wallNs));
+  };
+  if (recording.othersLostAt)
+    add("executions, transfers and compilations", recording.othersLostAt);
+  if (recording.detailsLostAt)
+    add("kernels, memory and waits", recording.detailsLostAt);
+  return text;
+}
+
 // Fact: values of host_tracer_level from which on there are regions of the user's program, and what the client and the compiler do.
 constexpr uint64_t kUsersLevel = 1, kExecutionLevel = 2;
 
@@ -478,7 +496,7 @@ XSpace toXSpace(const Recording &recording, bool isWhole, const Wanted &wanted) 
     space.hostnames.push_back(name);
   }
   if (recording.lost)
-    space.warnings.push_back(std::to_string(recording.lost) + " events were lost: the recorder's memory was full. Kernels, memory and waits of late executions are missing.");
+    space.warnings.push_back(lostText(recording));
   if (!recording.numRecords())
     space.warnings.push_back("nothing was recorded: no program of Millrace was compiled or run in this process meanwhile");
   return space;

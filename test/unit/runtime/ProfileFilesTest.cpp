@@ -556,4 +556,16 @@ TEST(ProfileFiles, EmptyRecordingsSayWhy) {
   EXPECT_NE(space.warnings[1].find("nothing was recorded"), std::string::npos);
 }
 
+TEST(ProfileFiles, FullMemorySaysWhatTimeIsCovered) {
+  Recording recording = sample(); // of 1000 ns
+  recording.lost = 12;
+  recording.othersLostAt = 230;
+  EXPECT_EQ(toXSpace(recording, true).warnings,
+            std::vector<std::string>{"12 events were lost: the recorder's memory was full. From 0.000 s on executions, transfers and compilations are missing: "
+                                     "the recording has those of the first 23.0 % of its time."});
+  recording.othersLostAt = 0;
+  recording.detailsLostAt = 605;
+  EXPECT_NE(toXSpace(recording, true).warnings.at(0).find(" kernels, memory and waits are missing: the recording has those of the first 60.5 %"), std::string::npos);
+}
+
 } // namespace

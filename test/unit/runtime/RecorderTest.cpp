@@ -171,6 +171,9 @@ TEST(Recorder, WhatHasNoRoomIsCounted) {
   EXPECT_GE(numbers.size(), 1024u);
   EXPECT_EQ(numbers.size() + recording.lost, kRecords);
   EXPECT_EQ(numbers.back(), numbers.size() - 1); // the first ones stay
+  EXPECT_GE(recording.othersLostAt, recording.threads.at(0).records.back().end);
+  EXPECT_EQ(recording.detailsLostAt, 0u);
+  EXPECT_EQ(Session().stop().othersLostAt, 0u) << "the next one has room";
 }
 
 TEST(Recorder, ExecutionsFitWhereDetailsDoNot) {
@@ -192,6 +195,8 @@ TEST(Recorder, ExecutionsFitWhereDetailsDoNot) {
   EXPECT_EQ(executions, kExecutions);
   EXPECT_GT(details, 10'000u);
   EXPECT_EQ(details + recording.lost, kExecutions * kKernels);
+  EXPECT_GT(recording.detailsLostAt, recording.timeline.startTicks);
+  EXPECT_EQ(recording.othersLostAt, 0u);
 }
 
 TEST(Recorder, EachSessionHasItsOwnTime) {
