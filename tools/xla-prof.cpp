@@ -6,7 +6,17 @@
 #include "tools/support/reports/ProfileCapture.h"
 #include "tools/support/reports/ProfileFiles.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <string>
 #include <string_view>
+
+/// Whether an argument could be the name of a command, and is that of no file.
+static bool isUnknownCommand(std::string_view argument) {
+  std::error_code error;
+  return !argument.empty() && std::all_of(argument.begin(), argument.end(), [](char c) { return c >= 'a' && c <= 'z'; }) &&
+         !std::filesystem::exists(argument, error);
+}
 
 /// `capture ADDRESS FOLDER`, followed by options.
 static int capture(int argc, char **argv) {
@@ -52,6 +62,9 @@ int millrace::tools::xlaProf(int argc, char **argv) {
     std::swap(argv[2], argv[3]);
     argv[2] = argv[0];
     argv += 2, argc -= 2;
+  } else if (argc > 1 && isUnknownCommand(argv[1])) {
+    return fail("xla-prof", "'" + std::string(argv[1]) + "' is neither a file or folder nor a command: expects pages, open, compare or capture, or "
+                            "FILE.xplane.pb|FOLDER (--out=FILE converts it)");
   }
   millrace::tools::Flags flags("xla-prof", "Says what takes the time in recordings (of MILLRACE_PROFILE, torch_xla.debug.profiler or jax.profiler), "
                                            "or converts them; those of several processes in one folder are taken together, of several runs the newest ones. `xla-prof pages FOLDER` "

@@ -226,6 +226,10 @@ def test_unusable_files_and_folders_are_errors(recording, tmp_path):
         (tmp_path / "empty").mkdir(exist_ok=True)
         ran = run(prof, str(argument), status=1)
         assert re.search(message, ran.stderr) and len(ran.stderr.splitlines()) == 1 and not ran.stdout
+    os.mkfifo(tmp_path / "pipe.xplane.pb")
+    assert "pipe.xplane.pb is neither a file nor a folder" in run(prof, str(tmp_path / "pipe.xplane.pb"), status=1).stderr
+    for arguments in (["convert", str(recording)], ["convert"]):
+        assert "'convert' is neither a file or folder nor a command: expects pages, open, compare or capture" in run(prof, *arguments, status=1).stderr
     ran = run(prof, str(recording), f"--out={tmp_path}/x.png", status=1)
     assert "--out expects a name that ends with .html" in ran.stderr
     for arguments in ([], [str(recording)], [str(recording), "--json"]):
