@@ -79,6 +79,9 @@ std::string jsonText(std::string_view text) {
 
 namespace {
 
+// Lines of other clocks, which begin in 1970 for instance, are drawn so far away. Unit: nanoseconds. Source: 23 days, in picoseconds a number of 64 bits.
+constexpr int64_t kFarthest = 2'000'000'000'000'000;
+
 /// Names that begin with '_' are for the viewer: arrows, roots. "hlo_op" is the name of the event.
 bool isArgument(std::string_view name) { return !name.starts_with("_") && name != "hlo_op"; }
 
@@ -122,7 +125,7 @@ public:
   /// Appends the objects of an event; nothing where a counter has no value.
   void append(std::string &out, size_t l, const Plane::Event &event) const {
     const Plane::Line &line = plane.lines[l];
-    const int64_t at = (line.start - start) * 1000 + event.offset; // picoseconds
+    const int64_t at = std::clamp(line.start - start, -kFarthest, kFarthest) * 1000 + event.offset; // picoseconds
     const Kind &kind = kinds[event.kind];
     if (isCounter(line)) {
       if (!event.numStats)

@@ -5,7 +5,9 @@
 #include "runtime/base/Proto.h"
 #include "runtime/profile/EventRanges.h"
 #include "runtime/profile/MemoryEvents.h"
+#include "runtime/profile/Utf8.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <numeric>
@@ -173,7 +175,7 @@ bool readStat(Plane &plane, Texts &texts, std::string_view bytes, std::vector<St
         index = 0;
         return false;
       }
-      found = texts.ids.emplace(id, plane.text(unread->second)).first;
+      found = texts.ids.emplace(id, plane.text(validUtf8(unread->second))).first;
     }
     index = found->second;
     return true;
@@ -198,7 +200,7 @@ bool readStat(Plane &plane, Texts &texts, std::string_view bytes, std::vector<St
       break;
     case 5:
       stat.type = Stat::Type::Text;
-      stat.text = plane.text(reader.bytes);
+      stat.text = plane.text(validUtf8(reader.bytes));
       hasValue = true;
       break;
     case 6:
@@ -220,6 +222,18 @@ bool readStat(Plane &plane, Texts &texts, std::string_view bytes, std::vector<St
   return !reader.isBroken;
 }
 
+// Sums of offsets and durations are numbers of 64 bits. Unit: picoseconds. Source: 26 days; recordings have minutes.
+constexpr int64_t kLongest = int64_t(1) << 61;
+// Sums and differences of begins are numbers of 64 bits. Unit: nanoseconds since 1970. Source: the year 2116.
+constexpr int64_t kLatest = int64_t(1) << 62;
+
+/// Whether the times of a line can be computed with.
+bool hasPossibleTimes(const Plane::Line &line) {
+  return line.start >= 0 && line.start <= kLatest && std::all_of(line.events.begin(), line.events.end(), [](const Plane::Event &event) {
+           return event.offset >= -kLongest && event.offset <= kLongest && event.duration >= 0 && event.duration <= kLongest;
+         });
+}
+
 bool readLine(Plane &plane, const Ids &kinds, Texts &texts, std::string_view bytes) {
   Plane::Line line;
   for (Reader names(bytes); names.next();)
@@ -230,7 +244,7 @@ bool readLine(Plane &plane, const Ids &kinds, Texts &texts, std::string_view byt
     if (reader.field == 1)
       line.id = int64_t(reader.number);
     else if (reader.field == 2)
-      line.name = reader.bytes;
+      line.name = validUtf8(reader.bytes);
     else if (reader.field == 3)
       line.start = int64_t(reader.number);
     if (reader.field != 4)
@@ -258,7 +272,7 @@ bool readLine(Plane &plane, const Ids &kinds, Texts &texts, std::string_view byt
     if (isKnown)
       line.events.push_back(event);
   }
-  if (reader.isBroken)
+  if (reader.isBroken || !hasPossibleTimes(line))
     return false;
   plane.lines.push_back(std::move(line));
   return true;
@@ -272,7 +286,7 @@ bool readPlane(std::string_view bytes, Plane &plane) {
   Reader maps(bytes);
   while (maps.next()) {
     if (maps.field == 2)
-      plane.name = maps.bytes;
+      plane.name = validUtf8(maps.bytes);
     if (maps.field != 4 && maps.field != 5)
       continue;
     const bool isKind = maps.field == 4;
@@ -307,7 +321,7 @@ bool readPlane(std::string_view bytes, Plane &plane) {
     if (description == kOfMemoryEvents)
       texts.unread[id] = name;
     else
-      texts.ids[id] = plane.text(name);
+      texts.ids[id] = plane.text(validUtf8(name));
   }
   if (maps.isBroken)
     return false;
@@ -315,9 +329,9 @@ bool readPlane(std::string_view bytes, Plane &plane) {
     Reader reader(message);
     while (reader.next()) {
       if (reader.field == 2)
-        plane.kinds[index].name = reader.bytes;
+        plane.kinds[index].name = validUtf8(reader.bytes);
       else if (reader.field == 4)
-        plane.kinds[index].displayName = reader.bytes;
+        plane.kinds[index].displayName = validUtf8(reader.bytes);
       else if (reader.field == 5 && !readStat(plane, texts, reader.bytes, plane.kinds[index].stats))
         return false;
     }
@@ -534,11 +548,11 @@ StatusOr<XSpace> decodeXSpace(std::string_view bytes) {
       if (!readPlane(reader.bytes, space.planes.emplace_back()))
         return broken();
     } else if (reader.field == 2) {
-      space.errors.emplace_back(reader.bytes);
+      space.errors.push_back(validUtf8(reader.bytes));
     } else if (reader.field == 3) {
-      space.warnings.emplace_back(reader.bytes);
+      space.warnings.push_back(validUtf8(reader.bytes));
     } else if (reader.field == 4) {
-      space.hostnames.emplace_back(reader.bytes);
+      space.hostnames.push_back(validUtf8(reader.bytes));
     }
   }
   if (reader.isBroken)

@@ -156,6 +156,52 @@ TEST(ProfileFiles, DamagedFilesAreErrors) {
     }
 }
 
+TEST(ProfileFiles, TimesThatNoNumberHoldsAreDamage) {
+  const XSpace good = toXSpace(sample(), true);
+  auto isRead = [&](auto change) {
+    XSpace space = good;
+    Plane::Line &line = space.planes[0].lines[0];
+    change(line, line.events[0]);
+    return decodeXSpace(encode(space)).ok();
+  };
+  EXPECT_TRUE(isRead([](Plane::Line &, Plane::Event &) {}));
+  EXPECT_FALSE(isRead([](Plane::Line &, Plane::Event &event) { event.offset = INT64_MAX; }));
+  EXPECT_FALSE(isRead([](Plane::Line &, Plane::Event &event) { event.duration = INT64_MAX; }));
+  EXPECT_FALSE(isRead([](Plane::Line &, Plane::Event &event) { event.duration = -1; }));
+  EXPECT_FALSE(isRead([](Plane::Line &line, Plane::Event &) { line.start = INT64_MAX; }));
+  EXPECT_FALSE(isRead([](Plane::Line &line, Plane::Event &) { line.start = INT64_MIN; }));
+  XSpace mixed = good;
+  mixed.planes[0].lines[0].start = 0; // of another clock
+  EXPECT_NE(chromeTrace(mixed).find("\"dur\":0.6,"), std::string::npos);
+  EXPECT_NE(chromeTrace(mixed).find("\"ts\":1000000000"), std::string::npos) << "the others begin 1000 s later: " << chromeTrace(mixed).substr(0, 2000);
+}
+
+TEST(ProfileFiles, FilesOfOthersAreWrittenAsUtf8) {
+  XSpace space = toXSpace(sample(), true);
+  Plane &device = space.planes[0];
+  device.name += "\xFF";
+  device.lines[0].name += "\xC3";
+  device.kinds[0].name = "a\xFFz";
+  device.kinds[0].displayName = "\xED\xA0\x80";
+  for (std::string &text : device.texts)
+    text += "\x80";
+  device.forgetTexts();
+  space.warnings = {"\xFE"};
+  space.hostnames = {"host\xFF"};
+  StatusOr<XSpace> again = decodeXSpace(encode(space));
+  ASSERT_TRUE(again.ok());
+  const std::string bad = "\xEF\xBF\xBD";
+  const Plane &read = again->planes[0];
+  EXPECT_TRUE(read.name.ends_with("2" + bad)) << read.name;
+  EXPECT_EQ(read.lines[0].name, "XLA Modules" + bad);
+  EXPECT_EQ(read.kinds[0].name, "a" + bad + "z");
+  EXPECT_EQ(read.kinds[0].displayName, bad + bad + bad);
+  for (const std::string &text : read.texts)
+    EXPECT_TRUE(text.ends_with(bad)) << text;
+  EXPECT_EQ(again->warnings, std::vector<std::string>{bad});
+  EXPECT_EQ(again->hostnames, std::vector<std::string>{"host" + bad});
+}
+
 TEST(ProfileFiles, ChromeTraceHasSlicesArrowsAndCounters) {
   std::string json = chromeTrace(toXSpace(sample(), true));
   auto has = [&](const std::string &text) { return json.find(text) != std::string::npos; };
