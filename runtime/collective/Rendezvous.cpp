@@ -74,10 +74,6 @@ struct RunContext::Meeting {
   bool isUnattended = false; ///< another thread has to do the work; returned to one caller of enter()
   bool isTold = false;     ///< this process's part is sent, or never will be
   size_t numOthers = 0;    ///< number of other processes
-  struct Part {
-    std::shared_ptr<char> bytes;
-    uint64_t size;
-  };
   std::map<uint32_t, Part> parts; ///< parts of other processes; constant once all are present
 
   bool begin(size_t share) {
@@ -372,19 +368,25 @@ void RunContext::remotePart(uint32_t process, const std::vector<uint32_t> &membe
   ++counts.receivedFrom[process];
   if (!aborted.ok())
     return;
-  // The process arrives at the meeting before it sends its part, so the meeting exists here.
+  auto isOf = [&](uint32_t member) { return remote->processOf(member) == process; };
+  bool isExpected = std::any_of(members.begin(), members.end(), isOf);
   std::shared_ptr<Meeting> meeting;
-  if (auto found = groups.find(members); found != groups.end()) {
-    Group &group = found->second;
+  if (isExpected) {
+    Group &group = groups[members];
+    Part received{std::move(part), bytes};
     if (auto unfinished = group.unfinished.find(number); unfinished != group.unfinished.end())
       meeting = unfinished->second;
     else if (number >= group.first && number - group.first < group.open.size())
       meeting = group.open[size_t(number - group.first)];
+    if (meeting)
+      isExpected = meeting->parts.try_emplace(process, std::move(received)).second;
+    else
+      isExpected = number >= group.first && group.early[number].try_emplace(process, std::move(received)).second;
   }
-  auto isOf = [&](uint32_t member) { return remote->processOf(member) == process; };
-  if (!meeting || !std::any_of(members.begin(), members.end(), isOf) ||
-      !meeting->parts.try_emplace(process, Meeting::Part{std::move(part), bytes}).second)
+  if (!isExpected)
     return abort(dataLoss(remote->describe(process) + " sent a part of a result that nobody expects"));
+  if (!meeting)
+    return;
   if (meeting->parts.size() < meeting->numOthers)
     return;
   groups[members].unfinished.erase(number);
@@ -419,6 +421,8 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   if (index == group.open.size()) {
     group.open.push_back(std::make_shared<Meeting>(members, *this));
     group.open.back()->number = group.first + index;
+    if (auto parts = group.early.extract(group.open.back()->number))
+      group.open.back()->parts = std::move(parts.mapped());
   }
   meeting = group.open[index];
   bool isFirst = meeting->arrived == 0;

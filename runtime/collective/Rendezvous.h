@@ -142,7 +142,8 @@ public:
   // Events of members of other processes, called by the thread that receives them, in the order in which the process sent them. `contribution`
   // replaces what Work gets of a local member; it is kept until the meeting is over.
   void remoteArrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, std::shared_ptr<const void> contribution);
-  /// `part` is a part of the results of a meeting.
+  /// `part` is a part of the results of a meeting. A forwarded part may come before all arrivals: the others' come from their own processes, and a local
+  /// one is announced to the others before the member enters.
   void remotePart(uint32_t process, const std::vector<uint32_t> &group, uint64_t number, std::shared_ptr<char> part, uint64_t bytes);
   void remoteSend(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
   void remoteFinish(uint32_t member, const Status &cause);
@@ -161,11 +162,17 @@ public:
   }
 
 private:
+  /// The bytes of a part of a meeting's results.
+  struct Part {
+    std::shared_ptr<char> bytes;
+    uint64_t size;
+  };
   struct Group {
     std::vector<uint64_t> next; ///< per position the number of its next meeting
     uint64_t first = 0;         ///< number of the first open meeting
     std::deque<std::shared_ptr<Meeting>> open; ///< meetings that some member has not reached yet
     std::map<uint64_t, std::shared_ptr<Meeting>> unfinished; ///< older meetings that lack parts of other processes, by their numbers
+    std::map<uint64_t, std::map<uint32_t, Part>> early;      ///< parts by process, of meetings that no member is known to have reached, by their numbers
   };
   struct Waiting {
     bool active = false;

@@ -239,6 +239,63 @@ TEST(Processes, BitsDoNotDependOnTheProcessesThatShareWork) {
     }
 }
 
+/// Three processes with one member each, of which this one is process 0; it sends nothing.
+class SilentMembers : public RemoteMembers {
+public:
+  uint32_t numProcesses() const override { return 3; }
+  uint32_t self() const override { return 0; }
+  uint32_t processOf(uint32_t member) const override { return member; }
+  const std::string &hostOf(uint32_t process) const override { return hosts[process == 2]; }
+  std::string describe(uint32_t process) const override { return "process " + std::to_string(process); }
+  std::string activityOf(uint32_t) const override { return ""; }
+  Status arrive(uint32_t, const std::vector<uint32_t> &, const OperationId &, const void *) override { return Status(); }
+  Status send(uint32_t, uint32_t, int64_t, const std::string &) override { return Status(); }
+  void finish(uint32_t, const Status &) override {}
+  void idle(const IdleState &) override {}
+  Status tellPart(const std::vector<uint32_t> &, uint64_t, const std::vector<iovec> &) override { return Status(); }
+  void callLater(std::function<void()> task) override { tasks.emplace_back(std::move(task)); }
+  void poll(const std::vector<uint32_t> &, const std::function<bool()> &) override {}
+  ~SilentMembers() override {
+    for (std::thread &task : tasks)
+      task.join();
+  }
+
+private:
+  const std::string hosts[2] = {"here", "elsewhere"};
+  std::vector<std::thread> tasks;
+};
+
+/// Process 1 forwards what process 2 has sent to this host: that part overtakes the arrivals of both, which are sent by other ways.
+TEST(Processes, AForwardedPartMayComeBeforeAllArrivals) {
+  auto context = std::make_shared<RunContext>(3, 1, 20, std::make_unique<SilentMembers>());
+  const std::vector<uint32_t> group = {0, 1, 2};
+  const OperationId operation{nullptr, "all_reduce", "f.py:1", 7};
+  auto partOf = [&](uint32_t process, uint64_t number) {
+    std::shared_ptr<char> part(new char[1]{char('a' + process)}, std::default_delete<char[]>());
+    context->remotePart(process, group, number, std::move(part), 1);
+  };
+  std::string taken;
+  auto parted = std::make_shared<RunContext::Parted>();
+  parted->share = [](const std::vector<const void *> &, size_t) { return Status(); };
+  parted->own = [](const std::vector<const void *> &, size_t) { return std::vector<iovec>(); };
+  parted->take = [&](const void *, uint32_t process, const char *part, uint64_t bytes) {
+    taken += std::to_string(process) + std::string(part, bytes) + " ";
+    return Status();
+  };
+  for (uint64_t number = 0; number < 2; ++number) {
+    partOf(2, number);
+    for (uint32_t member : {1, 2})
+      context->remoteArrive(member, group, operation, std::make_shared<int>());
+    std::thread later([&] { partOf(1, number); });
+    Status status = context->meet(0, group, operation, &operation, parted->share, parted);
+    later.join();
+    EXPECT_TRUE(status.ok()) << status.toString();
+  }
+  EXPECT_EQ(taken, "1b 2c 1b 2c ");
+  partOf(1, 0); // of a meeting that is over
+  EXPECT_NE(context->meet(0, group, operation, &operation, parted->share, parted).message().find("sent a part of a result that nobody expects"), std::string::npos);
+}
+
 /// Runs `work` for every device and returns what each ends with; an error is told to the others as an executor does.
 std::vector<std::string> outcomes(const std::vector<std::shared_ptr<RunContext>> &contexts,
                                   const std::function<Status(uint32_t device, RunContext &)> &work) {
