@@ -24,7 +24,7 @@ ConstantProgram::ConstantProgram(std::string text, std::string placed)
 runtime::StatusOr<std::shared_ptr<runtime::Executable>> ConstantProgram::executable() const {
   Session &session = Session::get();
   return constantsChange.load(std::memory_order_relaxed) ? session.keptProgram(withoutConstants().first, withoutConstants().second)
-                                                         : session.keptProgram(digest, placed);
+                                                         : session.keptProgram(digest, compiledText());
 }
 
 runtime::StatusOr<std::vector<runtime::BufferPtr>> ConstantProgram::launch(const std::vector<runtime::BufferPtr> &arguments,
@@ -43,7 +43,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> ConstantProgram::launch(const
 }
 
 const std::pair<Digest, std::string> &ConstantProgram::withoutConstants() const {
-  std::call_once(plainIsMade, [&] { plain = {Digest::of(withoutMarks(program)), withoutMarks(placed)}; });
+  std::call_once(plainIsMade, [&] { plain = {Digest::of(withoutMarks(program)), withoutMarks(compiledText())}; });
   return plain;
 }
 

@@ -14,7 +14,7 @@ namespace millrace::tracing {
 class ConstantProgram {
 public:
   ConstantProgram() = default;
-  explicit ConstantProgram(std::string text) : ConstantProgram(text, text) {}
+  explicit ConstantProgram(std::string text) : ConstantProgram(std::move(text), std::string()) {}
   /// `placed` is the same program with the user's lines as locations, and is what is compiled: the lines are no part of the key.
   ConstantProgram(std::string text, std::string placed);
 
@@ -32,7 +32,9 @@ private:
   /// After a call: `before` is the executable's number of changes in a row before it.
   void countPreparations(const runtime::Executable &executable, uint64_t before) const;
 
-  std::string program, placed; ///< without and with places
+  const std::string &compiledText() const { return placed.empty() ? program : placed; }
+
+  std::string program, placed; ///< without and with places; the latter is empty where none are known
   Digest digest;               ///< of `program`
   bool hasConstants = false;
   mutable std::atomic<bool> constantsChange{false}; ///< too often for preparing them, or they are too large

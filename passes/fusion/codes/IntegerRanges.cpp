@@ -9,10 +9,6 @@ using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
 
-/// A value behind more operations has the range of its type. Unit: operations. Source: arithmetic: as many as are followed from a matrix to its words
-/// (kMaxFollowedOps).
-static constexpr unsigned kMaxRangeDepth = 32;
-
 IntegerRange rangeOf(IntegerType type) {
   if (type.getWidth() >= 64)
     return {type.isUnsigned() ? 0 : std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
@@ -40,7 +36,7 @@ static IntegerRange rangeOf(Value value, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (std::optional<int64_t> number = integerSplatOf(value))
     return {*number, *number};
-  if (!op || depth > kMaxRangeDepth)
+  if (!op || depth > kMaxFollowedOps)
     return all;
   auto behind = [&](unsigned operand) { return rangeOf(op->getOperand(operand), depth + 1); };
   if (isa<ReshapeOp, BroadcastInDimOp, GatherOp, TransposeOp, SliceOp>(op))

@@ -12,6 +12,11 @@
 
 namespace millrace::fusion {
 
+/// More operations are not followed: each is repeated for each part, and all of them are one kernel; a value behind more of them has the range of its
+/// type. Unit: operations. Source: arithmetic: with eight parts, what remains of them after integers have become bits of words is as much as a kernel
+/// takes in (kMaxClusterOps).
+inline constexpr unsigned kMaxFollowedOps = 32;
+
 /// The least and the largest of some integers.
 using IntegerRange = std::pair<int64_t, int64_t>;
 

@@ -24,9 +24,6 @@ bool isStaticTensor(Value value) {
 
 namespace {
 
-/// More operations are not followed: each is repeated for each part, and all of them are one kernel. Unit: operations. Source: arithmetic: with eight
-/// parts, what remains of them after integers have become bits of words is as much as a kernel takes in (kMaxClusterOps).
-constexpr unsigned kMaxFollowedOps = 32;
 /// Words do not hold more codes. Unit: codes of a word. Source: arithmetic: 64 bits hold 16 codes of four bits.
 constexpr int64_t kMaxParts = 16;
 /// Fact: bytes of an integer that vectors take apart in place.
