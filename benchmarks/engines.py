@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inference of PyTorch's models by the engines that people would pick: Millrace (torch.compile(backend="openxla")), OpenVINO, ONNX
-Runtime, Inductor, eager PyTorch, XLA:CPU (jaxlib, by the StableHLO that torch_xla exports) and, where it is named, IREE.
+"""Inference of PyTorch's models by the engines that people would pick: Millrace (millrace: torch.compile(backend="openxla"), with Dynamo's guards in
+every call; millrace_export: torch.export and torch_xla.stablehlo, an exported program as OpenVINO and ONNX Runtime have one), OpenVINO, ONNX Runtime, Inductor, eager PyTorch, XLA:CPU (jaxlib, by the StableHLO that torch_xla exports) and, where it is named, IREE.
 
     PYTHONPATH=python:. python -m benchmarks.engines [--batch 1,8] [--only millrace,openvino] [--rounds 5] [--first | --layers] [--results FOLDER] [MODEL …]
 
@@ -21,7 +21,8 @@ import time
 
 from benchmarks import turns
 
-ENGINES = ("millrace", "openvino", "onnxruntime", "inductor", "eager", "xla_cpu", "iree")
+OURS = ("millrace", "millrace_export")
+ENGINES = (*OURS, "openvino", "onnxruntime", "inductor", "eager", "xla_cpu", "iree")
 USUAL = ENGINES[:-1]  # IREE compiles for minutes
 TOLERANCE = 2e-3  # relative to the largest value of a result
 NO_WAIT = (lambda: None)
@@ -38,6 +39,21 @@ def run_millrace(module, inputs, threads):
         with torch.no_grad():
             result = compiled(*inputs)
         torch_xla.sync()  # what Dynamo leaves out of its graphs (nn.LSTM) is recorded, not executed
+        xm.wait_device_ops()
+        return [result]
+    return call
+
+
+def run_millrace_export(module, inputs, threads):
+    import torch
+    import torch_xla.core.xla_model as xm
+    from torch_xla.stablehlo import exported_program_to_stablehlo
+    with torch.no_grad():
+        program = exported_program_to_stablehlo(torch.export.export(module, tuple(inputs)))
+    arguments = [t.to("xla") for t in inputs]
+
+    def call():
+        result = program(*arguments)
         xm.wait_device_ops()
         return [result]
     return call
@@ -197,14 +213,14 @@ def measure_first(name, batch, engines, threads):
 
 def best_other(rows):
     """(name, ms) of the fastest engine beside Millrace, or None."""
-    others = [(row["ms"], engine) for engine, row in rows.items() if engine != "millrace" and "ms" in row and row.get("difference", 0) <= TOLERANCE]
+    others = [(row["ms"], engine) for engine, row in rows.items() if engine not in OURS and "ms" in row and row.get("difference", 0) <= TOLERANCE]
     return min(others)[::-1] if others else None
 
 
-def ratio(rows):
-    """Time of the best other engine over Millrace's: above 1 Millrace is ahead."""
+def ratio(rows, ours="millrace"):
+    """Time of the best other engine over Millrace's by the way `ours`: above 1 Millrace is ahead."""
     best = best_other(rows)
-    return best[1] / rows["millrace"]["ms"] if best and "ms" in rows.get("millrace", {}) else None
+    return best[1] / rows[ours]["ms"] if best and "ms" in rows.get(ours, {}) else None
 
 
 def line(name, rows, engines, keys):
@@ -213,22 +229,24 @@ def line(name, rows, engines, keys):
         row = rows[engine]
         cells.append(f"{'failed':>14}" if "error" in row else f"{'/'.join(f'{row[key]:.2f}' for key in keys):>14}")
     if keys == ("ms",):
-        value = ratio(rows)
-        cells.append(f"{value:6.2f} {best_other(rows)[0]}" if value else "-")
+        values = [f"{value:.2f}" for ours in OURS if ours in engines and (value := ratio(rows, ours))]
+        cells.append(f"{'/'.join(values):>10} {best_other(rows)[0]}" if values else "-")
     return "  ".join(cells)
 
 
 def summary(everything):
-    """What the rows say together, in a line each."""
-    found = {name: ratio(rows) for name, rows in everything.items()}
-    found = {name: value for name, value in found.items() if value}
-    if not found:
-        return []
-    mean = math.exp(sum(map(math.log, found.values())) / len(found))
-    worst = min(found, key=found.get)
-    below = sorted(name for name, value in found.items() if value < 1)
-    return [f"{len(found)} rows: the best other engine takes {mean:.2f} times as long as Millrace (geometric mean), least {found[worst]:.2f} ({worst})",
-            f"below 1.0: {len(below)}: {', '.join(below)}"]
+    """What the rows say together: two lines for each way to run Millrace that was measured."""
+    lines = []
+    for ours in OURS:
+        found = {name: value for name, rows in everything.items() if (value := ratio(rows, ours))}
+        if not found:
+            continue
+        mean = math.exp(sum(map(math.log, found.values())) / len(found))
+        worst = min(found, key=found.get)
+        below = sorted(name for name, value in found.items() if value < 1)
+        lines += [f"{ours}, {len(found)} rows: the best other engine takes {mean:.2f} times as long (geometric mean), least {found[worst]:.2f} ({worst})",
+                  f"below 1.0: {len(below)}: {', '.join(below)}"]
+    return lines
 
 
 def main():
@@ -268,10 +286,10 @@ def main():
             for engine, row in rows.items():
                 if "error" in row:
                     print(f"  {engine}: {row['error']}", flush=True)
-                    failed = failed or engine == "millrace"
+                    failed = failed or engine in OURS
                 elif row.get("difference", 0) > TOLERANCE:
                     print(f"  {engine}: expects a difference of at most {TOLERANCE} to eager PyTorch, but got {row['difference']:.1e}", flush=True)
-                    failed = failed or engine == "millrace"
+                    failed = failed or engine in OURS
     if not arguments.first:
         print("\n".join(summary(everything)))
     if arguments.results:

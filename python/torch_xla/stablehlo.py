@@ -154,6 +154,15 @@ def _from_numpy(array, dtype):
     return tensor.view(wanted) if wanted in _NUMPY_HAS_NOT else tensor
 
 
+@dataclasses.dataclass
+class _Compiled:
+    """A method's program, its arguments (None in the place of inputs), the inputs as (argument, position, type), and the structure of the results."""
+    program: Any
+    arguments: list
+    inputs: list
+    output: Any
+
+
 class StableHLOGraphModule:
     """An exported model, which can be called, inspected and saved."""
 
@@ -161,7 +170,7 @@ class StableHLOGraphModule:
         self._bundle = bundle
         self._name_to_stablehlo = {function.meta.name: function for function in bundle.stablehlo_funcs}
         self._default_method = bundle.stablehlo_funcs[0].meta.name if bundle.stablehlo_funcs else None
-        self._programs: dict[str, Any] = {}
+        self._programs: dict[str, _Compiled] = {}
         self._fixed: dict[tuple, torch.Tensor] = {}
 
     def _name_of(self, method_name: str | None) -> str:
@@ -193,19 +202,28 @@ class StableHLOGraphModule:
         Raises:
           ValueError: An input is missing.
         """
-        function = self._name_to_stablehlo[method_name]
-        if method_name not in self._programs:
-            self._programs[method_name] = _XLAC._program(function.text)
-        arguments = []
+        compiled = self._programs.get(method_name)
+        if compiled is None:
+            compiled = self._programs[method_name] = self._compile(self._name_to_stablehlo[method_name])
+        arguments = list(compiled.arguments)
+        for index, position, dtype in compiled.inputs:
+            if position >= len(args):
+                raise ValueError(f"expects at least {position + 1} inputs, but got {len(args)}")
+            arguments[index] = torch.as_tensor(args[position], dtype=dtype).detach().to("xla")
+        return _XLAC._run_program(compiled.program, arguments)
+
+    def _compile(self, function):
+        """Weights are the same in every call, so that what depends on them alone is computed once."""
+        arguments: list[torch.Tensor | None] = []
+        inputs = []
         for location, signature in zip(function.meta.input_locations, function.meta.input_signature):
-            if location.type_ != VariableType.INPUT_ARG:
+            if location.type_ == VariableType.INPUT_ARG:
+                inputs.append((len(arguments), location.position, getattr(torch, signature.dtype)))
+                arguments.append(None)
+            else:
                 arguments.append(self._fixed_argument(location, signature))
-                continue
-            if location.position >= len(args):
-                raise ValueError(f"expects at least {location.position + 1} inputs, but got {len(args)}")
-            argument = torch.as_tensor(args[location.position], dtype=getattr(torch, signature.dtype)).detach()
-            arguments.append(argument.to("xla"))
-        return _XLAC._run_program(self._programs[method_name], arguments)
+        program = _XLAC._program(function.text, [argument is not None for argument in arguments])
+        return _Compiled(program, arguments, inputs, pytree.treespec_loads(spec) if (spec := function.meta.output_pytree_spec) else None)
 
     def __call__(self, *args: Any, method_name: str | None = None, **kwargs: Any) -> Any:
         """Runs a method, the only one by default, with the arguments of the module that was exported.
@@ -216,9 +234,9 @@ class StableHLOGraphModule:
         name = self._name_of(method_name)
         flat, _ = pytree.tree_flatten((args, kwargs))
         results = self.evaluate(name, flat)
-        spec = self._name_to_stablehlo[name].meta.output_pytree_spec
-        if spec:
-            return pytree.tree_unflatten(results, pytree.treespec_loads(spec))
+        spec = self._programs[name].output
+        if spec is not None:
+            return pytree.tree_unflatten(results, spec)
         return results[0] if len(results) == 1 else tuple(results)
 
     def get_stablehlo_text(self, method_name: str | None = None) -> str:

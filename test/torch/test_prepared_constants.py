@@ -164,3 +164,45 @@ def test_a_program_for_a_number_of_rows_has_constants():
     x = torch.randn(50, 64)
     check(compiled, host, x, x.to("xla"))
     assert prepared() == 2
+
+
+def exported(host, x):
+    from torch_xla import stablehlo
+    with torch.no_grad():
+        return stablehlo.exported_program_to_stablehlo(torch.export.export(host, (x,)))
+
+
+def test_weights_of_an_exported_program_are_prepared_once():
+    model, compiled, host, x, on_device = network()
+    program = exported(host, x)
+    with torch.no_grad():
+        for given in (x, on_device, -on_device, 2 * x):
+            torch.testing.assert_close(program(given).cpu(), host(given.cpu()), rtol=1e-4, atol=1e-4)
+    assert prepared() == 1
+
+
+def test_two_exported_models_of_one_program_are_prepared_each():
+    *_, host, x, on_device = network()
+    other = Network().eval()
+    with torch.no_grad():
+        programs = [(model, exported(model, x)) for model in (host, other)]
+        for _ in range(4):
+            for model, program in programs:
+                torch.testing.assert_close(program(on_device).cpu(), model(x), rtol=1e-4, atol=1e-4)
+    assert prepared() == 2
+
+
+def test_no_bit_of_an_exported_program_depends_on_it(monkeypatch):
+    from torch_xla import _XLAC
+    *_, host, x, on_device = network()
+    got = exported(host, x)(on_device).cpu()
+    compile_text = _XLAC._program
+    monkeypatch.setattr(_XLAC, "_program", lambda text, constants: compile_text(text))
+    want = exported(host, x)(on_device).cpu()
+    assert prepared() == 1 and torch.equal(got, want)
+
+
+def test_text_that_is_no_program_is_refused():
+    from torch_xla import _XLAC
+    with pytest.raises(Exception, match="expects a module with a function @main"):
+        _XLAC._program("func.func @other() { return }", [])

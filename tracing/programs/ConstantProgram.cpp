@@ -3,9 +3,15 @@
 #include "tracing/programs/ConstantProgram.h"
 
 #include "dialects/millrace/Attributes.h"
+#include "lowering/client/ErrorLog.h"
 #include "runtime/client/PreparedBytes.h"
 #include "tracing/Session.h"
+#include "tracing/emit/TracedModule.h"
+#include "tracing/emit/TracedModuleImpl.h"
 #include "tracing/reports/Metrics.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace millrace::tracing {
 
@@ -20,6 +26,25 @@ static std::string withoutMarks(std::string text) {
 ConstantProgram::ConstantProgram(std::string text, std::string placed)
     : program(std::move(text)), placed(std::move(placed)), digest(Digest::of(program)),
       hasConstants(program.find(kConstantAttr.str()) != std::string::npos) {}
+
+runtime::StatusOr<std::unique_ptr<ConstantProgram>> ConstantProgram::withConstants(std::string text, const std::vector<bool> &constants) {
+  runtime::StatusOr<TracedModule> traced = TracedModule::parse(text);
+  if (!traced)
+    return runtime::invalidArgument(std::string(traced.status().message()));
+  auto function = (*traced->impl->module).lookupSymbol<mlir::func::FuncOp>("main");
+  if (!function)
+    return runtime::invalidArgument("expects a module with a function @main");
+  for (unsigned argument = 0; argument < function.getNumArguments() && argument < constants.size(); ++argument)
+    if (constants[argument])
+      function.setArgAttr(argument, kConstantAttr, mlir::UnitAttr::get(function.getContext()));
+  std::string marked;
+  llvm::raw_string_ostream stream(marked);
+  (*traced->impl->module).print(stream);
+  const bool hasPlaces = text.find(" loc(") != std::string::npos;
+  auto made = std::make_unique<ConstantProgram>(std::move(marked), hasPlaces ? traced->text() : std::string());
+  made->unmarked = std::move(text);
+  return made;
+}
 
 runtime::StatusOr<std::shared_ptr<runtime::Executable>> ConstantProgram::executable() const {
   Session &session = Session::get();
@@ -43,7 +68,12 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> ConstantProgram::launch(const
 }
 
 const std::pair<Digest, std::string> &ConstantProgram::withoutConstants() const {
-  std::call_once(plainIsMade, [&] { plain = {Digest::of(withoutMarks(program)), withoutMarks(compiledText())}; });
+  std::call_once(plainIsMade, [&] {
+    if (unmarked.empty())
+      plain = {Digest::of(withoutMarks(program)), withoutMarks(compiledText())};
+    else
+      plain = {Digest::of(unmarked), unmarked};
+  });
   return plain;
 }
 

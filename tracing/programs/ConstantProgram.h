@@ -7,7 +7,9 @@
 #include "tracing/graph/Graph.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 namespace millrace::tracing {
 
@@ -17,6 +19,9 @@ public:
   explicit ConstantProgram(std::string text) : ConstantProgram(std::move(text), std::string()) {}
   /// `placed` is the same program with the user's lines as locations, and is what is compiled: the lines are no part of the key.
   ConstantProgram(std::string text, std::string placed);
+  /// Marks the arguments of @main that `constants` names, by position; the text as given takes their place where they turn out not to be constant.
+  /// Arguments past the end of `constants` have no mark. InvalidArgument: the text is no module with a function @main.
+  static runtime::StatusOr<std::unique_ptr<ConstantProgram>> withConstants(std::string text, const std::vector<bool> &constants);
 
   const std::string &text() const { return program; }
   const Digest &key() const { return digest; }
@@ -35,6 +40,7 @@ private:
   const std::string &compiledText() const { return placed.empty() ? program : placed; }
 
   std::string program, placed; ///< without and with places; the latter is empty where none are known
+  std::string unmarked;        ///< the text that was given to withConstants(), else empty
   Digest digest;               ///< of `program`
   bool hasConstants = false;
   mutable std::atomic<bool> constantsChange{false}; ///< too often for preparing them, or they are too large

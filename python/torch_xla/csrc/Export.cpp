@@ -221,16 +221,22 @@ PyObject *moduleForm(PyObject *object, std::string (*form)(const std::string &))
 PyObject *hloModuleJson(PyObject *, PyObject *object) { return moduleForm(object, tracing::hloModuleJson); }
 PyObject *hloModuleText(PyObject *, PyObject *object) { return moduleForm(object, tracing::hloModuleText); }
 
-/// _program(text) -> a program that _run_program can call
-PyObject *loadProgram(PyObject *, PyObject *object) {
+/// _program(text, constants=None) -> a program that _run_program can call. `constants[i]`: calls are expected to pass the same tensor i again and again.
+PyObject *loadProgram(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
+    const char *program;
     Py_ssize_t size;
-    const char *program = PyUnicode_AsUTF8AndSize(object, &size);
-    if (!program)
+    PyObject *constants = nullptr;
+    if (!PyArg_ParseTuple(args, "s#|O!", &program, &size, &PyList_Type, &constants))
       return nullptr;
-    auto made = std::make_unique<Program>(std::string(program, size_t(size)));
+    std::vector<bool> areConstant;
+    for (Py_ssize_t i = 0; constants && i < PyList_GET_SIZE(constants); ++i)
+      areConstant.push_back(PyList_GET_ITEM(constants, i) == Py_True);
+    std::unique_ptr<Program> made;
     {
       WithoutGil released;
+      std::string text(program, size_t(size));
+      made = constants ? valueOrRaise(Program::withConstants(std::move(text), areConstant)) : std::make_unique<Program>(std::move(text));
       valueOrRaise(made->executable());
     }
     return PyCapsule_New(made.release(), kProgram, [](PyObject *self) {
@@ -282,7 +288,7 @@ PyMethodDef exportMethods[] = {
     {"_hlo_module", hloModule, METH_VARARGS, "HLO text as a serialized HloModuleProto of a name."},
     {"_hlo_module_json", hloModuleJson, METH_O, "A serialized HloModuleProto as JSON."},
     {"_hlo_module_text", hloModuleText, METH_O, "A serialized HloModuleProto in the text format of protocol buffers."},
-    {"_program", loadProgram, METH_O, "Compiles StableHLO text."},
+    {"_program", loadProgram, METH_VARARGS, "Compiles StableHLO text."},
     {"_run_program", runProgram, METH_VARARGS, "Runs a compiled program on tensors."},
     {nullptr, nullptr, 0, nullptr}};
 
