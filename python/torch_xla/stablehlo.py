@@ -156,9 +156,8 @@ def _from_numpy(array, dtype):
 
 @dataclasses.dataclass
 class _Compiled:
-    """A method's program, its arguments (None in the place of inputs), the inputs as (argument, position, type), and the structure of the results."""
+    """A method's program with its weights and constants, its inputs in the program's order as (position, type), and the structure of the results."""
     program: Any
-    arguments: list
     inputs: list
     output: Any
 
@@ -205,25 +204,25 @@ class StableHLOGraphModule:
         compiled = self._programs.get(method_name)
         if compiled is None:
             compiled = self._programs[method_name] = self._compile(self._name_to_stablehlo[method_name])
-        arguments = list(compiled.arguments)
-        for index, position, dtype in compiled.inputs:
+        inputs = []
+        for position, dtype in compiled.inputs:
             if position >= len(args):
                 raise ValueError(f"expects at least {position + 1} inputs, but got {len(args)}")
-            arguments[index] = torch.as_tensor(args[position], dtype=dtype).detach().to("xla")
-        return _XLAC._run_program(compiled.program, arguments)
+            inputs.append(torch.as_tensor(args[position], dtype=dtype).detach().to("xla"))
+        return _XLAC._run_bound(compiled.program, inputs)
 
     def _compile(self, function):
         """Weights are the same in every call, so that what depends on them alone is computed once."""
-        arguments: list[torch.Tensor | None] = []
         inputs = []
+        arguments: list[torch.Tensor | None] = []
         for location, signature in zip(function.meta.input_locations, function.meta.input_signature):
             if location.type_ == VariableType.INPUT_ARG:
-                inputs.append((len(arguments), location.position, getattr(torch, signature.dtype)))
+                inputs.append((location.position, getattr(torch, signature.dtype)))
                 arguments.append(None)
             else:
                 arguments.append(self._fixed_argument(location, signature))
-        program = _XLAC._program(function.text, [argument is not None for argument in arguments])
-        return _Compiled(program, arguments, inputs, pytree.treespec_loads(spec) if (spec := function.meta.output_pytree_spec) else None)
+        spec = function.meta.output_pytree_spec
+        return _Compiled(_XLAC._bind_program(function.text, arguments), inputs, pytree.treespec_loads(spec) if spec else None)
 
     def __call__(self, *args: Any, method_name: str | None = None, **kwargs: Any) -> Any:
         """Runs a method, the only one by default, with the arguments of the module that was exported.

@@ -192,17 +192,26 @@ def test_two_exported_models_of_one_program_are_prepared_each():
     assert prepared() == 2
 
 
-def test_no_bit_of_an_exported_program_depends_on_it(monkeypatch):
+def test_no_bit_of_an_exported_program_depends_on_it():
     from torch_xla import _XLAC
     *_, host, x, on_device = network()
     got = exported(host, x)(on_device).cpu()
-    compile_text = _XLAC._program
-    monkeypatch.setattr(_XLAC, "_program", lambda text, constants: compile_text(text))
-    want = exported(host, x)(on_device).cpu()
-    assert prepared() == 1 and torch.equal(got, want)
+    plain = exported(host, x)
+    function = plain._name_to_stablehlo["forward"]
+    arguments = [on_device if location.type_.value == "input_arg" else plain._fixed_argument(location, signature)
+                 for location, signature in zip(function.meta.input_locations, function.meta.input_signature)]
+    want, = _XLAC._run_program(_XLAC._program(function.text), arguments)
+    assert prepared() == 1 and torch.equal(got, want.cpu())
 
 
-def test_text_that_is_no_program_is_refused():
+def test_what_is_no_program_or_no_input_is_refused():
     from torch_xla import _XLAC
     with pytest.raises(Exception, match="expects a module with a function @main"):
-        _XLAC._program("func.func @other() { return }", [])
+        _XLAC._bind_program("func.func @other() { return }", [])
+    bound = _XLAC._bind_program("func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> { %0 = stablehlo.add %x, %y : tensor<2xf32>\n"
+                                "return %0 : tensor<2xf32> }", [torch.ones(2, device="xla"), None])
+    assert _XLAC._run_bound(bound, [torch.ones(2, device="xla")])[0].tolist() == [2, 2]
+    with pytest.raises(Exception, match="expects 1 inputs, but got 2"):
+        _XLAC._run_bound(bound, [torch.ones(2, device="xla")] * 2)
+    with pytest.raises(Exception, match="expects what _bind_program returned"):
+        _XLAC._run_bound(None, [])

@@ -13,7 +13,7 @@
 namespace millrace::torch_shim {
 namespace {
 
-constexpr const char *kProgram = "torch_xla.Program";
+constexpr const char *kProgram = "torch_xla.Program", *kBoundProgram = "torch_xla.BoundProgram";
 using Program = tracing::ConstantProgram;
 
 PyObject *bytes(const std::string &value) { return PyBytes_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
@@ -221,28 +221,58 @@ PyObject *moduleForm(PyObject *object, std::string (*form)(const std::string &))
 PyObject *hloModuleJson(PyObject *, PyObject *object) { return moduleForm(object, tracing::hloModuleJson); }
 PyObject *hloModuleText(PyObject *, PyObject *object) { return moduleForm(object, tracing::hloModuleText); }
 
-/// _program(text, constants=None) -> a program that _run_program can call. `constants[i]`: calls are expected to pass the same tensor i again and again.
-PyObject *loadProgram(PyObject *, PyObject *args) {
+/// What makes a program from text, without the GIL; a capsule of it.
+template <typename Made, typename F>
+PyObject *capsule(const char *name, F &&make) {
+  std::unique_ptr<Made> made;
+  {
+    WithoutGil released;
+    made = make();
+  }
+  PyObject *object = PyCapsule_New(made.get(), name, [](PyObject *self) {
+    delete static_cast<Made *>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+  });
+  if (object)
+    made.release();
+  return object;
+}
+
+/// _program(text) -> a program that _run_program can call
+PyObject *loadProgram(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
-    const char *program;
     Py_ssize_t size;
-    PyObject *constants = nullptr;
-    if (!PyArg_ParseTuple(args, "s#|O!", &program, &size, &PyList_Type, &constants))
+    const char *program = PyUnicode_AsUTF8AndSize(object, &size);
+    if (!program)
       return nullptr;
-    std::vector<bool> areConstant;
-    for (Py_ssize_t i = 0; constants && i < PyList_GET_SIZE(constants); ++i)
-      areConstant.push_back(PyList_GET_ITEM(constants, i) == Py_True);
-    std::unique_ptr<Program> made;
-    {
-      WithoutGil released;
-      std::string text(program, size_t(size));
-      made = constants ? valueOrRaise(Program::withConstants(std::move(text), areConstant)) : std::make_unique<Program>(std::move(text));
+    return capsule<Program>(kProgram, [&] {
+      auto made = std::make_unique<Program>(std::string(program, size_t(size)));
       valueOrRaise(made->executable());
-    }
-    return PyCapsule_New(made.release(), kProgram, [](PyObject *self) {
-      delete static_cast<Program *>(PyCapsule_GetPointer(self, kProgram));
+      return made;
     });
   });
+}
+
+/// Computes what is pending and returns the buffers, in the types of a program's arguments.
+std::vector<runtime::BufferPtr> plainBuffers(const std::vector<Value> &values) {
+  tracing::Session &session = tracing::Session::get();
+  if (runtime::Status status = session.sync(values); !status.ok())
+    raise(status);
+  std::vector<runtime::BufferPtr> buffers;
+  buffers.reserve(values.size());
+  for (const Value &value : values)
+    buffers.push_back(valueOrRaise(session.plainBuffer(value)));
+  return buffers;
+}
+
+/// Starts a program that takes no argument's memory.
+std::vector<Value> launch(const Program &program, const std::vector<runtime::BufferPtr> &buffers) {
+  runtime::ExecuteOptions options;
+  for (size_t i = 0; i < buffers.size(); ++i)
+    options.nonDonatable.push_back(uint32_t(i));
+  std::vector<Value> results;
+  for (runtime::BufferPtr &buffer : valueOrRaise(program.launch(buffers, options)))
+    results.push_back(valueOrRaise(tracing::Session::get().adopt(std::move(buffer))));
+  return results;
 }
 
 /// _run_program(program, tensors) -> list of results
@@ -256,18 +286,67 @@ PyObject *runProgram(PyObject *, PyObject *args) {
     std::vector<Value> values = valuesOf(list), results;
     {
       WithoutGil released;
-      tracing::Session &session = tracing::Session::get();
-      runtime::Status status = session.sync(values);
-      if (!status.ok())
-        raise(status);
-      std::vector<runtime::BufferPtr> buffers;
-      for (const Value &value : values)
-        buffers.push_back(valueOrRaise(session.plainBuffer(value)));
-      runtime::ExecuteOptions options;
-      for (size_t i = 0; i < buffers.size(); ++i)
-        options.nonDonatable.push_back(uint32_t(i));
-      for (runtime::BufferPtr &buffer : valueOrRaise(program->launch(buffers, options)))
-        results.push_back(valueOrRaise(session.adopt(std::move(buffer))));
+      results = launch(*program, plainBuffers(values));
+    }
+    return wrapAllLike(list, std::move(results));
+  });
+}
+
+/// A program with the arguments that are the same in every call, which it expects to be so (millrace.constant).
+struct BoundProgram {
+  std::unique_ptr<Program> program;
+  std::vector<runtime::BufferPtr> arguments; ///< null in the place of inputs
+  std::vector<size_t> inputs;                ///< their positions
+};
+
+/// _bind_program(text, tensors) -> a program that _run_bound can call. None in the list of tensors: an input of each call.
+PyObject *bindProgram(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    const char *program;
+    Py_ssize_t size;
+    PyObject *list;
+    if (!PyArg_ParseTuple(args, "s#O!", &program, &size, &PyList_Type, &list))
+      return nullptr;
+    std::vector<bool> isFixed;
+    Ref fixed = Ref::steal(PyList_New(0));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+      isFixed.push_back(PyList_GET_ITEM(list, i) != Py_None);
+      if (isFixed.back() && PyList_Append(fixed.object, PyList_GET_ITEM(list, i)) < 0)
+        return nullptr;
+    }
+    const std::vector<Value> values = valuesOf(fixed.object);
+    return capsule<BoundProgram>(kBoundProgram, [&] {
+      auto made = std::make_unique<BoundProgram>();
+      made->program = valueOrRaise(Program::withConstants(std::string(program, size_t(size)), isFixed));
+      valueOrRaise(made->program->executable());
+      std::vector<runtime::BufferPtr> buffers = plainBuffers(values);
+      auto next = buffers.begin();
+      for (size_t i = 0; i < isFixed.size(); ++i) {
+        made->arguments.push_back(isFixed[i] ? std::move(*next++) : nullptr);
+        if (!isFixed[i])
+          made->inputs.push_back(i);
+      }
+      return made;
+    });
+  });
+}
+
+/// _run_bound(program, inputs) -> list of results
+PyObject *runBound(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *capsule, *list;
+    if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
+      return nullptr;
+    auto *bound = static_cast<BoundProgram *>(PyCapsule_GetPointer(capsule, kBoundProgram));
+    TORCH_CHECK(bound, "expects what _bind_program returned");
+    std::vector<Value> values = valuesOf(list), results;
+    TORCH_CHECK(values.size() == bound->inputs.size(), "expects ", bound->inputs.size(), " inputs, but got ", values.size());
+    {
+      WithoutGil released;
+      std::vector<runtime::BufferPtr> given = plainBuffers(values), arguments = bound->arguments;
+      for (size_t i = 0; i < given.size(); ++i)
+        arguments[bound->inputs[i]] = std::move(given[i]);
+      results = launch(*bound->program, arguments);
     }
     return wrapAllLike(list, std::move(results));
   });
@@ -288,8 +367,10 @@ PyMethodDef exportMethods[] = {
     {"_hlo_module", hloModule, METH_VARARGS, "HLO text as a serialized HloModuleProto of a name."},
     {"_hlo_module_json", hloModuleJson, METH_O, "A serialized HloModuleProto as JSON."},
     {"_hlo_module_text", hloModuleText, METH_O, "A serialized HloModuleProto in the text format of protocol buffers."},
-    {"_program", loadProgram, METH_VARARGS, "Compiles StableHLO text."},
+    {"_program", loadProgram, METH_O, "Compiles StableHLO text."},
     {"_run_program", runProgram, METH_VARARGS, "Runs a compiled program on tensors."},
+    {"_bind_program", bindProgram, METH_VARARGS, "Compiles StableHLO text with the tensors that are the same in every call."},
+    {"_run_bound", runBound, METH_VARARGS, "Runs a bound program on its inputs."},
     {nullptr, nullptr, 0, nullptr}};
 
 } // namespace millrace::torch_shim
