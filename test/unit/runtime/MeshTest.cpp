@@ -502,7 +502,7 @@ TEST(Mesh, BrokenPeersAreLostByName) {
   }
 }
 
-/// The beginning of a message, as Mesh.cpp lays it out.
+/// The beginning of a message, as MeshFrames.h lays it out.
 struct DataHeader {
   uint32_t magic = 0x4d524431, kind = 7, headBytes = 0, block = 0;
   uint64_t payloadBytes = 0;
