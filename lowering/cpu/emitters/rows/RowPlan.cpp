@@ -232,14 +232,13 @@ void RowEmitter::chooseLater(double costPerPoint) {
 int RowEmitter::evenStrips(int64_t vectors, int64_t others) const {
   // A sum of columns adds at least so many at a time. Unit: vectors of each row. Source: judgement, not measured alone; chosen in commit f7caa64.
   constexpr int kMinStrips = 4;
-  // And at most so many, half of 32 registers. Unit: vectors of each row. Source: judgement, not measured alone; chosen in commit f7caa64.
-  constexpr int kMaxStrips = 16;
+  const int most = target.vectorRegisters / 2; // their sums; the other half is for the elements of a row
   int wanted = kMinStrips;
-  while (wanted < kMaxStrips && vectors >= wanted * 4 * target.threads)
+  while (wanted < most && vectors >= wanted * 4 * target.threads)
     wanted *= 2;
   auto longest = [&](int strips) { return llvm::divideCeil(llvm::divideCeil(vectors, strips) * others, target.threads) * strips; };
   int best = wanted;
-  for (int strips = std::min(kMaxStrips, wanted * 3 / 2); strips > wanted / 2; --strips)
+  for (int strips = std::min(most, wanted * 3 / 2); strips > wanted / 2; --strips)
     if (longest(strips) < longest(best))
       best = strips;
   return best;
