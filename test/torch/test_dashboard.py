@@ -15,7 +15,7 @@ import torch_xla.debug.metrics as met
 import torch_xla.debug.profiler as xp
 from millrace import tool_path
 from millrace.recordings import Recording
-from test_processes import environment, start
+from test_processes import environment
 
 
 def findings_of(folder, run):
@@ -150,38 +150,10 @@ def test_a_cache_that_misses(tmp_path):
     ran = subprocess.run([sys.executable, program], env=environment(MILLRACE_CACHE="off", MILLRACE_PROFILE=str(tmp_path / "recorded")),
                          capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
-    found = {each["kind"]: each for each in Recording(tmp_path / "recorded").findings}
+    recording = Recording(tmp_path / "recorded")
+    assert os.path.basename(recording.path) == "recorded"
+    found = {each["kind"]: each for each in recording.findings}
     assert "the cache is off" in found["cache"]["title"] and found["cache"]["source"] == line_of(program)
-
-
-UNEVEN = """
-import json, os
-import torch, torch_xla
-import torch_xla.core.xla_model as xm
-rank = int(os.environ["RANK"])
-x = torch.full((768, 768), 0.001).to("xla")
-for _ in range(6):
-    y = x
-    for _ in range(6 if rank else 1):
-        y = y @ x  # planted
-    total = xm.all_reduce(xm.REDUCE_SUM, y.sum())
-    torch_xla.sync()
-xm.wait_device_ops()
-print(json.dumps(rank))
-"""
-
-
-def test_an_uneven_shard(tmp_path):
-    from test_processes import results_of
-    program = tmp_path / "program.py"
-    program.write_text(UNEVEN)
-    # A cache of its own: a program from another run's cache has the lines of the file that was compiled then.
-    variables = dict(MILLRACE_PROFILE=str(tmp_path / "recorded"), MILLRACE_CACHE_DIR=str(tmp_path / "cache"))
-    assert results_of(start("uneven", 2, program, **variables)) == [0, 1]
-    found = {each["kind"]: each for each in Recording(tmp_path / "recorded").findings}
-    assert found["imbalance"]["source"] == line_of(program), found
-    assert "wait for" in found["imbalance"]["title"] and "rank1" in found["imbalance"]["title"]
-    assert os.path.basename(Recording(tmp_path / "recorded").path) == "recorded"
 
 
 MOVED = """
