@@ -26,7 +26,7 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   mlir::OwningOpRef<mlir::ModuleOp> module =
       bytecode::parseModule(code, mlir::ParserConfig(&context), "program");
   if (!module || failed(vhlo::fromPortableFormat(*module))) {
-    vhlo::blameVersion(code, context);
+    vhlo::reportNewerVersion(code, context);
     return errors.status(runtime::Code::InvalidArgument, errors.text().empty() ? "the program cannot be parsed" : "");
   }
 

@@ -26,10 +26,10 @@ using namespace mlir;
 namespace millrace {
 namespace {
 
-/// Begins the name of a location that stands for an operation of the program; its number follows.
+/// The prefix of location names that identify operations of the program; the operation's number follows.
 constexpr llvm::StringLiteral kMark = "operation ";
 
-/// Returns the number in a location, or -1 if no operation of the program is behind it.
+/// Returns the operation's number in a location, or -1 if the location has none.
 int64_t numberIn(Location location) {
   int64_t number = -1;
   location->walk([&](Location inner) {
@@ -137,7 +137,7 @@ private:
   SymbolTable symbols;
 };
 
-/// Takes a program to the stop "fused" and reads its memory.
+/// Compiles a program up to the stop "fused" and returns its memory.
 Answer predict(const std::string &bytecode, const std::string &entry, const PipelineOptions &options, int64_t devices) {
   const runtime::DefaultFloatModes modes; // as of a compilation
   CompilerSession session(bytecode.size());
@@ -195,7 +195,7 @@ autosharding::MemoryOf memoryPredictor(const PipelineOptions &options) {
       op->setLoc(NameLoc::get(StringAttr::get(op->getContext(), kMark + Twine(next++))));
     });
     if (devices > 1)
-      (*copy)->removeAttr("mhlo.num_partitions"); // all devices together are one
+      (*copy)->removeAttr("mhlo.num_partitions"); // the copy is compiled for one device with the memory of all
     std::string bytecode;
     llvm::raw_string_ostream stream(bytecode);
     const std::string entry = findEntry(module);

@@ -16,11 +16,11 @@ namespace millrace {
 /// The operations of a module in their order, in a form that outlives its context.
 struct ModuleSummary {
   struct Item {
-    std::string operation; ///< "stablehlo.constant"; of an argument of the program empty
-    std::string types;     ///< of its results
-    std::string value;     ///< attributes, "3.0" of a constant; of an argument its name
+    std::string operation; ///< for example "stablehlo.constant"; empty for an argument of the program
+    std::string types;     ///< types of the results
+    std::string value;     ///< the attributes, for example "3.0" of a constant; the name of an argument
     uint64_t contents = 0; ///< hash of attributes that are too large for `value`
-    std::string place;     ///< the user's line, of a constant that of its first user; empty: unknown
+    std::string place;     ///< the user's line (for a constant, the line of its first user); empty if unknown
     bool isSame(const Item &other) const {
       const bool isEqual = operation == other.operation && types == other.types;
       return isEqual && (operation.empty() || (value == other.value && contents == other.contents));
@@ -30,14 +30,14 @@ struct ModuleSummary {
   std::vector<Item> items; ///< the arguments of the entry function, then the operations
 };
 
-/// Takes at most the first operations of a large module (ModuleDifference.cpp says how many).
+/// Returns the summary of `module`; of a large module, only its first operations (ModuleDifference.cpp says how many).
 ModuleSummary summarize(mlir::ModuleOp module);
 
 /// Returns the first difference in one sentence without a period: "argument 0 (x): tensor<32x64xf32> became tensor<33x64xf32>", "constant 3.0 became
 /// 4.0 (train.py:7)". Empty if the summaries are equal.
 std::string firstDifference(const ModuleSummary &before, const ModuleSummary &now);
 
-/// The programs of this process by name, the last ones. Thread-safe.
+/// Summaries of the programs that this process compiled last, by name. Thread-safe.
 class ModuleHistory {
 public:
   static ModuleHistory &ofProcess();
@@ -47,7 +47,7 @@ public:
 
 private:
   std::mutex mutex;
-  std::list<ModuleSummary> known; ///< the last one first
+  std::list<ModuleSummary> known; ///< the most recent one first
 };
 
 } // namespace millrace

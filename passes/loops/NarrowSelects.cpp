@@ -149,7 +149,7 @@ struct Predicate {
     for (unsigned d : varyingDims(whole).set_bits())
       dims.push_back(d);
   }
-  bool isOneNumber() const { return dims.empty(); }
+  bool isScalar() const { return dims.empty(); }
 };
 
 //===----------------------------------------------------------------------===//
@@ -191,7 +191,7 @@ bool replaces(ScatterOp op) {
 
 TypedAttr neutralOf(ScatterOp op) {
   Operation *combine = combinerOf(op.getUpdateComputation());
-  return combine ? fusion::neutralNumber(*combine, typeOf(op.getInputs()[0]).getElementType()) : TypedAttr();
+  return combine ? fusion::neutralElement(*combine, typeOf(op.getInputs()[0]).getElementType()) : TypedAttr();
 }
 
 /// How an update is restricted to where a predicate holds.
@@ -407,7 +407,7 @@ private:
     switch (wayOf(update)) {
     case Way::Redirect:
       indices = choose(indices, outOfBounds(scatter), [&](const Predicate &predicate) { return perIndex(scatter, predicate); });
-      isSorted &= llvm::all_of(guards, [](const Guard &guard) { return guard.predicate.isOneNumber(); });
+      isSorted &= llvm::all_of(guards, [](const Guard &guard) { return guard.predicate.isScalar(); });
       break;
     case Way::Window:
       updates = choose(updates, gather(scatter, array), inThisWindow);
@@ -480,7 +480,7 @@ private:
 
   Value inWindow(ScatterOp op, const Predicate &predicate) {
     ArrayRef<int64_t> shape = typeOf(op.getUpdates()[0]).getShape();
-    if (predicate.isOneNumber())
+    if (predicate.isScalar())
       return narrow(predicate);
     return windowOf(predicate.whole, shape, [&](Value value) { return inWindow(op, value); });
   }

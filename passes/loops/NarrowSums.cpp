@@ -103,7 +103,7 @@ bool isNeutral(Attribute fill, Operation *combine, bool isRight, bool &isWithZer
   }
   if (isa<SubtractOp>(combine))
     return isRight && (parts.empty() ? matchPattern(fill, m_Zero()) : llvm::all_of(parts, [](const APFloat &part) { return part.isPosZero(); }));
-  return isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp, XorOp>(combine) && fusion::neutralNumber(*combine, type) == fill;
+  return isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp, XorOp>(combine) && fusion::neutralElement(*combine, type) == fill;
 }
 
 bool isPositiveZero(Value value) {

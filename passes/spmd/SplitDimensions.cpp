@@ -99,7 +99,7 @@ bool canSplitDimensions(Operation *op, const sharding::Rule &rule, int factor) {
 
 namespace {
 
-/// The numbers of the parts of every dimension.
+/// For every dimension, the numbers of the dimensions into which it is split.
 using Places = SmallVector<SmallVector<int64_t>>;
 
 Places placesOf(const SplitSizes &parts) {
@@ -120,14 +120,14 @@ SmallVector<int64_t> renumbered(ArrayRef<int64_t> dims, const Places &places) {
   return result;
 }
 
-/// Returns the number of the dimension's first part; for the number after the last dimension, the number of all parts.
+/// Returns the first of the dimensions into which `dim` is split; for `dim` = rank, the rank after the split.
 int64_t renumbered(int64_t dim, const Places &places) {
   if (dim < int64_t(places.size()))
     return places[dim].front();
   return places.empty() ? 0 : places.back().back() + 1;
 }
 
-/// Returns one value per part: for dimensions that are split, `other`, or the sizes of the parts if `other` is negative.
+/// Returns one value per dimension after the split: `other` for dimensions that are split, or their sizes if `other` is negative.
 SmallVector<int64_t> spread(ArrayRef<int64_t> values, const SplitSizes &parts, int64_t other) {
   SmallVector<int64_t> result;
   for (auto [value, sizes] : llvm::zip_equal(values, parts))
@@ -136,7 +136,7 @@ SmallVector<int64_t> spread(ArrayRef<int64_t> values, const SplitSizes &parts, i
   return result;
 }
 
-/// Gives every part a start index: a dimension that is split is read as a whole, from index 0.
+/// Adapts start indices from operand `first` on: the dimensions into which a dimension is split are read as a whole, from index 0.
 void renumberStarts(Operation *op, unsigned first, const SplitSizes &parts) {
   OpBuilder builder(op);
   SmallVector<Value> operands(op->getOperands().take_front(first));

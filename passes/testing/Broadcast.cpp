@@ -19,7 +19,7 @@ namespace millrace::testing {
 
 namespace {
 
-/// A size, or the bound of one that `source` has along its dimension `sourceDim`.
+/// The size of a dimension. If the dimension is bounded, `size` is the bound, and dimension `sourceDim` of `source` has the run-time size.
 struct Extent {
   int64_t size = 1;
   Value source;
@@ -43,7 +43,7 @@ FailureOr<Extents> extentsOf(Value value) {
   return extents;
 }
 
-/// NumPy's rule: trailing dimensions face each other, a size of 1 gives way.
+/// Merges `more` into `common` by NumPy's broadcasting rule: dimensions are aligned from the last one on, and sizes of 1 are expanded.
 LogicalResult mergeExtents(Extents &common, const Extents &more, Location loc) {
   if (common.size() < more.size())
     common.insert(common.begin(), more.size() - common.size(), Extent());
@@ -75,7 +75,7 @@ RankedTensorType typeOf(ArrayRef<Extent> extents, Type element) {
                                any ? stablehlo::TypeExtensionsAttr::get(element.getContext(), bounds) : Attribute());
 }
 
-/// `value` in the shape `target`, its dimension i along dimensions[i] of it.
+/// Broadcasts `value` to the shape `target`: dimension i of `value` becomes dimension dimensions[i] of the result.
 FailureOr<Value> broadcastTo(OpBuilder &builder, Value value, const Extents &target, ArrayRef<int64_t> dimensions) {
   Location loc = value.getLoc();
   FailureOr<Extents> own = extentsOf(value);
@@ -88,7 +88,8 @@ FailureOr<Value> broadcastTo(OpBuilder &builder, Value value, const Extents &tar
   if (own->size() != dimensions.size())
     return emitError(loc, "expected one broadcast dimension per dimension of the input, got ")
            << dimensions.size() << " for a rank of " << own->size();
-  // Only what the value itself bounds is dynamic already; the rest is padded up to the bound.
+  // The broadcast is dynamic only along bounded dimensions of the value itself. Along others it has the bound as its size, until
+  // set_dimension_size gives it the run-time size.
   Extents padded = target;
   for (Extent &extent : padded)
     extent.source = Value();

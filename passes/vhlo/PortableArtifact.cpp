@@ -28,7 +28,7 @@ std::optional<Version> artifactVersion(StringRef bytes) {
   return producer.consume_front(producerPrefix) ? Version::parse(producer) : std::nullopt;
 }
 
-void blameVersion(StringRef bytes, MLIRContext &context) {
+void reportNewerVersion(StringRef bytes, MLIRContext &context) {
   std::optional<Version> version = artifactVersion(bytes);
   if (version && currentVersion < version->withoutPatch())
     emitError(UnknownLoc::get(&context)) << "the artifact was written for StableHLO " << version->str()
@@ -40,7 +40,7 @@ OwningOpRef<ModuleOp> readPortableArtifact(StringRef bytes, MLIRContext &context
   OwningOpRef<ModuleOp> module = bytecode::parseModule(bytes, ParserConfig(&context), "<portable artifact>");
   if (module && succeeded(fromPortableFormat(*module)))
     return module;
-  blameVersion(bytes, context);
+  reportNewerVersion(bytes, context);
   return nullptr;
 }
 

@@ -9,28 +9,28 @@
 
 namespace millrace::vhlo {
 
-/// Returns the version for which the artifact was written; nullopt if it does not say (some old artifacts do not).
+/// Returns the version for which the artifact was written; nullopt if it has no version, as some old artifacts.
 std::optional<Version> artifactVersion(llvm::StringRef bytes);
 
-/// Reports, as an error of `context`, that `bytes` have a newer version than this reader, if they have. Callers that could not read the bytes call
-/// it, whatever the error was.
-void blameVersion(llvm::StringRef bytes, mlir::MLIRContext &context);
+/// Reports an error of `context` if `bytes` have a newer version than this reader. Callers that failed to read the bytes call it, whatever their error
+/// was.
+void reportNewerVersion(llvm::StringRef bytes, mlir::MLIRContext &context);
 
-/// Reads a portable artifact of any version (or its text), pure or mixed with other dialects (which `context` must know), and
-/// gives the verified program in StableHLO and func. Bytes may be anything: null after diagnostics to `context`. Loads the dialects it
-/// needs. Not for two threads on one context.
+/// Reads a portable artifact of any version, as bytecode or text, and returns the verified program in StableHLO and func. The artifact may contain
+/// other dialects that `context` knows. Returns null after diagnostics if the bytes are not valid. Loads the dialects that it needs, so that two
+/// threads must not use it with one context.
 mlir::OwningOpRef<mlir::ModuleOp> readPortableArtifact(llvm::StringRef bytes, mlir::MLIRContext &context);
 
-/// Converts what `module` contains of the portable format, of any version, to StableHLO and func, and verifies the result.
-/// Nothing happens to a program without. Fails after diagnostics.
+/// Converts all operations of `module` that are in the portable format, of any version, to StableHLO and func, and verifies the result. A module
+/// without such operations is unchanged. Fails after diagnostics.
 mlir::LogicalResult fromPortableFormat(mlir::ModuleOp module);
 
 struct WriteOptions {
   bool allowOtherDialects = false; ///< keep operations and attributes without a portable form (not stable)
 };
 
-/// Writes `module` (StableHLO and func) for readers of version `targetVersion`, "X.Y.Z" or "current". `module` stays as it
-/// is. Fails after diagnostics, without output, if that version cannot say what the program says.
+/// Writes `module` (StableHLO and func) for readers of version `targetVersion`, "X.Y.Z" or "current". `module` is not changed. Fails after
+/// diagnostics, without output, if that version cannot represent the program.
 mlir::LogicalResult writePortableArtifact(mlir::ModuleOp module, llvm::StringRef targetVersion, llvm::raw_ostream &os,
                                           const WriteOptions &options = {});
 

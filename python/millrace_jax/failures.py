@@ -14,7 +14,7 @@ from types import TracebackType
 
 
 def _finish_devices() -> None:
-    """Waits for what the devices of this process have yet to do: they run programs one after the other."""
+    """Waits until the devices of this process have executed all enqueued programs, which they do in order."""
     import jax
     import numpy
     for device in jax.local_devices():
@@ -28,7 +28,7 @@ _SECONDS_FOR_THE_END = 5.0
 
 
 def _end_soon() -> None:
-    """Ends this process, which an exception ends, although JAX's service waits at the end for one that is lost: 300 s, or until its heartbeats are missed."""
+    """Exits the process after some seconds, although JAX's coordination service still waits for a lost process: 300 s, or until its heartbeats are missed."""
     def end() -> None:
         time.sleep(_SECONDS_FOR_THE_END)
         print(f"millrace: JAX has waited {_SECONDS_FOR_THE_END:g} s for all processes to end, of which one is lost; this one ends without them", file=sys.stderr)
@@ -40,8 +40,8 @@ def _end_soon() -> None:
 
 
 def install(library: ctypes.CDLL) -> None:
-    """Has the end of this process, by an uncaught exception or in order, end the operations in which other processes wait for it. `library`:
-    the plug-in."""
+    """Registers handlers that run when this process ends, normally or by an uncaught exception: they end the collectives in which other processes wait
+    for it. `library`: the plug-in."""
     end = library.millrace_end_processes
     end.argtypes, end.restype = [ctypes.c_char_p], None
     before = sys.excepthook

@@ -25,7 +25,7 @@ void forLines(const XSpace &space, Visit visit) {
         visit(p, l, space.planes[p].lines[l]);
 }
 
-/// A copy of the space where such lines have no events.
+/// Returns a copy of the space in which the lines that forLines() visits have no events.
 XSpace withoutEvents(const XSpace &space) {
   XSpace made;
   made.errors = space.errors;
@@ -61,7 +61,7 @@ void forPeaks(const Plane::Line &line, size_t group, Visit visit) {
   }
 }
 
-/// Which slices stay: all longer ones, and of those that last exactly as long as many as the room is for.
+/// The slices that are kept: all that are longer than `least`, and those of exactly that duration until their weights reach `ofLeast`.
 struct Threshold {
   int64_t least = 0;
   uint64_t ofLeast = 0;
@@ -74,7 +74,7 @@ Threshold thresholdOf(std::vector<std::pair<int64_t, uint64_t>> slices, uint64_t
     sum += weight;
   if (sum <= most)
     return {};
-  // The first slice, from the longest on, that has no room. It is in one half of the range or in the other: the range is halved until it is found.
+  // Finds the longest slice that has no room, by bisection of the slices in order of their durations.
   uint64_t longer = 0;
   auto begin = slices.begin(), end = slices.end();
   while (end - begin > 1) {
@@ -175,7 +175,7 @@ XSpace thinned(const XSpace &space, size_t most) {
 
 namespace {
 
-/// Numbers what is used anew, in the order of the old numbers.
+/// Renumbers the used entries of a table, in their order.
 class Renumbering {
 public:
   explicit Renumbering(size_t count) : isUsed(count) {}
@@ -350,7 +350,7 @@ std::string encodeWithin(XSpace &space, uint64_t most) {
   // Texts that several events share make the result larger than the sum of the shares, so that the room shrinks until it fits; the last attempt leaves no
   // event. Unit: attempts. Source: judgement, not measured alone.
   constexpr int kAttempts = 6;
-  // What is said of the events that are left out takes some room, too. Unit: bytes. Source: arithmetic: the sentence has less than 250.
+  // The warning about the events that are left out takes some room, too. Unit: bytes. Source: arithmetic: the sentence has less than 250.
   constexpr uint64_t kSentence = 300;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const Weights weights = bytesOfEvents(space);

@@ -36,9 +36,9 @@ public:
   GradientMatcher(DotGeneralOp product, const llvm::DenseSet<Operation *> &taken)
       : first(product), block(*product->getBlock()), taken(taken) {}
 
-  /// The cluster, moved to its place; nothing, and nothing changed, if there is none.
+  /// Returns the cluster, moved to its place; none, and the block is unchanged, if there is no backward pass.
   std::optional<Cluster> find(const KernelCheck &isAttention) {
-    if (!hasPlainNumbers(first))
+    if (!hasVectorizableTypes(first))
       return std::nullopt;
     for (Value weights : {first.getLhs(), first.getRhs()}) {
       reached.clear();
@@ -60,7 +60,7 @@ public:
   llvm::DenseSet<Operation *> erased;
 
 private:
-  /// Which of the two products with the shape of the scores the operation follows from, as bits.
+  /// Returns, as bits, on which of the two contractions with the shape of the scores the operation depends.
   unsigned reach(Operation *op) {
     if (!op || op->getBlock() != &block)
       return 0;
@@ -69,7 +69,7 @@ private:
     if (reached.size() > kMaxGradientOps)
       return 0;
     reached[op] = 0;
-    if (!hasPlainNumbers(op) || taken.contains(op))
+    if (!hasVectorizableTypes(op) || taken.contains(op))
       return 0;
     if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       if (elementsOf(dot.getResult()) != elements || dot == first)
@@ -107,14 +107,15 @@ private:
     return it != reached.end() && it->second;
   }
 
-  /// All that works on the scores, and the products of it; false if others need something that a copy does not give them.
+  /// Collects the operations on the scores and the contractions of their results. Returns false if other operations need a result that a copy cannot
+  /// provide.
   bool collect() {
-    // Values that only lead to other products join, too: weights after dropout, or converted.
+    // Operations between the weights and other contractions join, too: dropout, conversions.
     for (bool changed = true; changed;) {
       changed = false;
       for (auto [op, bits] : SmallVector<std::pair<Operation *, unsigned>>(reached.begin(), reached.end()))
         for (Operation *user : op->getUsers())
-          if (bits && !reached.count(user) && user->getBlock() == &block && isRowOperation(user) && hasPlainNumbers(user) &&
+          if (bits && !reached.count(user) && user->getBlock() == &block && isRowOperation(user) && hasVectorizableTypes(user) &&
               elementsOf(user->getResult(0)) == elements)
             changed |= reach(user) != 0;
     }
@@ -157,10 +158,10 @@ private:
     return llvm::is_contained(products, first);
   }
 
-  /// A product of a member and of something else.
+  /// Returns true for a contraction of a member's result with another value.
   bool isProduct(DotGeneralOp dot) const {
     Operation *left = dot.getLhs().getDefiningOp(), *right = dot.getRhs().getDefiningOp();
-    return dot->getBlock() == &block && !isMember(dot) && !taken.contains(dot) && hasPlainNumbers(dot) && sumsIn(dot) == sumsIn(first) &&
+    return dot->getBlock() == &block && !isMember(dot) && !taken.contains(dot) && hasVectorizableTypes(dot) && sumsIn(dot) == sumsIn(first) &&
            (left && isMember(left)) != (right && isMember(right));
   }
 
@@ -247,12 +248,12 @@ private:
     return cluster;
   }
 
-  /// Transposes of what is packed anyway are other addresses.
+  /// Adds transposes of operands that are packed: packing reads the operand of the transpose.
   void joinViews(Members &members, OpOperand &use) {
     SmallVector<Operation *> path;
     size_t worthwhile = 0;
     for (Operation *op = use.get().getDefiningOp(); op && isa<TransposeOp, ReshapeOp>(op); op = op->getOperand(0).getDefiningOp()) {
-      if (op->getBlock() != &block || !hasPlainNumbers(op) || members.contains(op) || taken.contains(op) || path.size() > 8)
+      if (op->getBlock() != &block || !hasVectorizableTypes(op) || members.contains(op) || taken.contains(op) || path.size() > 8)
         break;
       path.push_back(op);
       if (isa<TransposeOp>(op))

@@ -34,15 +34,15 @@ unsigned sumsIn(DotGeneralOp dot) {
   return type ? std::max(32u, type.getWidth()) : 0;
 }
 
-bool isOneNumber(Value value) {
+bool isSplat(Value value) {
   Operation *op = value.getDefiningOp();
   auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(op);
   return op && ((isa<ConstantOp>(op) && classify(op) == OpRole::Duplicated) ||
-                (broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getNumElements() == 1 && hasPlainNumbers(op)));
+                (broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getNumElements() == 1 && hasVectorizableTypes(op)));
 }
 
-/// A broadcast, or what is computed from indices and single numbers in at most `steps` looks: random bits are such a computation, too,
-/// and share so much that following each operand would not end.
+/// Returns true for a broadcast, and for a value that is computed elementwise from iota and splats. Looks at no more than `steps` operations, because
+/// random bits are such a value, and their operands are shared so much that a walk over all paths would take exponential time.
 static bool isCheap(Operation *op, unsigned &steps) {
   if (steps == 0)
     return false;
@@ -52,7 +52,7 @@ static bool isCheap(Operation *op, unsigned &steps) {
   return (classify(op) == OpRole::Elementwise || isa<ReshapeOp>(op)) && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
            Operation *source = operand.getDefiningOp();
-           return source && (classify(source) == OpRole::Duplicated || isOneNumber(operand) ||
+           return source && (classify(source) == OpRole::Duplicated || isSplat(operand) ||
                              ((classify(source) == OpRole::Elementwise || isa<ReshapeOp>(source)) && isCheap(source, steps)));
          });
 }
@@ -65,7 +65,7 @@ void joinMasks(Members &members, llvm::function_ref<bool(Operation *)> isProduct
       continue;
     for (OpOperand &operand : user->getOpOperands()) {
       Operation *source = operand.get().getDefiningOp();
-      if (!source || members.contains(source) || source->getBlock() != user->getBlock() || !hasPlainNumbers(source) || members.size() > mostOps)
+      if (!source || members.contains(source) || source->getBlock() != user->getBlock() || !hasVectorizableTypes(source) || members.size() > mostOps)
         continue;
       if (unsigned steps = kMaxAttentionOps; !isCheap(source, steps))
         continue;
@@ -83,7 +83,7 @@ void joinMasks(Members &members, llvm::function_ref<bool(Operation *)> isProduct
 void joinFollowers(Members &members, Operation *last) {
   for (Operation *root = last; root->hasOneUse();) {
     Operation *user = *root->getUsers().begin();
-    if (user->getBlock() != last->getBlock() || !isa<TransposeOp, ConvertOp>(user) || !hasPlainNumbers(user))
+    if (user->getBlock() != last->getBlock() || !isa<TransposeOp, ConvertOp>(user) || !hasVectorizableTypes(user))
       break;
     members.insert(user);
     root = user;

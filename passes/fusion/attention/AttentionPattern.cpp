@@ -4,7 +4,7 @@
 // Output:  these operations as one cluster: the scores never exist in memory (lowering/cpu/emitters/attention/AttentionEmitter.cpp).
 //          Operations on q, k and v (transposes, broadcasts over heads, scales) join, because all three are packed anyway.
 // Leaves alone scores with other users, few rows (which are bound by reading the keys), products of which the second does not contract the first
-// one's columns, chains without an exponential.
+// one's columns, operations between them without an exponential.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/attention/AttentionPattern.h"
 
@@ -40,7 +40,7 @@ public:
   /// `taken`: operations of other clusters.
   Matcher(DotGeneralOp last, const llvm::DenseSet<Operation *> &taken) : last(last), taken(taken) {}
 
-  /// Finds the operations; false if this is no attention.
+  /// Finds the operations. Returns false if they are no attention.
   bool match() {
     for (Value operand : {last.getLhs(), last.getRhs()}) {
       scores = nullptr;
@@ -60,7 +60,7 @@ public:
     return false;
   }
 
-  /// The operations in block order; nothing, and nothing changed, if they do not pass the check.
+  /// Returns the operations in block order; none, and the block is unchanged, if they do not pass the check.
   std::optional<Cluster> cluster(const KernelCheck &isAttention) {
     joinMasks(members, [&](Operation *op) { return op == scores || op == last; }, copies, kMaxAttentionOps);
     absorbOperands();
@@ -88,7 +88,7 @@ private:
       return visited[op] = isScores;
     }
     visited[op] = false;
-    if (!isRowOperation(op) || !hasPlainNumbers(op))
+    if (!isRowOperation(op) || !hasVectorizableTypes(op))
       return false;
     bool depends = false;
     for (Value operand : op->getOperands())
@@ -105,14 +105,14 @@ private:
       if (depends)
         members.insert(op);
     members.insert(last);
-    if (!hasPlainNumbers(scores) || !hasPlainNumbers(last) || visited.size() > kMaxAttentionOps || !sumsIn(scores) || sumsIn(scores) != sumsIn(last))
+    if (!hasVectorizableTypes(scores) || !hasVectorizableTypes(last) || visited.size() > kMaxAttentionOps || !sumsIn(scores) || sumsIn(scores) != sumsIn(last))
       return false;
     for (Operation *op : members) {
       hasExponential |= isa<ExpOp>(op);
       for (Operation *user : op->getUsers()) {
         if (op == last || members.contains(user))
           continue;
-        // A number per row (the sum, for a backward pass) is a further result, if it is needed behind the last product.
+        // A value per row, such as the sum for a backward pass, becomes a further result if it has users after the last contraction.
         Operation *here = last->getBlock()->findAncestorOpInBlock(*user);
         if (elementsOf(op->getResult(0)) * shapeOf(weights)[keyDimension] != elementsOf(weights) || !here || !last->isBeforeInBlock(here))
           return false;
@@ -147,7 +147,7 @@ private:
     return isWorthwhile();
   }
 
-  /// Notes the dimensions of the operation's result; false where they are not those of the scores.
+  /// Records which dimensions of the scores the dimensions of the operation's result are. Returns false if they are others.
   bool label(Operation *op) {
     Labels found;
     if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -187,7 +187,7 @@ private:
     return true;
   }
 
-  /// Dimensions of size 1 come and go; those of the batch are joined and split: each way to do that has a label of its own.
+  /// Reshapes may add and drop unit dimensions and merge and split batch dimensions: each merged or split dimension has a label of its own.
   bool labelReshape(const Labels &labels, ArrayRef<int64_t> from, ArrayRef<int64_t> to, Labels &found) {
     size_t i = 0, j = 0;
     while (i < from.size() || j < to.size()) {
@@ -231,13 +231,13 @@ private:
     return true;
   }
 
-  /// One operation combines the elements, and its neutral element is known.
+  /// Returns true if the combiner is one operation with a known neutral element.
   static bool isPlainReduction(ReduceOp reduce) {
     Block &body = reduce.getBody().front();
     return llvm::hasSingleElement(body.without_terminator()) && isa<AddOp, MaxOp, MinOp, MulOp>(body.front());
   }
 
-  /// The keys are the left factor of the first product.
+  /// Returns true if the keys are the left operand of the first contraction.
   bool isKeysLeft() {
     return key < int64_t(shapeOf(scores.getLhs()).size()) - 1; // of batch and its own dimensions
   }
@@ -262,7 +262,7 @@ private:
       if (!inKeys)
         rows *= shapeOf(weights)[dim];
     }
-    // One dimension of its own in the values.
+    // The values have one dimension that is neither batch nor contracted.
     int64_t width = 1, widths = 0;
     auto valueBatch = weightsLeft ? last.getDotDimensionNumbers().getRhsBatchingDimensions() : last.getDotDimensionNumbers().getLhsBatchingDimensions();
     int64_t summed = weightsLeft ? last.getDotDimensionNumbers().getRhsContractingDimensions()[0] : last.getDotDimensionNumbers().getLhsContractingDimensions()[0];
@@ -312,7 +312,7 @@ private:
     size_t worthwhile = 0;
     OpOperand *at = &use;
     while (Operation *op = at->get().getDefiningOp()) {
-      if (op->getBlock() != last->getBlock() || !op->hasOneUse() || !hasPlainNumbers(op) || members.contains(op) || taken.contains(op) ||
+      if (op->getBlock() != last->getBlock() || !op->hasOneUse() || !hasVectorizableTypes(op) || members.contains(op) || taken.contains(op) ||
           path.size() > 8)
         break;
       bool isKept = true;
@@ -331,11 +331,11 @@ private:
           isKept = isKept && shapeOf(broadcast.getOperand())[dim] == shapeOf(op->getResult(0))[*found];
         }
       } else if (isa<MulOp, DivOp>(op)) {
-        // Times one number.
-        isKept = isOneNumber(op->getOperand(1)) || (isa<MulOp>(op) && isOneNumber(op->getOperand(0)));
-        next = isOneNumber(op->getOperand(1)) ? 0 : 1;
+        // A multiplication with a scalar.
+        isKept = isSplat(op->getOperand(1)) || (isa<MulOp>(op) && isSplat(op->getOperand(0)));
+        next = isSplat(op->getOperand(1)) ? 0 : 1;
       } else if (auto convert = dyn_cast<ConvertOp>(op)) {
-        // Numbers of bf16 or f16 as f32: packing reads half of the bytes.
+        // A conversion of bf16 or f16 to f32: packing reads half of the bytes.
         Type from = cast<RankedTensorType>(convert.getOperand().getType()).getElementType();
         isKept = (from.isBF16() || from.isF16()) && cast<RankedTensorType>(convert.getType()).getElementType().isF32();
       } else {
@@ -353,7 +353,7 @@ private:
       members.insert(op);
       if (isa<MulOp, DivOp>(op))
         for (OpOperand &operand : op->getOpOperands())
-          if (auto number = operand.get().getDefiningOp<BroadcastInDimOp>(); number && isOneNumber(number) && classify(number) != OpRole::Duplicated) {
+          if (auto number = operand.get().getDefiningOp<BroadcastInDimOp>(); number && isSplat(number) && classify(number) != OpRole::Duplicated) {
             OpBuilder builder(op);
             Operation *copy = number->hasOneUse() ? number.getOperation() : copies.make(number, builder);
             operand.set(copy->getResult(0));
@@ -362,7 +362,7 @@ private:
     }
   }
 
-  /// The dimension of `from` that is dimension `dim` of `to`; -1 if there is none.
+  /// Returns the dimension of `from` that is dimension `dim` of `to`; -1 if there is none.
   static int64_t wholeBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t dim) {
     if (dim < 0)
       return -1;

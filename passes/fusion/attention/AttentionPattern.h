@@ -35,36 +35,37 @@ inline constexpr int64_t kMinKeys = 16;
 /// measured alone; commit a1f431d has the figures of the whole change.
 inline constexpr int64_t kMaxHeadElements = 512;
 
-/// Copies of operations that a cluster needs for itself.
+/// Copies of operations that a cluster shares with other users.
 class Copies {
 public:
   mlir::Operation *make(mlir::Operation *op, mlir::OpBuilder &builder);
-  /// Everything as it was.
+  /// Erases the copies and restores the uses of the originals.
   void undo();
 
 private:
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::Operation *>> made; ///< original, copy
 };
 
-/// Between the products: what works on rows of the scores.
+/// Returns true for operations that may stand between the two contractions: they work on rows of the scores.
 bool isRowOperation(mlir::Operation *op);
 
-/// A splat constant or a broadcast of one number.
-bool isOneNumber(mlir::Value value);
+/// Returns true for a splat constant and for a broadcast of a tensor of one element.
+bool isSplat(mlir::Value value);
 
-/// The width of the numbers in which a product of floats is summed up, else 0.
+/// Returns the bits of the accumulator of a contraction of floats; 0 for other types.
 unsigned sumsIn(stablehlo::DotGeneralOp dot);
 
-/// Masks: what costs less to compute than to read joins, as a copy if others need it, too. `products`: whose operands are read from memory.
+/// Adds operations that cost less than reading their results, such as masks; copies of those that have other users, too. Operands of contractions
+/// (`isProduct`) are read from memory.
 void joinMasks(Members &members, llvm::function_ref<bool(mlir::Operation *)> isProduct, Copies &copies, unsigned mostOps);
 
-/// A transpose or conversion that alone uses the result joins.
+/// Adds a transpose or conversion that is the only user of the result of `last`.
 void joinFollowers(Members &members, mlir::Operation *last);
 
-/// The operations in block order, if they pass the check.
+/// Returns the cluster of these operations, in block order, if it passes the check.
 std::optional<Cluster> checkedCluster(const Members &members, const KernelCheck &isAttention);
 
-/// Backward passes; `taken`: the operations of the clusters found.
+/// Finds backward passes. `taken` are the operations of the clusters in `found`.
 void findGradients(mlir::Block &block, const KernelCheck &isAttention, std::vector<Cluster> &found, llvm::DenseSet<mlir::Operation *> &taken);
 
 } // namespace attention

@@ -61,7 +61,7 @@ int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * std::max
 bool hasNumbers(Operation *op) {
   auto convert = dyn_cast<ConvertOp>(op);
   auto from = convert ? dyn_cast<RankedTensorType>(convert.getOperand().getType()) : RankedTensorType();
-  return hasPlainNumbers(op) || (from && from.hasStaticShape() && isa<IntegerType>(from.getElementType()) && isa<FloatType>(typeOf(convert).getElementType()));
+  return hasVectorizableTypes(op) || (from && from.hasStaticShape() && isa<IntegerType>(from.getElementType()) && isa<FloatType>(typeOf(convert).getElementType()));
 }
 
 bool isSplat(Value value) {
@@ -124,7 +124,7 @@ bool Computed::match() {
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   RankedTensorType result = typeOf(dot), lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
   Type element = lhs.getElementType();
-  if (!hasPlainNumbers(dot) || dot.getAlgorithm() || !numbers.getLhsBatchingDimensions().empty() || !isa<FloatType>(element) ||
+  if (!hasVectorizableTypes(dot) || dot.getAlgorithm() || !numbers.getLhsBatchingDimensions().empty() || !isa<FloatType>(element) ||
       rhs.getElementType() != element || (result.getElementType() != element && result.getElementType() != typeOfSum(element)))
     return false;
   isLeft = lhs.getNumElements() > rhs.getNumElements();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PackLoopWeights.cpp - Weights of loops in the order they are read --===//
+//===- PackLoopWeights.cpp - Pack loop-invariant operands before the loop -===//
 // Input:   while { call @k(%h, %w) }   with @k(%h, %w : 1024x256) { dot_general(%h, %w) over their last dimensions ; ... }
 // Output:  %p = call @pack(%w) : 64x256x16 ; while { call @k(%h, %p) }   with @k { reshape(dot_general(%h, %p)) ; ... }
-//          Each of the 64 panels holds 16 columns of the product as the kernel streams them; else it would bring them into this order in
-//          every iteration.
-//          A kernel that reads equal parts of the product's columns becomes one with it (ColumnParts.cpp).
+//          Each of the 64 panels holds 16 columns of the result in the order in which the kernel reads them; without the pass the kernel packs them
+//          in every iteration.
+//          A kernel that reads equal slices of the result's columns is fused with it (ColumnParts.cpp).
 // Leaves alone weights that change in the loop or that the kernel reads for something else, too; products of one row (bound by
 // memory, which rows of the weights suit as well) or of batches; columns that are no whole number of panels, and panels that no cache of a core
 // holds.
@@ -33,11 +33,11 @@ namespace {
 /// time in panels of 16 MiB (xla-run --profile, Intel Xeon, busy).
 constexpr int64_t kMaxPanelBytes = 1 << 20;
 
-/// A product of a kernel whose right factor is one of the kernel's arguments.
+/// The contraction of a kernel whose right operand is an argument of the kernel.
 struct Product {
   DotGeneralOp op;
   unsigned argument;
-  int64_t summed; ///< dimension of the weights
+  int64_t summed; ///< contracted dimension of the weights
   int64_t rows, columns;
 };
 
@@ -66,7 +66,7 @@ std::optional<Product> findProduct(func::FuncOp kernel) {
   return Product{dot, weights.getArgNumber(), summed, typeOf(dot.getResult()).getNumElements() / columns, columns};
 }
 
-/// The outermost loop around `op` that does not change `value`.
+/// Returns the outermost loop around `op` in which `value` is invariant.
 WhileOp loopAround(Operation *op, Value value) {
   WhileOp found;
   for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>()) {
@@ -127,7 +127,7 @@ private:
       joinColumnParts(*parts, symbols, erased);
   }
 
-  /// `weights` in panels of `width` columns, computed before the loop, once.
+  /// Returns `weights` in panels of `width` columns, packed before the loop; one value for all readers.
   Value packedBefore(WhileOp loop, Value weights, int64_t summed, int64_t width) {
     Value &known = made[{{loop, weights}, {summed, width}}];
     if (known)
@@ -150,7 +150,7 @@ private:
     return known = func::CallOp::create(builder, loc, kernel, weights).getResult(0);
   }
 
-  /// The kernel with panels as its argument.
+  /// Changes the argument of the kernel to panels, and the contraction accordingly.
   static void readPanels(func::FuncOp kernel, const Product &product, RankedTensorType panels) {
     BlockArgument argument = kernel.getArgument(product.argument);
     argument.setType(panels);

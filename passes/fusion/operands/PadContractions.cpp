@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PadContractions.cpp - Sums as long as the matrix unit takes them ---===//
+//===- PadContractions.cpp - Pad contracted dimensions to rows of AMX tiles ===//
 // Input:   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<129x515xbf16>, tensor<515x131xbf16>) -> tensor<129x131xf32>
-// Output:  the same of %a : tensor<129x544xbf16> and %b : tensor<544x131xbf16>, with zeros behind both: a row of a tile in the matrix unit
-//          holds 32 bf16 or 64 integers of 8 bits, and other sums go through vectors of wider numbers, an eighth as fast.
-//          Convolutions likewise, with more channels; a copy that adds borders adds the zeros, too.
-// Leaves alone what the unit takes as it is, short sums (most of it would be zeros), few rows, columns or products (two copies would cost
-//          more than is gained), groups of channels, several dimensions that are added up, and operations of attention kernels.
+// Output:  the same of %a : tensor<129x544xbf16> and %b : tensor<544x131xbf16>, with zeros at the end: a row of an AMX tile holds 32
+//          elements of bf16 or 64 of 8 bits. Contractions of other sizes use vectors of wider elements, an eighth as fast.
+//          Channels of convolutions are padded likewise; an existing pad adds the zeros, too.
+// Leaves alone contractions that fit AMX tiles, small contracted dimensions (most elements would be padding), few rows, columns or multiply-adds (two
+//          copies would cost more than is gained), feature groups, several contracted dimensions, and operations of attention kernels.
 //===----------------------------------------------------------------------===//
 
 #include "passes/fusion/MatrixUnitShapes.h"
@@ -25,16 +25,16 @@ namespace millrace::fusion {
 
 namespace {
 
-/// Narrow types whose contractions the target computes in tiles of a matrix unit.
+/// The element types whose contractions the target computes in AMX tiles.
 struct MatrixUnit {
   bool bf16 = false, int8 = false;
 };
 
-/// Smaller products take some microseconds without the matrix unit, so that copies with zeros cost as much. Unit: multiply-adds. Source: judgement,
+/// Smaller contractions take some microseconds without AMX, so that padding costs as much. Unit: multiply-adds. Source: judgement,
 /// not measured alone; commit 6d99b51 has the figures of the whole change.
 constexpr int64_t kMinProducts = 1 << 19;
 
-/// Terms of a sum in a row of a tile; 0 if the unit knows no such numbers.
+/// Returns the elements of the contracted dimension in a row of an AMX tile; 0 if AMX does not support the types.
 int64_t rowOfTile(Type lhs, Type rhs, Type result, const MatrixUnit &unit) {
   if (lhs.isBF16() && rhs.isBF16() && (result.isBF16() || result.isF32()))
     return unit.bf16 ? matrixUnitTerms(16) : 0;
@@ -42,7 +42,7 @@ int64_t rowOfTile(Type lhs, Type rhs, Type result, const MatrixUnit &unit) {
   return isOf(lhs, 8) && isOf(rhs, 8) && isOf(result, 32) && unit.int8 ? matrixUnitTerms(8) : 0;
 }
 
-/// Returns the terms that a sum of `size` terms, one for each of rows x columns, lacks to a full row; 0 if none or too many.
+/// Returns how many elements a contracted dimension of `size` elements lacks to a multiple of `row`; 0 if none, or if padding does not pay.
 int64_t missingTerms(int64_t size, int64_t row, int64_t rows, int64_t columns, int64_t sums) {
   if (row == 0 || size % row == 0 || 2 * size < row || rows < kMatrixUnitRows || columns < kMatrixUnitRows || sums * size < kMinProducts)
     return 0;
@@ -53,11 +53,11 @@ bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
-/// `value` with `more` zeros behind its dimension `dim`.
+/// Pads `value` with `more` zeros at the end of dimension `dim`.
 Value withZeros(OpBuilder &b, Value value, int64_t dim, int64_t more) {
   auto pad = value.getDefiningOp<PadOp>();
   auto type = cast<RankedTensorType>(value.getType());
-  // Not where it cuts elements off: they would come back.
+  // A pad that removes elements is not changed: its operand has elements where the zeros must be.
   bool isSame = pad && pad->hasOneUse() && isZero(pad.getPaddingValue()) && pad.getInteriorPadding()[dim] == 0 && pad.getEdgePaddingHigh()[dim] >= 0;
   SmallVector<int64_t> none(type.getRank(), 0), shape(type.getShape());
   SmallVector<int64_t> low(isSame ? pad.getEdgePaddingLow() : ArrayRef(none)), high(isSame ? pad.getEdgePaddingHigh() : ArrayRef(none)),

@@ -70,7 +70,7 @@ public:
       function.erase();
   }
 
-  /// `value` of the entry function in the preparation: all that it depends on is constant.
+  /// Clones `value` of the entry function, which depends on constants alone, into the preparation.
   Value import(Value value) {
     if (Value known = mapping.lookupOrNull(value))
       return known;
@@ -88,7 +88,7 @@ public:
     return mapping.lookup(value);
   }
 
-  /// `made` of the preparation as an argument of the entry function.
+  /// Returns the argument of the entry function that gets the value `made` of the preparation.
   BlockArgument provide(Value made) {
     BlockArgument &known = provided[made];
     if (known)
@@ -102,7 +102,7 @@ public:
     return known;
   }
 
-  /// `operand` of the entry function, rearranged.
+  /// Returns the packed `operand` of the entry function, as a value of the preparation.
   Value panels(Value operand, const PanelLayout &layout) {
     Value source = import(operand);
     Value &known = packed[{source.getAsOpaquePointer(), layout.text()}];
@@ -116,7 +116,7 @@ public:
   }
 
   bool isEmpty() const { return results.empty(); }
-  /// An argument of the entry function that provide() made.
+  /// Returns true for an argument of the entry function that provide() has added.
   bool hasProvided(Value value) const { return llvm::any_of(provided, [&](const auto &each) { return each.second == value; }); }
 
   void finish() {
@@ -130,7 +130,7 @@ public:
   }
 
 private:
-  /// The steps without those that leave all elements in their places.
+  /// Returns the steps without those that move no element.
   static SmallVector<PanelStep> simplified(ArrayRef<int64_t> shape, ArrayRef<PanelStep> steps) {
     SmallVector<int64_t> sizes(shape);
     SmallVector<PanelStep> result;
@@ -167,8 +167,8 @@ private:
     return result;
   }
 
-  /// One step: a kernel of its own, or another name for the same bytes. Several steps in one kernel would have no order in which memory is read and
-  /// written.
+  /// Applies one step: a kernel of its own, or a reshape, which is an alias. A kernel of several steps would read or write memory in no favourable
+  /// order.
   Value move(Value value, const PanelStep &step, Location loc) {
     OpBuilder outer = OpBuilder::atBlockEnd(body);
     RankedTensorType type = typeOf(value);

@@ -122,7 +122,7 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(copy);
       auto type = typeOf(reduce.getInitValues()[0]);
-      Attribute neutral = neutralNumber(*combinerOfRows(copy), type.getElementType());
+      Attribute neutral = neutralElement(*combinerOfRows(copy), type.getElementType());
       copy->setOperand(1, ConstantOp::create(b, copy->getLoc(), cast<ElementsAttr>(DenseElementsAttr::get(type, ArrayRef(neutral)))));
     } else if (auto element = dyn_cast<FloatType>(typeOf(copy->getResult(0)).getElementType()); element && element.getWidth() < 32) {
       copy->getResult(0).setType(typeOf(copy->getResult(0)).clone(b.getF32Type()));

@@ -12,7 +12,7 @@ using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
 
-TypedAttr neutralNumber(Operation &combine, Type type) {
+TypedAttr neutralElement(Operation &combine, Type type) {
   Builder b(type.getContext());
   if (auto number = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = number.getFloatSemantics();
@@ -44,7 +44,7 @@ TypedAttr neutralNumber(Operation &combine, Type type) {
   return {};
 }
 
-bool isOneNumber(Value value) {
+bool isSplat(Value value) {
   Operation *source = value.getDefiningOp();
   auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source);
   DenseElementsAttr attr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Combiners.h - Recognize associative combiners -------------------------===//
+//===- Combiners.h - Neutral elements of combiners ---------------------------===//
 #pragma once
 #include "dialects/stablehlo/Combiner.h"
 
@@ -8,10 +8,10 @@
 
 namespace millrace::fusion {
 
-/// The number e with combine(e, x) = x for every x; null if there is none, or if parts would be rounded.
-mlir::TypedAttr neutralNumber(mlir::Operation &combine, mlir::Type type);
+/// Returns the neutral element of `combine`: combine(e, x) = x for every x. Null if there is none, or if intermediate results would be rounded.
+mlir::TypedAttr neutralElement(mlir::Operation &combine, mlir::Type type);
 
-/// One number for every element: a constant, or a scalar's broadcast.
-bool isOneNumber(mlir::Value value);
+/// Returns true for a splat constant and for a broadcast of a scalar.
+bool isSplat(mlir::Value value);
 
 } // namespace millrace::fusion

@@ -28,7 +28,7 @@ constexpr size_t kMaxPieces = 16;
 /// A broadcast that repeats elements along dimensions of size one and moves nothing; null for everything else.
 BroadcastInDimOp repeatOf(Operation *op) {
   auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(op);
-  if (!broadcast || !hasPlainNumbers(broadcast) || typeOf(broadcast.getOperand()).getRank() != typeOf(broadcast.getResult()).getRank() ||
+  if (!broadcast || !hasVectorizableTypes(broadcast) || typeOf(broadcast.getOperand()).getRank() != typeOf(broadcast.getResult()).getRank() ||
       !llvm::equal(broadcast.getBroadcastDimensions(), llvm::seq<int64_t>(0, typeOf(broadcast.getResult()).getRank())))
     return {};
   return broadcast;
@@ -111,7 +111,7 @@ size_t countPieces(Value value) {
 }
 
 void compose(ConcatenateOp concat) {
-  if (!hasPlainNumbers(concat) || concat->use_empty())
+  if (!hasVectorizableTypes(concat) || concat->use_empty())
     return;
   SmallVector<SliceOp> slices;
   size_t others = 0;

@@ -26,7 +26,7 @@ Operation *combinerOfRows(Operation *op) {
   if (!reduce || reduce.getInputs().size() != 1)
     return nullptr;
   Operation *combine = combinerOf(reduce.getBody());
-  return combine && neutralNumber(*combine, typeOf(reduce.getResult(0)).getElementType()) ? combine : nullptr;
+  return combine && neutralElement(*combine, typeOf(reduce.getResult(0)).getElementType()) ? combine : nullptr;
 }
 
 namespace {

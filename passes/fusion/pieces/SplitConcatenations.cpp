@@ -47,7 +47,7 @@ public:
 
   bool pays() const {
     // Somebody else's, small, or read more than once.
-    if (!hasPlainNumbers(concat) || taken.contains(concat) || !concat->hasOneUse() || concat.getInputs().size() < 2 || concat.getInputs().size() > kMaxJoinedParts ||
+    if (!hasVectorizableTypes(concat) || taken.contains(concat) || !concat->hasOneUse() || concat.getInputs().size() < 2 || concat.getInputs().size() > kMaxJoinedParts ||
         type.getNumElements() < kMinJoinedElements)
       return false;
     int64_t inner = 1, outer = 1;
@@ -88,7 +88,7 @@ public:
     // A part that only repeats elements is repeated in the kernel.
     for (Value input : concat.getInputs())
       if (auto broadcast = input.getDefiningOp<BroadcastInDimOp>(); broadcast && input.hasOneUse() && broadcast->getBlock() == concat->getBlock() &&
-          !taken.contains(broadcast) && hasPlainNumbers(broadcast) && classify(broadcast) != OpRole::Duplicated)
+          !taken.contains(broadcast) && hasVectorizableTypes(broadcast) && classify(broadcast) != OpRole::Duplicated)
         cluster.ops.push_back(broadcast);
     auto isFollowed = [&](Operation *op) { return op == concat || isa<BroadcastInDimOp, ConstantOp>(op) || llvm::is_contained(members, op); };
     SmallVector<Value> parts;
@@ -110,7 +110,7 @@ public:
 
 private:
   bool isMember(Operation *op, Value joined) const {
-    if (op->getBlock() != concat->getBlock() || taken.contains(op) || classify(op) != OpRole::Elementwise || !hasPlainNumbers(op) ||
+    if (op->getBlock() != concat->getBlock() || taken.contains(op) || classify(op) != OpRole::Elementwise || !hasVectorizableTypes(op) ||
         op->getNumRegions() != 0 || op->getNumResults() != 1 || typeOf(op->getResult(0)).getShape() != type.getShape())
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -122,7 +122,7 @@ private:
       if (auto constant = operand.getDefiningOp<ConstantOp>())
         return matchPattern(operand, m_Constant(&number)) && number.isSplat();
       if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>())
-        return hasPlainNumbers(broadcast);
+        return hasVectorizableTypes(broadcast);
       return !operand.getDefiningOp(); // an argument: what is computed may want to join this kernel
     });
   }

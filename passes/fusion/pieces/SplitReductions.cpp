@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitReductions.cpp - A large sum to one number in two kernels ------===//
+//===- SplitReductions.cpp - Split large reductions for several threads ----===//
 // Input:   %s = reduce(%x init: %zero) applies add across dimensions = [0, 1] : tensor<2048x2048xf32> -> tensor<f32>
 // Output:  %p = reduce(%x init: %none) applies add across dimensions = [1] : -> tensor<2048xf32>
 //          %s = reduce(%p init: %zero) applies add across dimensions = [0]
@@ -40,17 +40,17 @@ namespace {
 /// A smaller sum takes some ten microseconds on one thread; a second kernel for the sum of parts costs as much as threads save. Unit: elements.
 /// Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
 constexpr int64_t kMinSplitElements = 65536;
-/// A few for each of several threads. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
+/// Parts of a reduction, a few for each of several threads. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
 constexpr int64_t kMinParts = 16;
 /// The number of parts if no number divides all elements; the rest is added to the initial value of the sum of parts. Unit: parts. Source: judgement,
 /// not measured alone; commit 2797e38 has the figures of the whole change.
 constexpr int64_t kUnevenParts = 64;
-/// So few that their sum is no kernel of its own. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole
+/// The reduction of at most so many parts joins another kernel. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole
 /// change.
 constexpr int64_t kMaxEvenParts = 128;
-/// A sum to one number has no more parts. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
+/// The most parts of a reduction to a scalar. Unit: parts. Source: judgement, not measured alone; commit 73d9927 has the figures of the whole change.
 constexpr int64_t kMaxPartsOfOne = 65536;
-/// A shorter part does not fill the vectors of a sum several times. Unit: elements. Source: judgement, not measured alone; commit 73d9927 has the
+/// The least elements of a part: fewer do not fill the accumulators of a reduction several times. Unit: elements. Source: judgement, not measured alone; commit 73d9927 has the
 /// figures of the whole change.
 constexpr int64_t kMinPartElements = 256;
 /// With as many columns or more, threads share the columns and no parts are needed. Unit: columns. Source: judgement, not measured alone; chosen in
@@ -60,7 +60,7 @@ constexpr int64_t kMaxSumColumns = 64;
 /// alone; chosen in commit f7caa64.
 constexpr unsigned kMaxSharedOps = 8;
 
-/// Nothing that computes the elements could share the kernel of the sum.
+/// Returns true if no kernel computes `value`: a reduction of it reads memory.
 bool isInMemory(Value value) {
   Operation *source = value.getDefiningOp();
   return !source || classify(source) == OpRole::TopLevel;
@@ -68,21 +68,22 @@ bool isInMemory(Value value) {
 
 /// Returns true if `value` is in memory, or computed from such values by at most `budget` elementwise operations without other users.
 bool canReshape(Value value, unsigned &budget) {
-  if (isInMemory(value) || isOneNumber(value))
+  if (isInMemory(value) || isSplat(value))
     return true;
   Operation *source = value.getDefiningOp();
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  if (classify(source) != OpRole::Elementwise || !value.hasOneUse() || !hasPlainNumbers(source) || source->getNumResults() != 1 || budget-- == 0)
+  if (classify(source) != OpRole::Elementwise || !value.hasOneUse() || !hasVectorizableTypes(source) || source->getNumResults() != 1 || budget-- == 0)
     return false;
   return llvm::all_of(source->getOperands(), [&](Value operand) {
     return cast<RankedTensorType>(operand.getType()).getShape() == shape && canReshape(operand, budget);
   });
 }
 
-/// Reshapes that are there already: kernels that read the same find each other.
+/// Reshapes that exist: readers of one value share them, so that their kernels can be fused.
 using Reshaped = llvm::DenseMap<std::pair<Value, Type>, Value>;
 
-/// The elements of `value` in another shape: all of them, or as many as it has room for, the first ones for two dimensions and the last ones for one.
+/// Returns the elements of `value` in another shape, which may have fewer elements: two-dimensional shapes have the first ones, one-dimensional shapes
+/// the last ones.
 Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &known) {
   auto type = cast<RankedTensorType>(value.getType()).clone(shape);
   Value &result = known[{value, type}];
@@ -92,7 +93,7 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
   DenseElementsAttr attr;
   if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
     return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
-  if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source); broadcast && isOneNumber(value))
+  if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source); broadcast && isSplat(value))
     return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), b.getDenseI64ArrayAttr({}));
   if (isInMemory(value)) {
     int64_t all = cast<RankedTensorType>(value.getType()).getNumElements(), some = type.getNumElements();
@@ -111,7 +112,7 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
   return copy->getResult(0);
 }
 
-/// Into how many equal parts, best of a size that keeps vectors aligned; 0 if there is no such number.
+/// Returns the number of equal parts of a reduction of `elements`, preferably with aligned vectors; 0 if no number of parts divides them.
 int64_t evenParts(int64_t elements) {
   int64_t best = 0;
   for (int64_t parts = kMinParts; parts <= kMaxEvenParts; ++parts)
@@ -148,7 +149,7 @@ ReduceOp reduceParts(OpBuilder &b, ReduceOp like, Value operand, Value init, Arr
   return reduce;
 }
 
-/// Just before the first operation that needs its results, so that kernels that could be one are not kept apart.
+/// Moves `op` before its first user, so that it does not separate kernels that could be fused.
 void sink(Operation *op) {
   Operation *first = nullptr;
   for (Operation *user : op->getUsers()) {
@@ -197,7 +198,7 @@ void splitColumns(ReduceOp reduce, ArrayRef<int64_t> dims, TypedAttr neutral, Re
 }
 
 void split(ReduceOp reduce, Reshaped &known) {
-  if (reduce.getInputs().size() != 1 || !hasPlainNumbers(reduce))
+  if (reduce.getInputs().size() != 1 || !hasVectorizableTypes(reduce))
     return;
   Value operand = reduce.getInputs().front();
   auto type = cast<RankedTensorType>(operand.getType());
@@ -205,7 +206,7 @@ void split(ReduceOp reduce, Reshaped &known) {
   if (elements < kMinSplitElements || reduce.getDimensions().empty())
     return;
   Operation *combine = combinerOf(reduce.getBody());
-  TypedAttr neutral = combine ? neutralNumber(*combine, type.getElementType()) : TypedAttr();
+  TypedAttr neutral = combine ? neutralElement(*combine, type.getElementType()) : TypedAttr();
   if (!neutral)
     return;
   SmallVector<int64_t> dims(reduce.getDimensions()), first, second;
@@ -260,7 +261,7 @@ void split(ReduceOp reduce, Reshaped &known) {
   sink(last);
 }
 
-/// The inner product of two large vectors as a sum, which can be cut; nothing for other products.
+/// Rewrites the inner product of two large vectors to a reduction, which can be split; returns null for other contractions.
 ReduceOp asSum(DotGeneralOp dot) {
   auto type = cast<RankedTensorType>(dot.getLhs().getType()), result = cast<RankedTensorType>(dot.getType());
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
@@ -289,7 +290,8 @@ int64_t placeOfSum(RankedTensorType type, ArrayRef<int64_t> dims) {
   return first == 0 || first + int64_t(dims.size()) == type.getRank() ? first : -1;
 }
 
-/// How many parts sums of `terms` terms are cut into; 0 if they are not. `isUpright`: both factors' rows are the terms.
+/// Returns the number of parts of a contracted dimension of `terms` elements; 0 if it is not split. `isUpright`: it is the first dimension of both
+/// operands.
 int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool isUpright, bool mustBeEven) {
   // A part of a product's sums has no fewer terms. Unit: terms. Source: judgement, not measured alone; commit fe9d123 has the figures of the whole
   // change.
@@ -323,7 +325,8 @@ int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool isUpri
   return mustBeEven ? 0 : most / 2 * 2;
 }
 
-/// A product of matrices that are much longer, along the sum, than they are wide: threads share the sum, whose few results they could not.
+/// Splits a contraction of matrices whose contracted dimension is much larger than the others: threads share it, because the result is too small to be
+/// shared.
 bool splitProduct(DotGeneralOp dot, Reshaped &known) {
   auto result = cast<RankedTensorType>(dot.getType());
   Type element = result.getElementType();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitScatters.cpp - Much scattered to little, in parts --------------===//
+//===- SplitScatters.cpp - Split scatters of many updates to few elements --===//
 // Input:   %h = scatter(%zeros : tensor<256xi32>, %i : tensor<1000000x1xi32>, %u : tensor<1000000xi32>) add
 // Output:  %p = scatter(%none : tensor<8x256xi32>, %i : tensor<8x125000x1xi32>, %u : tensor<8x125000xi32>) add, dimension 0 a batch's
 //          %h = reduce(%p init: %zero) applies add across dimensions = [0]
-//          Threads share the parts, whose number depends on the shapes alone. An operand that is not one number everywhere is combined with
-//          the sum in the end.
+//          Threads share the parts, whose number depends on the shapes alone. An operand that is no splat is combined with the sum at the
+//          end.
 // Leaves alone scatters to many elements (the parts would cost as much as what they save), those whose long rows threads share,
-// combiners without a neutral number, sums of narrow floats, positions that no number of parts divides.
+// combiners without a neutral element, sums of narrow floats, positions that no number of parts divides.
 #include "passes/fusion/pieces/Combiners.h"
 #include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
@@ -27,14 +27,14 @@ namespace millrace::fusion {
 
 namespace {
 
-/// Fewer take some ten microseconds on one thread, as much as a second kernel costs. Unit: numbers that are scattered. Source: judgement, not
+/// Scatters of fewer updates take some ten microseconds on one thread, as much as a second kernel costs. Unit: elements of the updates. Source: judgement, not
 /// measured alone; commit 24d4e28 has the figures of the whole change.
 constexpr int64_t kMinSplitUpdates = 16384;
-/// With fewer, filling and adding up the parts costs more than threads save. Unit: numbers that are scattered for each element of all parts. Source:
+/// With fewer updates, filling and reducing the parts costs more than threads save. Unit: elements of the updates per element of all parts. Source:
 /// judgement, not measured alone; commit 24d4e28 has the figures of the whole change.
 constexpr int64_t kMinUpdatesPerElement = 4;
 
-/// Eight if that divides; few enough that adding them up costs little.
+/// Returns the number of parts: eight if that divides the updates; few enough that reducing the parts costs little.
 int64_t partsOf(int64_t positions, int64_t updates, int64_t elements) {
   for (int64_t parts : {8, 10, 9, 7, 6, 5, 4, 3, 2})
     if (positions % parts == 0 && parts * elements * kMinUpdatesPerElement <= updates)
@@ -42,19 +42,19 @@ int64_t partsOf(int64_t positions, int64_t updates, int64_t elements) {
   return 0;
 }
 
-/// `value` in another shape: one number without going through memory.
+/// Returns `value` in another shape; a splat becomes another splat, without a copy.
 Value inShape(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(value.getType()).clone(shape);
   DenseElementsAttr attr;
   if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
     return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
-  if (isOneNumber(value))
+  if (isSplat(value))
     return BroadcastInDimOp::create(b, value.getLoc(), type, value.getDefiningOp<BroadcastInDimOp>().getOperand(), b.getDenseI64ArrayAttr({}));
   return ReshapeOp::create(b, value.getLoc(), type, value);
 }
 
 void split(ScatterOp scatter) {
-  if (scatter.getInputs().size() != 1 || scatter.getUniqueIndices() || !hasPlainNumbers(scatter))
+  if (scatter.getInputs().size() != 1 || scatter.getUniqueIndices() || !hasVectorizableTypes(scatter))
     return;
   Value input = scatter.getInputs()[0], updates = scatter.getUpdates()[0], indices = scatter.getScatterIndices();
   auto type = cast<RankedTensorType>(input.getType()), updateType = cast<RankedTensorType>(updates.getType());
@@ -72,7 +72,7 @@ void split(ScatterOp scatter) {
   if (!windowDims.empty() && hasSharedScatterRows(updateType.getShape().back()))
     return;
   Operation *combine = combinerOf(scatter.getUpdateComputation());
-  TypedAttr neutral = combine ? neutralNumber(*combine, type.getElementType()) : TypedAttr();
+  TypedAttr neutral = combine ? neutralElement(*combine, type.getElementType()) : TypedAttr();
   if (!neutral || combine->getResult(0).getType() != RankedTensorType::get({}, type.getElementType()))
     return;
   int64_t positions = 1;

@@ -56,7 +56,7 @@ public:
   /// Returns true if the parts of the value are contiguous.
   static bool canStart(ConcatenateOp concat) {
     auto type = typeOf(concat);
-    return hasPlainNumbers(concat) && concat.getInputs().size() >= 2 && concat.getInputs().size() <= kMaxStackedParts && type.getNumElements() > kMaxUnsplitElements &&
+    return hasVectorizableTypes(concat) && concat.getInputs().size() >= 2 && concat.getInputs().size() <= kMaxStackedParts && type.getNumElements() > kMaxUnsplitElements &&
            llvm::all_of(type.getShape().take_front(concat.getDimension()), [](int64_t size) { return size == 1; }) &&
            llvm::none_of(concat.getInputs(), [](Value part) { return typeOf(part).getNumElements() == 0; });
   }
@@ -143,7 +143,7 @@ private:
     if (auto concat = dyn_cast<ConcatenateOp>(op))
       return canStart(concat) && typeOf(concat).getShape() == cut.whole.getShape() && int64_t(concat.getDimension()) == cut.dim &&
              cutOf(concat).bounds == cut.bounds;
-    return classify(op) == OpRole::Elementwise && hasPlainNumbers(op) && op->getNumRegions() == 0 &&
+    return classify(op) == OpRole::Elementwise && hasVectorizableTypes(op) && op->getNumRegions() == 0 &&
            typeOf(op->getResult(0)).getShape() == cut.whole.getShape() && llvm::all_of(op->getOperands(), [&](Value operand) {
              return typeOf(operand).getRank() == 0 || typeOf(operand).getShape() == cut.whole.getShape();
            });

@@ -78,13 +78,13 @@ private:
       SmallVector<Operation *> views;
       std::optional<Reading> reading = readingOf(op, earliest, views);
       if (isViewForOthers(op, earliest))
-        why = "others read the same part where it lies";
+        why = "other kernels read the same slice as an alias";
       else if (llvm::all_of(op->getUsers(), [&](Operation *user) { return cluster.unpacking.contains(user); }))
         why = "operands of contractions are unpacked from memory";
       else if (isOverwrittenBefore(op, cluster.position))
-        why = "what it reads is updated before the kernel runs";
+        why = "its operand is updated before the kernel runs";
       else if (!reading)
-        why = "a reshape between both regroups the elements";
+        why = "a reshape between them has no common refinement with the kernel's iteration space";
       else if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, *reading, why)) {
         for (Operation *view : views) {
           cluster.opsInReverse.push_back(view);
@@ -107,23 +107,23 @@ private:
     cluster.start(op);
   }
 
-  /// The kernel whose contraction unpacks what `op` computes; -1 if there is none.
+  /// Returns the kernel whose contraction unpacks the result of `op`; -1 if there is none.
   int clusterUnpacking(Operation *op) {
     auto it = op->hasOneUse() ? clusterOf.find(*op->user_begin()) : clusterOf.end();
     return it != clusterOf.end() && clusters[it->second].unpacking.contains(op) ? it->second : -1;
   }
 
-  /// A reshape can be computed in the kernel that reads it first, if its operand is. Otherwise it is a step without work, which runs where its result
-  /// is first needed. The outliner gives readers in other kernels a copy of it, so that kernels return its operand only.
+  /// A reshape joins the kernel that reads it first if its operand does. Otherwise it is an alias, which the program makes where its result is first
+  /// needed. The outliner gives readers in other kernels a copy of the reshape, so that kernels return its operand only.
   void placeView(Operation *view) { needOf[view] = firstNeed(view); }
 
-  /// Where a value is first needed: the kernel that reads it, -1 if there is none, and its position in the block.
+  /// The first reader of a value: its kernel, -1 if it is in none, and its position in the block.
   struct Need {
     int cluster = -1;
     unsigned position = ~0u;
   };
 
-  /// Where `user`, an operation of the block, needs its operands. A reshape needs its operand where its own readers do.
+  /// Returns where `user`, an operation of the block, needs its operands. A reshape needs its operand where its own readers do.
   Need needBy(Operation *user) {
     if (auto it = clusterOf.find(user); it != clusterOf.end())
       return {it->second, clusters[it->second].position};
@@ -131,7 +131,8 @@ private:
     return it != needOf.end() ? it->second : Need{-1, positions.lookup(user)};
   }
 
-  /// Where the results of `op` are first needed. No kernel if a user in a nested region is the first: the value must exist before that operation runs.
+  /// Returns where the results of `op` are first needed. The kernel is -1 if the first user is in a nested region: the value must exist before the
+  /// operation with the region runs.
   Need firstNeed(Operation *op) {
     Need first;
     for (Operation *user : op->getUsers())
@@ -141,7 +142,8 @@ private:
     return first;
   }
 
-  /// How the readers of `op` in a kernel read it, and the reshapes between that have to join it; none if a reshape is in the way.
+  /// Returns how the readers of `op` in kernel `index` read it, and in `views` the reshapes between, which have to join. None if a reshape has no common
+  /// refinement with the kernel's domains.
   std::optional<Reading> readingOf(Operation *op, int index, SmallVectorImpl<Operation *> &views) {
     const GrowingCluster &cluster = clusters[index];
     Reading reading;
@@ -175,7 +177,7 @@ private:
   static bool isFromMemory(Operation *op, Operation *user, const GrowingCluster &cluster) {
     if (user == cluster.summary.contraction)
       return true;
-    // Zeros behind what a product adds up: it reads what they are added to.
+    // A pad of an operand of the contraction joins, so that the contraction reads the operand of the pad.
     if (isa<stablehlo::PadOp>(user) && user->hasOneUse() && *user->user_begin() == cluster.summary.contraction)
       return true;
     if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(user))
@@ -183,14 +185,15 @@ private:
     return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;
   }
 
-  /// A slice of a whole range is no work by itself (lowering/program/Parts.cpp): in a kernel, a copy would be written for its other readers.
+  /// Returns true for a contiguous slice with readers in other kernels: it is an alias (lowering/program/Parts.cpp), but a kernel would have to store a
+  /// copy for its other readers.
   bool isViewForOthers(Operation *op, int cluster) {
     return wholeRange(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
       return needBy(user).cluster != cluster;
     });
   }
 
-  /// Joining would keep `op`'s operand alive across an update that could else happen in its memory.
+  /// Returns true if joining would keep the operand of `op` alive across an update that could otherwise be done in its memory.
   bool isOverwrittenBefore(Operation *op, unsigned position) {
     if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(op))
       return false;
@@ -198,16 +201,17 @@ private:
     return llvm::any_of(read.getUsers(), [&](Operation *user) {
       Operation *here = block.findAncestorOpInBlock(*user);
       bool isUpdate = isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(user) && user->getOperand(0) == read;
-      // Their regions are kernels already: a result of the array's type may be its next version.
+      // The regions of control flow have been outlined to kernels: a result of the operand's type may be its updated value.
       bool mayUpdate = here && isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(here) && llvm::is_contained(here->getResultTypes(), read.getType());
       return here && (mayUpdate || (isUpdate && here == user)) && positions.lookup(here) > positions.lookup(op) && positions.lookup(here) < position;
     });
   }
 
-  /// Returns the kernel of another reduction of the same elements in memory that runs before this one's result is needed: they are read once.
+  /// Returns the kernel of another reduction of the same operand that runs before this one's result is needed, so that one kernel reads the operand once;
+  /// -1 if there is none.
   int twinOf(Operation *op) {
     auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
-    if (!reduce || reduce.getInputs().size() != 1 || !hasPlainNumbers(op))
+    if (!reduce || reduce.getInputs().size() != 1 || !hasVectorizableTypes(op))
       return -1;
     Value operand = reduce.getInputs()[0];
     Operation *source = operand.getDefiningOp();
@@ -224,7 +228,7 @@ private:
     for (Operation *user : operand.getUsers()) {
       auto other = dyn_cast<stablehlo::ReduceOp>(user);
       auto it = other && other != reduce ? clusterOf.find(user) : clusterOf.end();
-      if (it == clusterOf.end() || other.getInputs().size() != 1 || !hasPlainNumbers(user) || other.getDimensions() != reduce.getDimensions() ||
+      if (it == clusterOf.end() || other.getInputs().size() != 1 || !hasVectorizableTypes(user) || other.getDimensions() != reduce.getDimensions() ||
           other.getResult(0).getType() != reduce.getResult(0).getType())
         continue;
       const GrowingCluster &cluster = clusters[it->second];
@@ -234,7 +238,7 @@ private:
     return -1;
   }
 
-  /// A computed value that is normally cloned into its consumers, but has one that reads it from memory.
+  /// Returns true if `op`, which is normally cloned into its consumers, has a consumer that reads it from memory.
   bool neededAsBuffer(Operation *op) {
     if (isa<stablehlo::ConstantOp>(op))
       return false;

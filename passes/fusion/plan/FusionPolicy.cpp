@@ -24,22 +24,22 @@ using namespace millrace::stablehlo;
 namespace millrace::fusion {
 namespace {
 
-/// Operations on no more elements are tiny: their kernel is a loop without vectors, and what it costs to start one is more than they take. Unit:
+/// Operations on no more elements are tiny: their kernel is a loop without vectors, and launching a kernel costs more than they do. Unit:
 /// elements. Source: judgement, not measured alone; chosen in commit b289abf.
 constexpr int64_t kTinyElements = 256;
 /// More values of functions of dozens of operations (exponential, logarithm) are no part of a tiny kernel, whose loops have no vectors. Unit:
 /// function values. Source: commit 63937ce: CTC loss of 200 steps and 20 labels 0.165 to 0.0186 ms.
 constexpr int64_t kTinyFunctions = 16;
-/// Functions of values per row are a kernel of their own from so many values on: in a kernel with rows they are computed one by one. Unit: function
+/// From so many values on, functions of one value per row are a kernel of their own: a kernel with rows computes them one by one. Unit: function
 /// values. Source: commit 68d786a, two threads: 800 elements of f64 in log_plus_one 30 us one by one, 1.5 us as vectors.
 constexpr int64_t kMinFunctionsOfRows = 512;
-/// A sum of more elements leaves the tiny kernel, whose loops have no vectors. Unit: elements. Source: commit 29ba2d0: eight bodies 0.042 to 0.025
+/// A reduction of more elements is not part of a tiny kernel, whose loops have no vectors. Unit: elements. Source: commit 29ba2d0: eight bodies 0.042 to 0.025
 /// ms.
 constexpr int64_t kMaxTinyReducedElements = 64;
-/// A product of matrices with no more multiply-adds may be part of a tiny kernel. Unit: multiply-adds. Source: judgement, not measured alone; chosen
+/// A contraction of no more multiply-adds may be part of a tiny kernel. Unit: multiply-adds. Source: judgement, not measured alone; chosen
 /// in commit b289abf.
 constexpr int64_t kMaxTinyProducts = 32768;
-/// A kernel takes in no more operations: its code would take long to compile and its values not fit the registers. Unit: operations. Source:
+/// The most operations of a kernel: more would take long to compile, and their values would not fit into registers. Unit: operations. Source:
 /// judgement, not measured alone; chosen in commit b289abf.
 constexpr unsigned kMaxClusterOps = 96;
 /// The same for integer operations (random bits, searches), of which each is one instruction. Unit: operations. Source: commit 77dbba3: Threefry's
@@ -58,7 +58,7 @@ bool hasTinyValues(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), tiny) && llvm::all_of(op->getResultTypes(), tiny);
 }
 
-/// Multiply-add steps of a contraction with static shapes: result elements times contracted elements.
+/// Returns the multiply-adds of a contraction with static shapes: result elements times contracted elements.
 int64_t contractionSteps(Operation *op) {
   int64_t result = tensorType(op->getResult(0)).getNumElements();
   int64_t lhs = std::max<int64_t>(1, tensorType(op->getOperand(0)).getNumElements());
@@ -66,10 +66,10 @@ int64_t contractionSteps(Operation *op) {
   return result * std::min(lhs, rhs);
 }
 
-/// Quantized values are numbers by now.
+/// Returns true for elementwise operations; quantized types have been lowered before.
 bool isElementwise(Operation *op) { return stablehlo::isElementwise(op) && !isa<UniformDequantizeOp, UniformQuantizeOp>(op); }
 
-/// The dimensions `dims` of a tensor of rank `rank` are its last ones, size-1 dimensions aside.
+/// Returns true if `dims` are the last dimensions of `shape`, apart from unit dimensions.
 bool isTrailing(ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> sorted(dims);
   llvm::sort(sorted);
@@ -82,10 +82,10 @@ bool isTrailing(ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
   return true;
 }
 
-/// The number of leading dimensions that index rows when `dims` (trailing) are reduced.
+/// Returns the number of leading dimensions that index rows if `dims`, the trailing ones, are reduced.
 int64_t rowRankOf(ArrayRef<int64_t> dims) { return *llvm::min_element(dims); }
 
-/// `shape` has one element per row: the domain's outer dimensions, perhaps followed by 1s.
+/// Returns true if `shape` has one element per row: it is the domain's outer dimensions, possibly followed by unit dimensions.
 bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain, int64_t rowRank) {
   if ((int64_t)shape.size() < rowRank)
     return false;
@@ -93,7 +93,7 @@ bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain, int64_t rowRa
          llvm::all_of(shape.drop_front(rowRank), [](int64_t size) { return size == 1; });
 }
 
-/// The number of leading dimensions of `shape`, as few as possible, that have so many elements; kNoRowDimensions if the last row ends inside of one.
+/// Returns the smallest number of leading dimensions of `shape` that have `rows` elements; kNoRowDimensions if a row ends inside of a dimension.
 int64_t rankOfRows(ArrayRef<int64_t> shape, int64_t rows) {
   int64_t rank = 0, elements = 1;
   while (elements < rows && rank < (int64_t)shape.size())
@@ -101,7 +101,8 @@ int64_t rankOfRows(ArrayRef<int64_t> shape, int64_t rows) {
   return elements == rows ? rank : Domain::kNoRowDimensions;
 }
 
-/// The shape in which `view`'s operand is read if its result is read in `domain` at each point or once per row; none if it is neither.
+/// Returns the shape of the iteration space in which the operand of `view` is read if its result is read in `domain`, per point or per row; none if the
+/// result is read in another way.
 std::optional<SmallVector<int64_t>> shapeBehind(ReshapeOp view, const Domain &domain) {
   ArrayRef<int64_t> from = shapeOf(view.getResult()), to = shapeOf(view.getOperand()), shape = domain.shape;
   if (from == shape)
@@ -112,7 +113,7 @@ std::optional<SmallVector<int64_t>> shapeBehind(ReshapeOp view, const Domain &do
       ;
   if (rank < 0 || !isRowShape(from, shape, rank))
     return std::nullopt;
-  // Unit dimensions of both belong to the rows, so that reshapes back and forth come back to the same shape.
+  // Unit dimensions of both belong to the rows, so that a reshape and its inverse give the same shape again.
   while (rank < int64_t(std::min(from.size(), shape.size())) && shape[rank] == 1)
     ++rank;
   if (rank == 0)
@@ -122,13 +123,14 @@ std::optional<SmallVector<int64_t>> shapeBehind(ReshapeOp view, const Domain &do
   return behind;
 }
 
-/// Returns true for a reshape that divides dimensions, and merges none.
+/// Returns true for a reshape that splits dimensions and merges none.
 bool isDivision(Operation *view) {
   std::optional<Refinement> both = refine(shapeOf(view->getOperand(0)), shapeOf(view->getResult(0)));
   return both && llvm::all_of(both->ofRight, [](ArrayRef<int64_t> group) { return group.size() <= 1; });
 }
 
-/// The rows of a reduction of values of shape `domain` from which `op` computes one number per row; -1 if there is none nearby.
+/// Returns the row rank of a reduction of values of shape `domain` from whose result `op` computes one value per row; -1 if no such reduction is within
+/// `depth` operations.
 int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 8) {
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
@@ -158,16 +160,16 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
   return -1;
 }
 
-/// Complex numbers in a static shape.
+/// Returns true if the result is a complex tensor of static shape.
 bool isComplex(Operation *op) {
   RankedTensorType type = tensorType(op->getResult(0));
   return type && type.hasStaticShape() && isa<ComplexType>(type.getElementType());
 }
 
-/// Returns true for a slice, possibly reversed or with a little arithmetic, or a concatenation of slices, with a single user, which reads the operand
-/// in place.
+/// Returns true for an operand that a concatenation reads in place: a slice, possibly reversed or with elementwise operations on it, or a concatenation
+/// of such operands. The operand has one user.
 bool isPiece(Operation *op) {
-  if (!op->hasOneUse() || !(hasPlainNumbers(op) || (isa<SliceOp, ConcatenateOp>(op) && isComplex(op))))
+  if (!op->hasOneUse() || !(hasVectorizableTypes(op) || (isa<SliceOp, ConcatenateOp>(op) && isComplex(op))))
     return false;
   if (isa<SliceOp>(op))
     return true;
@@ -179,16 +181,18 @@ bool isPiece(Operation *op) {
          });
 }
 
-/// A slice at run-time offsets, for one reader, without its dimensions of size one: x[i], as scans write it. Part of the kernel that reads it.
+/// Returns true for x[i] as scans write it: a reshape that drops unit dimensions of a dynamic slice with no other user. It is part of the kernel that
+/// reads it.
 bool isReshapedSlice(Operation *op) {
   auto reshape = dyn_cast<ReshapeOp>(op);
   auto slice = reshape ? reshape.getOperand().getDefiningOp<DynamicSliceOp>() : DynamicSliceOp();
-  return slice && slice->hasOneUse() && slice->getBlock() == op->getBlock() && hasPlainNumbers(slice);
+  return slice && slice->hasOneUse() && slice->getBlock() == op->getBlock() && hasVectorizableTypes(slice);
 }
 
-/// Returns true for values computed from one tensor and small ones, whose single user transposes them: the user then reads the tensor.
+/// Returns true if `op`, whose only user is a transpose, computes elementwise from one large tensor and small ones: the transpose then reads the
+/// tensor.
 bool isOnTheWay(Operation *op, ArrayRef<int64_t> shape) {
-  if (!op->hasOneUse() || !hasPlainNumbers(op) || op->getNumResults() != 1 || shapeOf(op->getResult(0)) != shape)
+  if (!op->hasOneUse() || !hasVectorizableTypes(op) || op->getNumResults() != 1 || shapeOf(op->getResult(0)) != shape)
     return false;
   int64_t few = tensorType(op->getResult(0)).getNumElements() / 16;
   if (isa<BroadcastInDimOp>(op))
@@ -202,7 +206,7 @@ bool isOnTheWay(Operation *op, ArrayRef<int64_t> shape) {
 
 } // namespace
 
-bool hasPlainNumbers(Operation *op) {
+bool hasVectorizableTypes(Operation *op) {
   auto plain = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     Type element = tensor ? tensor.getElementType() : Type();
@@ -257,7 +261,7 @@ bool isAlias(Operation *op) {
   return isa<AliasOp>(op); // complex numbers and their parts (SplitComplexDots)
 }
 
-bool isView(Operation *op) { return isa<ReshapeOp>(op) && isAlias(op) && hasPlainNumbers(op); }
+bool isView(Operation *op) { return isa<ReshapeOp>(op) && isAlias(op) && hasVectorizableTypes(op); }
 
 OpRole classify(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op)) {
@@ -276,7 +280,7 @@ OpRole classify(Operation *op) {
     return OpRole::Duplicated;
   if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
     Operation *source = broadcast.getOperand().getDefiningOp();
-    // A broadcast constant costs nothing wherever it is needed.
+    // A broadcast of a constant costs nothing in any kernel.
     if (source && classify(source) == OpRole::Duplicated && isa<ConstantOp>(source))
       return OpRole::Duplicated;
     return OpRole::Broadcast;
@@ -300,14 +304,14 @@ OpRole classify(Operation *op) {
   return OpRole::Alone;
 }
 
-/// How many times `op` computes a function of dozens of operations.
+/// Returns how often `op` evaluates a transcendental function, which takes dozens of instructions.
 static int64_t longFunctions(Operation *op) {
   bool isLong = isa<ExpOp, Expm1Op, LogOp, Log1pOp, TanhOp, LogisticOp, SineOp, CosineOp, TanOp, PowOp, Atan2Op, CbrtOp>(op);
   RankedTensorType type = isLong ? tensorType(op->getResult(0)) : RankedTensorType();
   return type && type.hasStaticShape() ? type.getNumElements() : 0;
 }
 
-/// Loops without vectors would cost more than several kernels do.
+/// Returns true if `op` would cost more in a loop without vectors than in a kernel of its own.
 static bool isLongFunction(Operation *op) { return longFunctions(op) > kTinyFunctions; }
 
 bool isTiny(Operation *op) {
@@ -332,13 +336,13 @@ bool isTiny(Operation *op) {
   return !result.wasInterrupted();
 }
 
-/// A sum of so many elements that loops without vectors cost more than another kernel.
+/// Returns true for a reduction of so many elements that a loop without vectors costs more than another kernel.
 static bool reducesMore(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
   return reduce && tensorType(reduce.getInputs()[0]).hasStaticShape() && tensorType(reduce.getInputs()[0]).getNumElements() > kMaxTinyReducedElements;
 }
 
-/// Two such along different dimensions: no emitter of vectors has rows for both (8 bodies, 100 steps: 0.042 to 0.024 ms).
+/// Returns true for two such reductions along different dimensions: no emitter has rows for both (8 bodies, 100 steps: 0.042 to 0.024 ms).
 static bool mixesReductions(Operation *op, Operation *other) {
   if (!other || !reducesMore(op))
     return false;
@@ -354,8 +358,8 @@ void ClusterSummary::start(Operation *root) {
   tiny = isTiny(root);
   OpRole role = classify(root);
   transpose = isa<TransposeOp>(root) ? root : nullptr;
-  joinsPieces = isa<ConcatenateOp>(root) && (hasPlainNumbers(root) || isComplex(root));
-  closed = role == OpRole::Alone && !isReshapedSlice(root) && !(isa<GatherOp, DynamicSliceOp>(root) && hasPlainNumbers(root));
+  isConcatenation = isa<ConcatenateOp>(root) && (hasVectorizableTypes(root) || isComplex(root));
+  closed = role == OpRole::Alone && !isReshapedSlice(root) && !(isa<GatherOp, DynamicSliceOp>(root) && hasVectorizableTypes(root));
   if (role == OpRole::Contraction)
     contraction = root;
   domainOf[root] = 0;
@@ -381,7 +385,7 @@ std::optional<Domain> ClusterSummary::behind(ReshapeOp view, const Domain &domai
   for (const Domain &known : domains)
     if (known.shape == *shape)
       return known;
-  // Loops over all of them exist.
+  // Some loop nest iterates over all domains if their shapes have a common refinement.
   SmallVector<int64_t> indices = *shape;
   for (const Domain &known : domains) {
     std::optional<Refinement> refined = refine(indices, known.shape);
@@ -435,7 +439,7 @@ void ClusterSummary::add(Operation *producer, const Domain &readIn) {
     if (reduce.getDimensions().empty() || !isTrailing(reduce.getDimensions(), input))
       return; // only in a tiny cluster, which has no row structure
     int64_t rowRank = rowRankOf(reduce.getDimensions());
-    // The kernel had one number per row so far.
+    // The domain had one point per row so far, and gets the dimensions that are reduced.
     if (ArrayRef(readIn.shape) != input)
       for (auto [other, domain] : llvm::enumerate(domains))
         if (other != index)
@@ -445,16 +449,16 @@ void ClusterSummary::add(Operation *producer, const Domain &readIn) {
   }
 }
 
-/// Every element becomes the same number in more bits of f32, which processors do in an instruction.
+/// Returns true for an exact conversion to f32, which is one instruction.
 static bool isWidening(Operation *op) {
   auto convert = dyn_cast<ConvertOp>(op);
-  if (!convert || !hasPlainNumbers(op))
+  if (!convert || !hasVectorizableTypes(op))
     return false;
   Type from = getElementTypeOrSelf(convert.getOperand().getType());
   return getElementTypeOrSelf(convert.getType()).isF32() && (from.isBF16() || from.isF16() || from.isSignlessInteger(8) || from.isUnsignedInteger(8));
 }
 
-/// A product whose rows each give one number: no vector of results.
+/// Returns true for a matrix-vector product, which computes one value per row, not a vector.
 static bool isOfMatrixAndVector(Operation *op) {
   auto dot = dyn_cast<DotGeneralOp>(op);
   if (!dot)
@@ -464,15 +468,15 @@ static bool isOfMatrixAndVector(Operation *op) {
          numbers.getLhsContractingDimensions()[0] == tensorType(dot.getLhs()).getRank() - 1;
 }
 
-/// Of what each row gives, the kernel so far computes so many functions that vectors of them are worth another kernel: a kernel with rows
-/// has them one by one, each waiting for the last (800 numbers in f64: exponential 4 us, log_plus_one 30 us; as vectors 1.5 us together).
+/// Returns true if the cluster evaluates so many functions of values per row that vectors of them are worth a kernel of their own: a kernel with rows
+/// evaluates them one after the other (800 elements of f64: exponential 4 us, log_plus_one 30 us; as vectors 1.5 us together).
 static bool hasManyFunctionsOfRows(const ClusterSummary &cluster) { return !cluster.rootDomain().hasRows() && cluster.functions >= kMinFunctionsOfRows; }
 
-/// Zeros behind the terms that a product adds up, until they fill a row of the matrix unit, and nothing else.
+/// Returns true for a pad with zeros of the contracted dimension alone, up to a multiple of a row of an AMX tile.
 static bool fillsRow(Operation *producer, Operation *contraction) {
   auto pad = dyn_cast<PadOp>(producer);
   auto dot = dyn_cast<DotGeneralOp>(contraction);
-  if (!pad || !dot || !pad->hasOneUse() || *pad->user_begin() != contraction || !hasPlainNumbers(pad) ||
+  if (!pad || !dot || !pad->hasOneUse() || *pad->user_begin() != contraction || !hasVectorizableTypes(pad) ||
       !(matchPattern(pad.getPaddingValue(), m_AnyZeroFloat()) || matchPattern(pad.getPaddingValue(), m_Zero())))
     return false;
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
@@ -480,7 +484,7 @@ static bool fillsRow(Operation *producer, Operation *contraction) {
   auto isZero = [](int64_t size) { return size == 0; };
   if (summed.size() != 1 || !llvm::all_of(pad.getEdgePaddingLow(), isZero) || !llvm::all_of(pad.getInteriorPadding(), isZero))
     return false;
-  // Of rows that are packed along themselves each k would ask whether it exists.
+  // Packing along the contracted dimension would test for each index whether it is in the padding.
   if (pad.getResult() == dot.getLhs() && summed[0] != tensorType(pad).getRank() - 1)
     return false;
   int64_t bits = getElementTypeOrSelf(pad.getType()).getIntOrFloatBitWidth();
@@ -490,7 +494,7 @@ static bool fillsRow(Operation *producer, Operation *contraction) {
   return bits <= 16;
 }
 
-/// So many leading dimensions of `shape` index the same rows.
+/// Returns true if the first `rank` and the first `otherRank` dimensions of `shape` index the same rows.
 static bool isSameRows(ArrayRef<int64_t> shape, int64_t rank, int64_t otherRank) {
   if (otherRank < 0)
     return false;
@@ -507,34 +511,34 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
     return false;
   }
   bool isReadFromMemory = reading.isFromMemory, isDirect = !reading.isThroughView;
-  // Launching a kernel costs more than any tiny operation. Behind a reshape only what would be part of a larger kernel, too: a mix of operations has
-  // loops without vectors, which take longer to compile (two kernels of random bits and what is sliced from them: 104 to 150 ms, no faster).
+  // Launching a kernel costs more than any tiny operation. Through a reshape, only operations join that would be part of a larger kernel, too: a mix of
+  // operations has loops without vectors, which take longer to compile (two kernels of random bits and their slices: 104 to 150 ms, no faster).
   if (isDirect && cluster.tiny && isTiny(producer) && !mixesReductions(producer, cluster.reduction))
     return true;
-  // Borders are written by the copy that is made anyway.
-  if (isDirect && cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
+  // The transpose is a copy, which writes the padding, too.
+  if (isDirect && cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasVectorizableTypes(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
-  // Likewise a slice, which is read in place, also where its dimensions are divided: heads of attention.
-  if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
+  // A transpose reads a slice in place, also through a reshape that splits dimensions (the heads of attention).
+  if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasVectorizableTypes(producer) &&
       (isDirect || isDivision(*producer->user_begin())))
     return true;
   if (isDirect && cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
     return true;
-  if (isDirect && cluster.joinsPieces && isPiece(producer))
+  if (isDirect && cluster.isConcatenation && isPiece(producer))
     return true;
   if (cluster.closed) {
     why = "the consumer has a kernel of its own";
     return false;
   }
-  // It has no other reader than the reshape, which is here.
+  // The reshape, its only user, is in the cluster.
   if (isa<DynamicSliceOp>(producer) && producer->hasOneUse() && isReshapedSlice(*producer->user_begin()))
     return true;
-  // Narrow numbers are widened where the product reads them: their bytes are fewer.
+  // The contraction converts narrow element types while it reads them, because they have fewer bytes.
   if (isReadFromMemory && cluster.contraction && isWidening(producer) && producer->hasOneUse() && *producer->user_begin() == cluster.contraction &&
       isa<DotGeneralOp>(cluster.contraction))
     return true;
-  // Zeros behind the terms of a sum (PadSums.cpp) are added where its factors are packed.
+  // Padding of the contracted dimension (PadContractions.cpp) is written while the operand is packed.
   if (isReadFromMemory && cluster.contraction && fillsRow(producer, cluster.contraction))
     return true;
   if (isReadFromMemory) {
@@ -547,7 +551,7 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
   case OpRole::Elementwise:
   case OpRole::Broadcast:
     if (!domain.fits(shapeOf(producer->getResult(0)))) {
-      // One number per row (the deviation of a normalization): its reduction can follow.
+      // It has one element per row (the deviation of a normalization): its reduction can join, too.
       if (!domain.hasRows() && !cluster.contraction && !cluster.columnReduction && rowRankBehind(producer, domain.shape) >= 0)
         return true;
       why = "its shape differs from the kernel's iteration space";
@@ -603,11 +607,10 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
     }
     return true;
   case OpRole::Alone:
-    // Users of the gathered elements read the table instead, so that its rows are not copied.
-    // A slice is the same buffer at other addresses.
-    // Behind a reshape it may have rows shorter than a vector: 1000x1x2 of 1000x3x2 took three times as long there as alone.
+    // Users of the result of a gather or slice read its operand instead, so that its elements are not copied. Through a reshape, the slice may have rows
+    // shorter than a vector: 1000x1x2 of 1000x3x2 took three times as long there as in a kernel of its own.
     if (isDirect && (isa<GatherOp, SliceOp, DynamicSliceOp>(producer) || isReshapedSlice(producer)) && !cluster.contraction &&
-        hasPlainNumbers(producer) && domain.fits(shapeOf(producer->getResult(0))))
+        hasVectorizableTypes(producer) && domain.fits(shapeOf(producer->getResult(0))))
       return true;
     why = "it has a kernel of its own";
     return false;

@@ -31,18 +31,18 @@ enum class OpRole {
 
 OpRole classify(mlir::Operation *op);
 
-/// True if every value in and around `op` has at most a few hundred elements and its loops are short: such an
-/// operation costs less than the launch of a kernel, so that any mix of them shares one.
+/// Returns true if all operands and results of `op` have at most a few hundred elements and its loops are short. Such an operation costs less than
+/// launching a kernel, so that any mix of them shares one.
 bool isTiny(mlir::Operation *op);
 
 /// Returns the first element of the static slice `op` in its operand, if the slice is contiguous there; else none.
 std::optional<int64_t> wholeRange(mlir::Operation *op);
 
-/// True if the operation only renames bytes: the program builder gives its result the operand's buffer.
+/// Returns true if the result is an alias of the operand: the program builder gives both one buffer.
 bool isAlias(mlir::Operation *op);
 
-/// Static shapes, and numbers that vectors hold.
-bool hasPlainNumbers(mlir::Operation *op);
+/// Returns true if all types have static shapes and vectorizable element types.
+bool hasVectorizableTypes(mlir::Operation *op);
 
 /// Erases the operation of `value`, and operands that only it uses, if the value is unused.
 void eraseUnused(mlir::Value value);
@@ -53,12 +53,12 @@ struct Domain {
   llvm::SmallVector<int64_t> shape; ///< mlir::ShapedType::kDynamic for unknown sizes
   int64_t rowRank = kNoReduction;   ///< dimensions [0, rowRank) index rows
 
-  /// Fact: a mark for a kernel without a reduction.
+  /// Fact: `rowRank` of a kernel without a reduction.
   static constexpr int64_t kNoReduction = -1;
-  /// Fact: a mark for rows that end inside of a dimension.
+  /// Fact: `rowRank` if a row ends inside of a dimension.
   static constexpr int64_t kNoRowDimensions = -2;
   bool hasRows() const { return rowRank != kNoReduction; }
-  /// The value has an element for each point, or one for each row.
+  /// Returns true if a value of this shape has one element per point of the domain, or one per row.
   bool fits(llvm::ArrayRef<int64_t> value) const;
 };
 
@@ -68,22 +68,22 @@ struct ClusterSummary {
   bool closed = false;             ///< an Alone root: takes no producers unless tiny
   mlir::Operation *contraction = nullptr;
   mlir::Operation *transpose = nullptr; ///< the root
-  bool joinsPieces = false;        ///< a concatenation, whose operands are read in place
+  bool isConcatenation = false;    ///< the root concatenates slices, which are read in place
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
   llvm::SmallVector<Domain, 1> domains; ///< the root's, and those that views have given
-  llvm::DenseMap<mlir::Operation *, unsigned> domainOf; ///< in which a member's result is computed
-  mlir::Operation *reduction = nullptr; ///< one of more than a few elements
+  llvm::DenseMap<mlir::Operation *, unsigned> domainOf; ///< index of the domain in which a member's result is computed
+  mlir::Operation *reduction = nullptr; ///< a reduction of more than a few elements
   unsigned numOps = 0;
-  int64_t functions = 0;           ///< numbers that functions of dozens of operations give, before there is a reduction
+  int64_t functions = 0;           ///< evaluations of transcendental functions, counted until a reduction or a contraction joins
 
   /// Starts the summary with the root operation.
   void start(mlir::Operation *root);
   /// Accounts for a producer that `shouldJoin` accepted, whose readers in the cluster read it in `domain`.
   void add(mlir::Operation *producer, const Domain &domain);
-  /// The domain in which `view`'s operand is read if its result is read in `domain`. None if the view regroups elements so that no loops of the
-  /// kernel could go over both.
+  /// Returns the domain in which the operand of `view` is read if its result is read in `domain`. None if no loop nest iterates over both, because the
+  /// shapes of the view have no common refinement with the other domains.
   std::optional<Domain> behind(stablehlo::ReshapeOp view, const Domain &domain) const;
-  /// The domain of the root, for what is read in no particular one.
+  /// Returns the domain of the root, in which operands are read unless a view is between.
   const Domain &rootDomain() const { return domains.front(); }
 
 private:
@@ -94,11 +94,11 @@ private:
 /// How the readers in a cluster read a producer.
 struct Reading {
   Domain domain;
-  bool isThroughView = false; ///< some of them read a reshape of it
-  bool isFromMemory = false;  ///< one of them is the cluster's contraction, a slice, or a gather whose table it is
+  bool isThroughView = false; ///< some readers read a reshape of it
+  bool isFromMemory = false;  ///< one reader is the cluster's contraction, a slice, or a gather whose operand it is
 };
 
-/// A reshape that is no work in a kernel, if its operand is computed there.
+/// Returns true for a reshape that costs nothing in a kernel that computes its operand.
 bool isView(mlir::Operation *op);
 
 /// Returns true if `producer`, whose earliest consumer is in the cluster, should be computed there. On refusal `why` is set to the reason, one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RepeatCheapOperations.cpp - Compute again instead of writing and reading -===//
+//===- RepeatCheapOperations.cpp - Recompute cheap values in each kernel ------===//
 // Input:   %d = subtract %x, %mean ; %v = reduce(%d * %d) ; %y = multiply %d, %scale
 // Output:  %d = subtract %x, %mean ; %v = reduce(%d * %d) ; %e = subtract %x, %mean ; %y = multiply %e, %scale
 //          A kernel that needs %d reads %x as fast, and the previous kernel does not store %d.
@@ -34,14 +34,14 @@ int64_t elementsOf(Value value) {
   return type && type.hasStaticShape() ? type.getNumElements() : -1;
 }
 
-/// Its value is worth less than the memory it would go through.
+/// Returns true if computing `op` again costs less than storing and loading its result.
 bool isCheap(Operation *op) {
   int64_t elements = op->getNumResults() == 1 ? elementsOf(op->getResult(0)) : -1;
-  if (isa<SliceOp>(op)) // no work at all, only other addresses
+  if (isa<SliceOp>(op)) // the reader addresses the operand instead
     return elements >= 0;
   if (elements < kMinRepeatedElements)
     return false;
-  // Spread where it is needed; what it reads stays in the cache.
+  // A broadcast of a small operand, which stays in the cache.
   if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
     return classify(op) == OpRole::Broadcast && elementsOf(broadcast.getOperand()) >= 0 && elementsOf(broadcast.getOperand()) * 16 <= elements;
   if (!isa<AddOp, SubtractOp, MulOp, NegOp, MaxOp, MinOp, AbsOp, ConvertOp>(op) ||

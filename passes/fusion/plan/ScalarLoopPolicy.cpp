@@ -99,7 +99,7 @@ private:
     return true;
   }
 
-  /// Computations on scalars: reducers and the like.
+  /// Returns true if all operations of the region compute scalars, as those of reducers do.
   static bool isScalarRegion(Region &region) {
     return llvm::hasSingleElement(region) && llvm::all_of(region.front(), [](Operation &op) {
              auto isScalar = [](Type type) { return isFewScalars(type) && cast<RankedTensorType>(type).getRank() == 0; };
@@ -141,7 +141,7 @@ private:
     }
     if (!allFew(operands) || !allFew(op->getResultTypes()))
       return false;
-    // The same bits as another type; between widths, elements would be parts of others.
+    // A bitcast keeps the number of elements only between types of equal widths.
     if (auto cast = dyn_cast<BitcastConvertOp>(op))
       return mlir::cast<ShapedType>(cast.getOperand().getType()).getShape() == mlir::cast<ShapedType>(cast.getType()).getShape();
     if (auto reduce = dyn_cast<ReduceOp>(op))

@@ -10,12 +10,11 @@ namespace millrace::fusion {
 /// commit 4b4b198 has the figures of the whole change.
 inline constexpr int64_t kMaxScalars = 16;
 
-/// A tensor whose elements become scalars.
+/// Returns true for a tensor of at most kMaxScalars elements, which become scalars.
 bool isFewScalars(mlir::Type type);
 
-/// True if all of the loop can run on scalars: what it computes has few elements, and larger tensors that it carries or sees are
-/// only read and updated a few elements at a time, in place. Such a loop is one kernel (lowering/linalg/scalar/ScalarLoop.cpp);
-/// others are steps of the runtime.
+/// Returns true if the loop can be computed with scalars: its results have few elements, and it reads and updates larger tensors, which it carries or
+/// captures, in place and a few elements at a time. Such a loop is one kernel (lowering/linalg/scalar/ScalarLoop.cpp); others are steps of the runtime.
 bool isScalarLoop(stablehlo::WhileOp loop);
 
 } // namespace millrace::fusion

@@ -28,7 +28,7 @@ bool isCheap(Operation *op) {
 
 /// Numbers that vectors hold, or that are widened to such from fewer bits than a byte has (each of them is a byte in memory).
 bool hasNumbers(Operation *op) {
-  if (hasPlainNumbers(op))
+  if (hasVectorizableTypes(op))
     return true;
   auto convert = dyn_cast<ConvertOp>(op);
   return convert && typeOf(convert.getOperand()).hasStaticShape() && isa<IntegerType>(typeOf(convert.getOperand()).getElementType()) &&
@@ -69,7 +69,7 @@ struct Unpacked {
 Unpacking unpackingOf(Operation *contraction) {
   Unpacking all;
   auto dot = dyn_cast<DotGeneralOp>(contraction);
-  if (!dot || !hasPlainNumbers(dot) || isTiny(dot))
+  if (!dot || !hasVectorizableTypes(dot) || isTiny(dot))
     return all;
   for (Value operand : dot->getOperands()) {
     Unpacked unpacked;

@@ -66,7 +66,7 @@ struct FlattenCallGraph : impl::FlattenCallGraphPassBase<FlattenCallGraph> {
     }
   }
 
-  /// With copies of everything that is called in it. Calls cannot be recursive: an artifact's verifier sees to that.
+  /// Clones `function` and the functions that it calls. Calls are not recursive, because the verifier of portable artifacts refuses recursion.
   func::FuncOp copy(func::FuncOp function, SymbolTable &symbols) {
     func::FuncOp made = function.clone();
     made->setAttr(originalNameAttr, StringAttr::get(&getContext(), originalName(function)));
@@ -78,7 +78,7 @@ struct FlattenCallGraph : impl::FlattenCallGraphPassBase<FlattenCallGraph> {
   }
 };
 
-/// The shardings of the function's arguments and results.
+/// Returns the shardings of the function's arguments and results.
 SmallVector<Attribute> signature(func::FuncOp function) {
   SmallVector<Attribute> result;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -92,7 +92,7 @@ struct UnflattenCallGraph : impl::UnflattenCallGraphPassBase<UnflattenCallGraph>
   using Base::Base;
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    // Of each origin, one function per signature; or per caller, whatever the signature.
+    // The functions that are kept: for each original function, one per signature; with dedupFunctionsFully, one per caller.
     llvm::MapVector<std::pair<StringRef, Operation *>, SmallVector<func::FuncOp>> kept;
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     if (!dedupFunctionsFully)
@@ -117,7 +117,7 @@ struct UnflattenCallGraph : impl::UnflattenCallGraphPassBase<UnflattenCallGraph>
     }
   }
 
-  /// Some other function is a copy of it: calls may have moved there.
+  /// Returns true if another function is a copy of `function`, so that calls may have moved to the copy.
   bool wasCopied(func::FuncOp function) {
     return llvm::any_of(getOperation().getOps<func::FuncOp>(), [&](func::FuncOp other) {
       return other != function && other->hasAttr(originalNameAttr) && originalName(other) == function.getName();

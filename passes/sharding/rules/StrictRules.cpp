@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- StrictRules.cpp - Rules for running on parts -----------------------===//
+//===- StrictRules.cpp - Rules of operations that run on shards -----------===//
 #include "passes/sharding/rules/StrictRules.h"
 
 #include "dialects/stablehlo/Combiner.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 namespace millrace::sharding {
 namespace {
 
-/// Returns the reduction between devices that `combine` of two values of a body is.
+/// Returns the kind of all-reduce that corresponds to `combine`, the combiner of a reduction; none if there is no such kind.
 std::optional<sdy::ReductionOp> kindOf(Operation *combine) {
   bool isBool = getElementTypeOrSelf(combine->getResult(0).getType()).isInteger(1);
   if (isa<stablehlo::AddOp>(combine) && !isBool)
@@ -25,7 +25,7 @@ std::optional<sdy::ReductionOp> kindOf(Operation *combine) {
   return std::nullopt;
 }
 
-/// The factor is one of positions in a window, and there are several windows, or some reach past the input.
+/// Returns true if `factor` is a window dimension of the convolution and there are several windows, or the window extends into the padding.
 bool isWindow(stablehlo::ConvolutionOp op, const Rule &rule, int factor) {
   auto numbers = op.getDimensionNumbers();
   for (auto [i, lhs] : llvm::enumerate(numbers.getInputSpatialDimensions())) {
@@ -85,11 +85,11 @@ std::optional<Rule> strictRuleOf(Operation *op) {
     if (isSum && (!kind || (convolution && isWindow(convolution, *rule, number))))
       factor.kind = FactorKind::NeedReplication;
     int before = countWith(rule->operands, number), after = countWith(rule->results, number);
-    // One element that nothing else has is not repeated.
+    // A unit dimension that a single tensor has cannot be sharded.
     if ((isReshape && (!before || !after)) || (factor.size == 1 && before + after == 1))
       factor.kind = FactorKind::NeedReplication;
   }
-  // A dimension that is more than its factors is tied to something that the rule does not say.
+  // A dimension that is larger than the product of its factors depends on elements that the rule does not describe.
   auto keepWhole = [&](ValueRange values, ArrayRef<TensorFactors> tensors) {
     for (auto [value, dims] : llvm::zip_equal(values, tensors))
       for (auto [size, factors] : llvm::zip(shapeOf(value), dims)) {

@@ -58,7 +58,7 @@ private:
 /// Input:  dot_general(a, broadcast_in_dim(b)), where all batching dimensions of the second operand are broadcast dimensions
 /// Output: dot_general(a, b) without batching dimensions: one contraction with all rows of a, and no copies of b
 /// Leaves alone contractions whose result would be transposed, and those with a batching dimension that the second operand has itself.
-struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
+struct DotOfBroadcast : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
     DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
@@ -165,7 +165,7 @@ struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
 /// Input:  dot_general(a, b) that contracts nothing, and perhaps a transpose behind it
 /// Output: multiply(broadcast_in_dim(a), broadcast_in_dim(b)), in the order of the transpose: it is fused as elementwise operations are
 /// Leaves alone contractions that convert their operands, that name an algorithm, and those of i1.
-struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
+struct DotWithoutContraction : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
     DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
@@ -221,7 +221,7 @@ struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
 };
 
 /// Returns the scalar, as a tensor of rank 0, whose broadcast `value` is; null if `value` is not a broadcast of a scalar.
-Value repeatedNumber(OpBuilder &b, Value value) {
+Value splatScalar(OpBuilder &b, Value value) {
   if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
     return cast<ShapedType>(broadcast.getOperand().getType()).getRank() == 0 ? broadcast.getOperand() : Value();
   SplatElementsAttr number;
@@ -235,7 +235,7 @@ Value repeatedNumber(OpBuilder &b, Value value) {
 /// Output: broadcast_in_dim(reduce of multiply(a's scalar, b) along the contracted dimensions); likewise where b is the broadcast
 /// Sums of bf16 and f16 are computed in f32, as a contraction computes them.
 /// Leaves alone contractions without contracted dimensions, algorithms, dynamic shapes, results whose dimensions would be transposed.
-struct DotOfOneNumber : OpRewritePattern<DotGeneralOp> {
+struct DotOfSplat : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
     DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
@@ -262,7 +262,7 @@ struct DotOfOneNumber : OpRewritePattern<DotGeneralOp> {
           dims.push_back(next++);
       if (!llvm::is_sorted(dims))
         continue;
-      Value number = repeatedNumber(rewriter, isLeft ? op.getLhs() : op.getRhs());
+      Value number = splatScalar(rewriter, isLeft ? op.getLhs() : op.getRhs());
       if (!number)
         continue;
       Location loc = op.getLoc();
@@ -407,7 +407,7 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfOneNumber, DotOfRepeated, DotOfSharedHeads, DotOfTranspose, ProductWithoutSums,
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfSplat, DotOfBroadcast, DotOfSharedHeads, DotOfTranspose, DotWithoutContraction,
                ReduceOfTranspose, TransposeOfDot>(patterns.getContext());
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- SplitComplexDots.cpp - Products of complex matrices as real ones ----===//
+//===- SplitComplexDots.cpp - Complex contractions as real contractions ----===//
 // Input:   %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (256x128, 128x192) -> 256x192 of complex<f32>
-// Output:  one product of tensor<256x256xf32>, which is a as it lies in memory, and tensor<256x192x2xf32>, one row of b as it lies there and one
-//          of i b in turns:
+// Output:  one contraction of tensor<256x256xf32>, an alias of a, and tensor<256x192x2xf32>, whose rows are those of b and of i b in turns:
 //            [ re b   im b ]
 //            [-im b   re b ]
-//          whose result tensor<256x192x2xf32> is r as it lies in memory. What is another name for the same bytes is a
-//          millrace.alias. If a is so small that b should not be repeated, one product of tensor<2x256x128xf32>, the parts of
-//          a, and b as it lies, and a kernel that adds what belongs together.
-//          The real and imaginary parts of a tensor side by side in a new last dimension, as rotary embeddings end, are another name, too, and so
-//          is a bitcast_convert between elements of different sizes. Sums over some of the dimensions of what no kernel computes (arguments,
-//          transforms) are sums of the parts as they lie.
-// Leaves alone small products, products of which nothing is summed or with an algorithm, run-time shapes.
+//          The result tensor<256x192x2xf32> is an alias of r. Aliases are millrace.alias. If a is much smaller than b, which is then not copied: one
+//          contraction of tensor<2x256x128xf32>, the real and the imaginary part of a, with an alias of b, and a kernel that adds the results.
+//          The real and imaginary parts of a tensor in a new last dimension, as rotary embeddings end, are an alias, too, and so is a
+//          bitcast_convert between elements of different sizes. Reductions of complex values that no kernel computes (arguments, transforms) are
+//          reductions of an alias.
+// Leaves alone small contractions, those without contracted dimensions or with an algorithm, dynamic shapes.
 #include "passes/simplify/Passes.h"
 
 #include "dialects/millrace/Ops.h"
@@ -32,7 +30,7 @@ namespace millrace::simplify {
 
 namespace {
 
-/// Below, the kernels that place the parts cost more than they gain. Unit: multiply-adds. Source: judgement, not measured alone; commit e7a2604 has
+/// Smaller contractions gain less than the kernels cost that write the real operands. Unit: multiply-adds. Source: judgement, not measured alone; commit e7a2604 has
 /// the figures of the whole change.
 constexpr int64_t kMinComplexProducts = 1 << 15;
 /// The same for products that are small beside their operands. Unit: multiply-adds per number that is placed. Source: judgement, not measured alone;
@@ -42,10 +40,10 @@ constexpr int64_t kProductsPerPlacedNumber = 2;
 /// commit e7a2604 has the figures of the whole change.
 constexpr int64_t kProductsPerResult = 8;
 
-/// Which operand is read as it lies, and how many numbers of f32 or f64 are written for that.
+/// Which operand is copied, and how many elements of f32 or f64 are written for that; the other operand is read in place.
 struct Plan {
   enum { RepeatRight, RepeatLeft, TakeLeftApart } form;
-  bool turnsLeft; ///< the left operand is first transposed
+  bool transposesLeft; ///< the left operand is transposed first
   int64_t placed;
 };
 
@@ -53,7 +51,8 @@ Plan planFor(DotGeneralOp op) {
   int64_t lhs = typeOf(op.getLhs()).getNumElements(), rhs = typeOf(op.getRhs()).getNumElements(), result = typeOf(op).getNumElements();
   int64_t lhsLast = typeOf(op.getLhs()).getRank() - 1, rhsLast = typeOf(op.getRhs()).getRank() - 1;
   DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
-  // The parts of a number stand behind its last dimension: they can be steps of the sum if that is one, columns of the result if it is one.
+  // The real and imaginary parts are a new last dimension, which can be contracted if the last dimension is, and is a dimension of the result if the
+  // last dimension is.
   bool isLhsSummed = llvm::is_contained(numbers.getLhsContractingDimensions(), lhsLast);
   bool isRhsSummed = llvm::is_contained(numbers.getRhsContractingDimensions(), rhsLast);
   bool isColumn = !isRhsSummed && !llvm::is_contained(numbers.getRhsBatchingDimensions(), rhsLast);
@@ -65,7 +64,7 @@ Plan planFor(DotGeneralOp op) {
   return best;
 }
 
-/// Why a product stays as it is, or nothing.
+/// Returns why a contraction is not rewritten; empty if it is.
 StringRef whyNot(DotGeneralOp op) {
   auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(op.getRhs().getType());
   auto result = dyn_cast<RankedTensorType>(op.getType());
@@ -84,20 +83,20 @@ StringRef whyNot(DotGeneralOp op) {
   return steps < least ? "few steps" : "";
 }
 
-/// Another name for the bytes of `value`.
-Value renamed(OpBuilder &b, Location loc, Value value, RankedTensorType type) {
+/// Returns an alias of `value` with another type.
+Value aliasOf(OpBuilder &b, Location loc, Value value, RankedTensorType type) {
   return AliasOp::create(b, loc, type, value);
 }
 
-/// The parts behind the last dimension, as they lie.
+/// Returns an alias of `value` with the real and imaginary parts in a new last dimension.
 Value partsOf(OpBuilder &b, Location loc, Value value) {
   RankedTensorType type = typeOf(value);
   SmallVector<int64_t> shape(type.getShape());
   shape.push_back(2);
-  return renamed(b, loc, value, RankedTensorType::get(shape, cast<ComplexType>(type.getElementType()).getElementType()));
+  return aliasOf(b, loc, value, RankedTensorType::get(shape, cast<ComplexType>(type.getElementType()).getElementType()));
 }
 
-/// Dimensions `dim` and the next one as one.
+/// Merges dimension `dim` with the next one.
 Value joinDims(OpBuilder &b, Location loc, Value value, int64_t dim) {
   RankedTensorType type = typeOf(value);
   SmallVector<int64_t> shape(type.getShape());
@@ -106,7 +105,7 @@ Value joinDims(OpBuilder &b, Location loc, Value value, int64_t dim) {
   return ReshapeOp::create(b, loc, type.clone(shape), value);
 }
 
-/// What `first` and `second` make of x, behind each other in a new dimension `dim`: one kernel.
+/// Concatenates first(x) and second(x) along a new dimension `dim`, by a select, so that it is one kernel.
 Value bothOf(OpBuilder &b, Location loc, Value x, int64_t dim, llvm::function_ref<Value(Value)> first, llvm::function_ref<Value(Value)> second) {
   RankedTensorType type = typeOf(x);
   SmallVector<int64_t> shape(type.getShape()), dims;
@@ -159,7 +158,7 @@ void repeatOne(OpBuilder &b, DotGeneralOp op, bool right) {
   shape.insert(shape.begin() + where, 2);
   auto dot = DotGeneralOp::create(b, loc, typeOf(whole).clone(shape), right ? whole : repeated, right ? repeated : whole, renumbered,
                                   op.getPrecisionConfigAttr(), DotAlgorithmAttr());
-  Value result = right ? renamed(b, loc, dot, type)
+  Value result = right ? aliasOf(b, loc, dot, type)
                        : ReshapeOp::create(b, loc, type, ComplexOp::create(b, loc, partAt(b, loc, dot, {{where, 0}}), partAt(b, loc, dot, {{where, 1}}))).getResult();
   op.getResult().replaceAllUsesWith(result);
   op.erase();
@@ -209,7 +208,7 @@ void turnLeft(OpBuilder &b, DotGeneralOp op) {
 void split(DotGeneralOp op) {
   OpBuilder b(op);
   Plan plan = planFor(op);
-  if (plan.turnsLeft)
+  if (plan.transposesLeft)
     turnLeft(b, op);
   if (plan.form == Plan::TakeLeftApart)
     takeLeftApart(b, op);
@@ -217,7 +216,7 @@ void split(DotGeneralOp op) {
     repeatOne(b, op, plan.form == Plan::RepeatRight);
 }
 
-/// The tensor whose parts `op` puts side by side in a last dimension of two, or null.
+/// Returns the complex tensor whose real and imaginary parts `op` concatenates along a new last dimension; null if there is none.
 Value partsSideBySide(ConcatenateOp op) {
   RankedTensorType type = typeOf(op);
   if (op.getInputs().size() != 2 || !type.hasStaticShape() || type.getEncoding() || int64_t(op.getDimension()) != type.getRank() - 1 || type.getShape().back() != 2)
@@ -233,11 +232,11 @@ Value partsSideBySide(ConcatenateOp op) {
   return re && im && re.getOperand() == im.getOperand() && isa<ComplexType>(typeOf(re.getOperand()).getElementType()) ? re.getOperand() : Value();
 }
 
-/// Below, another kernel costs more than it gains. Unit: complex numbers. Source: judgement, not measured alone; commit 5b9e13a has the figures of
+/// For fewer elements another kernel costs more than it gains. Unit: complex numbers. Source: judgement, not measured alone; commit 5b9e13a has the figures of
 /// the whole change.
 constexpr int64_t kMinSplitNumbers = 1 << 12;
 
-/// A slice becomes a view, which begins at any of its elements: wider ones would not lie where they may.
+/// Returns true if `value` may be unaligned for wider elements: a slice becomes an alias that begins at any element.
 bool mayBeginAnywhere(Value bytes) {
   Operation *made = bytes.getDefiningOp();
   while (isa_and_present<ReshapeOp, BitcastConvertOp, AliasOp>(made))
@@ -245,8 +244,8 @@ bool mayBeginAnywhere(Value bytes) {
   return isa_and_present<SliceOp>(made);
 }
 
-/// Bytes under the name of other bytes: elements of several bytes that are joined or taken apart.
-bool isOtherName(BitcastConvertOp op) {
+/// Returns true for a bitcast_convert between elements of different sizes that becomes an alias.
+bool isAliasingBitcast(BitcastConvertOp op) {
   auto from = dyn_cast<RankedTensorType>(op.getOperand().getType()), to = dyn_cast<RankedTensorType>(op.getType());
   auto isWhole = [](RankedTensorType type) {
     Type element = type ? type.getElementType() : Type();
@@ -257,11 +256,11 @@ bool isOtherName(BitcastConvertOp op) {
          (from.getElementTypeBitWidth() > to.getElementTypeBitWidth() || !mayBeginAnywhere(op.getOperand()));
 }
 
-/// Below, sums of rows by shuffles are faster than those of two columns. Unit: complex numbers of a row. Source: judgement, not measured alone;
+/// For shorter rows, reductions by shuffles are faster than those of two columns. Unit: complex numbers of a row. Source: judgement, not measured alone;
 /// commit 5b9e13a has the figures of the whole change.
 constexpr int64_t kMinComplexRow = 256;
 
-/// A sum of complex numbers whose parts are columns of their own.
+/// Returns true for a sum of complex elements that becomes a sum of an alias, in which the real and imaginary parts are columns.
 bool isSumOfParts(ReduceOp op) {
   if (op.getInputs().size() != 1 || op.getDimensions().empty())
     return false;
@@ -291,7 +290,7 @@ void sumParts(ReduceOp op) {
   shape.push_back(2);
   if (typeOf(summed).getShape() != ArrayRef<int64_t>(shape))
     summed = ReshapeOp::create(b, loc, typeOf(summed).clone(shape), summed);
-  op.getResult(0).replaceAllUsesWith(renamed(b, loc, summed, result));
+  op.getResult(0).replaceAllUsesWith(aliasOf(b, loc, summed, result));
   op.erase();
 }
 
@@ -322,13 +321,13 @@ struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
     getOperation()->walk([&](Operation *op) {
       auto bits = dyn_cast<BitcastConvertOp>(op);
       auto sum = dyn_cast<ReduceOp>(op);
-      if ((bits && isOtherName(bits)) || (sum && isSumOfParts(sum)))
+      if ((bits && isAliasingBitcast(bits)) || (sum && isSumOfParts(sum)))
         others.push_back(op);
     });
     for (Operation *op : others)
       if (auto bits = dyn_cast<BitcastConvertOp>(op)) {
         OpBuilder b(op);
-        bits.getResult().replaceAllUsesWith(renamed(b, op->getLoc(), bits.getOperand(), typeOf(bits)));
+        bits.getResult().replaceAllUsesWith(aliasOf(b, op->getLoc(), bits.getOperand(), typeOf(bits)));
         op->erase();
       } else {
         sumParts(cast<ReduceOp>(op));

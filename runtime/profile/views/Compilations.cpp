@@ -9,12 +9,12 @@
 namespace millrace::runtime::profile {
 namespace {
 
-// A program is compiled again and again if that happens for so many of its executions. Before the work begins parameters are made, of each shape a few.
+// A program is reported as recompiled from this ratio on. The ratio is higher before the work begins, when programs create a few parameters per shape.
 // Unit: compilations per execution. Source: judgement, not measured alone.
 constexpr double kHabitAtWork = 0.3;
 constexpr double kHabitBeforeWork = 0.5; // Unit: compilations per execution. Source: judgement, not measured alone.
 
-/// How long compilations took, by process. Each process compiles for itself: what one does once, no process does again.
+/// Durations of compilations, by process. Every process compiles for itself, so that one compilation in each process is no recompilation.
 class Times {
 public:
   void add(const std::string &process, double ns) { of[process].push_back(ns); }
@@ -24,11 +24,11 @@ public:
       sum += times.size();
     return sum;
   }
-  /// Whether one process alone does it so often that it is a habit.
+  /// Returns true if some process compiled at least kHabit times.
   bool areHabit() const {
     return std::any_of(of.begin(), of.end(), [](const auto &each) { return each.second.size() >= kHabit; });
   }
-  /// All but one of each process, the longest, which has to be.
+  /// Returns the cost of all compilations but the longest one of each process, which is necessary.
   Costs again() const {
     Costs costs;
     for (auto [process, times] : of) {
@@ -48,8 +48,8 @@ std::string againText(const Costs &again, const std::string &difference) {
          (difference.empty() ? "." : "; " + difference + ".");
 }
 
-/// When the program on which the devices spend most time begins to run for the first time. Programs that are compiled before may prepare it: they make
-/// its parameters, for instance, of several shapes.
+/// Returns when the program that takes most time of the devices first begins to run. Programs that are compiled before it may prepare it, for example
+/// create its parameters, which have several shapes.
 double beginOfWork(const Lanes &lanes) {
   std::map<std::string, std::pair<double, double>> firstAndTime;
   for (const Events &events : lanes.executions)

@@ -26,7 +26,7 @@ FromModule::FromModule(llvm::StringRef name, llvm::StringRef description,
             bytecode::parseModule(file->getBuffer(), mlir::ParserConfig(context), file->getBufferIdentifier());
         if (module && succeeded(vhlo::fromPortableFormat(*module)))
           return function(*module, os);
-        vhlo::blameVersion(file->getBuffer(), *context);
+        vhlo::reportNewerVersion(file->getBuffer(), *context);
         return mlir::failure();
       });
 }

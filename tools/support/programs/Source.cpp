@@ -66,7 +66,7 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
                 succeeded(stablehlo::verifyTypes(*module, /*onlyKnown=*/true));
   if (isGood)
     return module;
-  vhlo::blameVersion(sources->getMemoryBuffer(sources->getMainFileID())->getBuffer(), *mlirContext);
+  vhlo::reportNewerVersion(sources->getMemoryBuffer(sources->getMainFileID())->getBuffer(), *mlirContext);
   return nullptr;
 }
 
