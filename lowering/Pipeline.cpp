@@ -108,7 +108,6 @@ static void addRewritesForFusion(OpPassManager &pm, const PipelineOptions &optio
   // Attention before what copies or pads its operations.
   fusion::KernelCheck never = [](func::FuncOp) { return false; };
   pm.addPass(fusion::createFuseAttentionPass(options.genericOnly ? never : attentionCheck(options.target)));
-  pm.addPass(fusion::createFusePoolGradientsPass());
   pm.addPass(fusion::createSplitConcatenationsPass());
   if (!options.genericOnly) {
     KernelTarget target = kernelTarget(options.target);

@@ -76,14 +76,6 @@ def FuseAttentionPass : Pass<"xla-fuse-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
-def FusePoolGradientsPass : Pass<"xla-fuse-pool-gradients", "::mlir::ModuleOp"> {
-  let summary = "Group the gradient of padded max pooling into one kernel";
-  let description = [{
-    JAX pads the operand of max pooling before it takes the gradient, and slices the result. In one kernel the padding is never stored.
-  }];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
-}
-
 def SplitConcatenationsPass : Pass<"xla-split-concatenations", "::mlir::ModuleOp"> {
   let summary = "Apply elementwise operations to the operands of a concatenation instead of its result";
   let description = [{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pad before a select_and_scatter and the slice behind it join its kernel, unless something else needs them or the slice takes other elements.
-// RUN: xla-opt %s -xla-fuse-pool-gradients -xla-fuse-kernels -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-1: call @

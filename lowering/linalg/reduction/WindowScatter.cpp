@@ -9,7 +9,7 @@
 #include "dialects/millrace/Attributes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/reduction/Windows.h"
-#include "passes/fusion/pooling/PoolGradients.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -71,7 +71,7 @@ void noteWindowScatter(func::FuncOp kernel) {
       !matchPattern(op.getInitValue(), m_Constant(&init)) || !matchSelect(op.getSelect(), found.keepsNan) ||
       !isSum(op.getScatter()))
     return;
-  if (!pad != !slice || (pad && (pad.getOperand() != kernel.getArgument(0) || !fusion::isPaddedAround(op, pad, slice) ||
+  if (!pad != !slice || (pad && (pad.getOperand() != kernel.getArgument(0) || fusion::paddedScatterOf(slice) != op ||
                                  !matchPattern(pad.getPaddingValue(), m_Constant(&beyond)))))
     return;
   auto type = cast<RankedTensorType>(kernel.getArgument(0).getType());

@@ -253,6 +253,23 @@ std::optional<int64_t> wholeRange(Operation *op) {
   return offset;
 }
 
+SelectAndScatterOp paddedScatterOf(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  auto scatter = slice ? slice.getOperand().getDefiningOp<SelectAndScatterOp>() : SelectAndScatterOp();
+  auto pad = scatter ? scatter.getOperand().getDefiningOp<PadOp>() : PadOp();
+  if (!pad || !pad->hasOneUse() || !scatter->hasOneUse() || pad->getBlock() != op->getBlock() || scatter->getBlock() != op->getBlock() ||
+      !matchPattern(pad.getPaddingValue(), m_Constant()))
+    return {};
+  auto isZero = [](int64_t value) { return value == 0; };
+  auto isNegative = [](int64_t value) { return value < 0; };
+  RankedTensorType type = tensorType(pad.getOperand());
+  if (!type || !type.hasStaticShape() || slice.getType() != type || (scatter.getPadding() && !llvm::all_of(scatter.getPadding()->getValues<int64_t>(), isZero)) ||
+      !llvm::all_of(pad.getInteriorPadding(), isZero) || llvm::any_of(pad.getEdgePaddingLow(), isNegative) ||
+      llvm::any_of(pad.getEdgePaddingHigh(), isNegative) || !llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; }))
+    return {};
+  return slice.getStartIndices() == pad.getEdgePaddingLow() ? scatter : SelectAndScatterOp();
+}
+
 bool isAlias(Operation *op) {
   if (isa<OptimizationBarrierOp>(op))
     return true;
@@ -358,6 +375,7 @@ void ClusterSummary::start(Operation *root) {
   tiny = isTiny(root);
   OpRole role = classify(root);
   transpose = isa<TransposeOp>(root) ? root : nullptr;
+  scatter = paddedScatterOf(root);
   isConcatenation = isa<ConcatenateOp>(root) && (hasVectorizableTypes(root) || isComplex(root));
   closed = role == OpRole::Alone && !isReshapedSlice(root) && !(isa<GatherOp, DynamicSliceOp>(root) && hasVectorizableTypes(root));
   if (role == OpRole::Contraction)
@@ -510,10 +528,17 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, const Readin
     why = "the kernel is large enough";
     return false;
   }
+  if (paddedScatterOf(producer)) {
+    why = "it is the result of a pooling gradient's kernel";
+    return false;
+  }
   bool isReadFromMemory = reading.isFromMemory, isDirect = !reading.isThroughView;
   // Launching a kernel costs more than any tiny operation. Through a reshape, only operations join that would be part of a larger kernel, too: a mix of
   // operations has loops without vectors, which take longer to compile (two kernels of random bits and their slices: 104 to 150 ms, no faster).
   if (isDirect && cluster.tiny && isTiny(producer) && !mixesReductions(producer, cluster.reduction))
+    return true;
+  SelectAndScatterOp scatter = cluster.scatter; // handles have no const accessors
+  if (scatter && (producer == scatter || producer == scatter.getOperand().getDefiningOp()))
     return true;
   // The transpose is a copy, which writes the padding, too.
   if (isDirect && cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasVectorizableTypes(producer) &&

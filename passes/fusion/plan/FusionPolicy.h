@@ -38,6 +38,10 @@ bool isTiny(mlir::Operation *op);
 /// Returns the first element of the static slice `op` in its operand, if the slice is contiguous there; else none.
 std::optional<int64_t> wholeRange(mlir::Operation *op);
 
+/// Returns the select_and_scatter whose result `op` slices, if the slice removes just the padding that a constant pad has added to the operand, and
+/// nothing else uses the values between: the gradient of max pooling as JAX writes it. As one kernel it never stores the padding.
+stablehlo::SelectAndScatterOp paddedScatterOf(mlir::Operation *op);
+
 /// Returns true if the result is an alias of the operand: the program builder gives both one buffer.
 bool isAlias(mlir::Operation *op);
 
@@ -68,6 +72,7 @@ struct ClusterSummary {
   bool closed = false;             ///< an Alone root: takes no producers unless tiny
   mlir::Operation *contraction = nullptr;
   mlir::Operation *transpose = nullptr; ///< the root
+  stablehlo::SelectAndScatterOp scatter; ///< paddedScatterOf(root)
   bool isConcatenation = false;    ///< the root concatenates slices, which are read in place
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
   llvm::SmallVector<Domain, 1> domains; ///< the root's, and those that views have given
