@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
     ("kernels.md", r"True\nTrue\nTrue\nTrue\n\(1, 4, 512, 64\)\nexpects the shape \(8, 128\) for output 0 of wrong, but got \(128,\)\n"),
     ("language-models.md", "same tokens: True programs so far: 2\n" * 2 + "again: True as on the CPU: False\nsame tokens: True\nprograms: at most 4\n"
-                           "same tokens: True programs: [1-3]\nsame tokens: True True pages in use: 0\nclose: True\n"
+                           "same tokens: True programs: [1-3]\nsame tokens: True True\none more each time: True\nsame tokens: True True pages in use: 0\nclose: True\n"
                            "programs for six sizes: 2\n"),
     ("fine-tuning.md", "learns: True programs after the second step: 0\n" * 2 + "learns: True torch.bfloat16 torch.float32 torch.float32\n"),
     ("metrics.md", r"Metric: CompileTime\nsteps: 5 graphs: [1-3] \[\]\nexecutions: 5 True True\n\[\]\n"

@@ -171,25 +171,6 @@ def test_requests_are_checked():
         engine.submit(Request([1]))
 
 
-def test_generate_batch_of_transformers():
-    """The tokens of generate(), one prompt after the other; what is not known is refused by its name."""
-    reference, given = model(), prompts(5, 60)
-    wants = [reference.generate(torch.tensor([p]), attention_mask=torch.ones(1, len(p), dtype=torch.long), max_new_tokens=9, do_sample=False)[0, len(p):].tolist()
-             for p in given]
-    ours = model().train().to("xla")
-    config = transformers.GenerationConfig(max_new_tokens=9, do_sample=False)
-    results = ours.generate_batch(given, generation_config=config, record_timestamps=True)
-    assert [result.generated_tokens for result in results.values()] == wants
-    assert [result.prompt_ids for result in results.values()] == given and all(len(result.timestamps) == 9 and result.is_finished() for result in results.values())
-    assert ours.training and ours.config._attn_implementation != "paged_xla" and all(p.requires_grad for p in ours.parameters())
-    copies = ours.generate_batch(given[:1], generation_config=transformers.GenerationConfig(max_new_tokens=9, do_sample=True, num_return_sequences=3))
-    assert len(copies) == 3 and len({tuple(result.generated_tokens) for result in copies.values()}) > 1
-    with pytest.raises(NotImplementedError, match="repetition_penalty=1.5"):
-        ours.generate_batch(given, generation_config=transformers.GenerationConfig(max_new_tokens=9, repetition_penalty=1.5))
-    with pytest.raises(NotImplementedError, match="ContinuousBatchingManager does not run"):
-        ours.init_continuous_batching()
-
-
 #===-- HTTP ----------------------------------------------------------------===
 
 

@@ -42,6 +42,8 @@ class PagePool:
         self._free = collections.OrderedDict.fromkeys(range(1, pages))
         self._known: dict[bytes, int] = {}
         self._hashes: dict[int, bytes] = {}
+        self._forgotten = 0
+        self.root = b""  # the hash before a sequence's first page
 
     @property
     def free(self) -> int:
@@ -83,11 +85,18 @@ class PagePool:
             if self.counts[page] == 0:
                 self._free[page] = None
 
+    def forget(self) -> None:
+        """From now on no page is known, and what begins with another `root` is another page. Those in use stay so."""
+        self._known.clear()
+        self._hashes.clear()
+        self._forgotten += 1
+        self.root = self._forgotten.to_bytes(8, "little")
+
     def digest(self, before: bytes, tokens: Sequence[int]) -> bytes:
         """Returns the hash that a full page is known by, 16 bytes.
 
         Args:
-          before: The hash of the page before it in the sequence; b"" for the first page.
+          before: The hash of the page before it in the sequence; `root` for the first page.
           tokens: The ids of its tokens, below 2**32.
         """
         return hashlib.blake2b(before + b"".join(int(token).to_bytes(4, "little") for token in tokens), digest_size=16).digest()
@@ -145,6 +154,7 @@ class Request:
     reason: str | None = None  # "length", "stop", "cancelled" or "error"; None: the request has not ended
     pages: list[int] = dataclasses.field(default_factory=list)
     digests: list[bytes] = dataclasses.field(default_factory=list)  # the hashes of its full pages that are published
+    root: bytes = b""  # the hash before its first page
     computed: int = 0  # tokens whose keys and values are in pages
     shared: int = 0  # those among the computed tokens that were found in shared pages
     arrived_s: float = dataclasses.field(default_factory=time.monotonic)
@@ -302,7 +312,7 @@ class Engine:
         self.vocabulary = config.vocab_size
         self.model = model.eval().to(self.device)
         self.model.set_attn_implementation(ATTENTION)
-        heads = config.num_key_value_heads
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         dtype = next(model.parameters()).dtype
         self._caches = [tuple(torch.zeros(heads * pages * page_size, dim, dtype=dtype, device=self.device) for _ in range(2))
@@ -449,7 +459,8 @@ class Engine:
 
     def _begin(self, request: Request) -> None:
         """Finds the pages of the request's first tokens that others computed. At least one token is left to compute."""
-        size, digests, before = self.pool.page_size, [], b""
+        size, digests = self.pool.page_size, []
+        before = request.root = self.pool.root
         for end in range(size, request.length, size):
             before = self.pool.digest(before, request.tokens(end - size, end))
             digests.append(before)
@@ -530,7 +541,7 @@ class Engine:
             self._publish(request)
             if request.computed == request.length:
                 try:
-                    token = sample(logits[row], request)
+                    token = self._choose(logits[row], request)
                 except RuntimeError:  # the model's logits are not finite
                     with self._changed:
                         self._running.remove(request)
@@ -541,11 +552,19 @@ class Engine:
         self.steps += 1
         return sum(count for _, count in plan)
 
+    def _choose(self, logits: torch.Tensor, request: Request) -> int:
+        """The next token of a request; RuntimeError ends it."""
+        return sample(logits, request)
+
+    def forget(self) -> None:
+        """Keys and values so far are no longer shared with requests that begin later; for weights that have changed. Not while a step runs."""
+        self.pool.forget()
+
     def _publish(self, request: Request) -> None:
         size = self.pool.page_size
         while (len(request.digests) + 1) * size <= request.computed:
             number = len(request.digests)
-            digest = self.pool.digest(request.digests[-1] if number else b"", request.tokens(number * size, (number + 1) * size))
+            digest = self.pool.digest(request.digests[-1] if number else request.root, request.tokens(number * size, (number + 1) * size))
             request.digests.append(digest)
             self.pool.publish(request.pages[number], digest)
 
