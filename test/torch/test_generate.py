@@ -67,7 +67,11 @@ def both(run, *models):
     return want, run(*models), programs() - before
 
 
-@pytest.mark.parametrize("kind", ["Llama", "Qwen", "Gemma", "Mistral", "GPT-2", "T5", "Whisper"])
+DECODERS = ["Llama", "Qwen", "Gemma", "Mistral", "GPT-2"]
+KINDS = [*DECODERS, "T5", "Whisper"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_program_for_prompts_and_one_for_tokens(kind, no_fallback):
     model, options = make(kind), dict(max_new_tokens=TOKENS, min_new_tokens=TOKENS, do_sample=False)
     inputs = prompt(kind)
@@ -108,13 +112,32 @@ def test_masked_prompts_and_random_tokens():
     assert torch.equal(got, want) and count <= 2
 
 
-@pytest.mark.parametrize("kind", ["Llama", "Gemma", "T5"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_static_caches_by_name(kind):
+    """The tokens that generate() has with that cache on the CPU, by the programs of the other cache."""
+    options = dict(max_new_tokens=TOKENS, min_new_tokens=TOKENS, do_sample=False)
+    want, got, count = both(lambda model: model.generate(**prompt(kind), **options, cache_implementation="static"), model := make(kind))
+    assert torch.equal(got, want) and count <= 2 + (kind == "Whisper")
+    before = programs()
+    assert torch.equal(model.generate(**prompt(kind), **options), want) and programs() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_beams(kind):
     want, got, count = both(lambda model: model.generate(**prompt(kind), max_new_tokens=12, num_beams=3, do_sample=False), make(kind))
-    assert torch.equal(got, want) and count <= 3  # a first token, a second one, later ones: with the order of beams
+    assert torch.equal(got, want) and count <= 3 + (kind == "Whisper")  # a first token, a second one, later ones: with the order of beams
 
 
-@pytest.mark.parametrize("kind", ["Llama", "Gemma"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_drawn_tokens(kind):
+    def run(model):
+        torch.manual_seed(5)
+        return model.generate(**prompt(kind), max_new_tokens=12, min_new_tokens=12, do_sample=True, top_k=10, temperature=0.8)
+    want, got, count = both(run, make(kind))
+    assert torch.equal(got, want) and count <= 2 + (kind == "Whisper")
+
+
+@pytest.mark.parametrize("kind", DECODERS)
 def test_assisted_decoding(kind):
     helper = make(kind)
     with torch.no_grad():
@@ -123,6 +146,14 @@ def test_assisted_decoding(kind):
     want, got, count = both(lambda model, helper: model.generate(**prompt(kind, batch=1), max_new_tokens=30, do_sample=False, assistant_model=helper),
                             make(kind), helper)
     assert torch.equal(got, want) and count <= 8  # of two models: a prompt, a token, candidates, and again in larger caches
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_candidates_from_the_prompt(kind):
+    inputs = {name: value.repeat(1, 3) for name, value in prompt(kind, batch=1).items()}  # which has what it may go on with
+    options = dict(max_new_tokens=TOKENS, do_sample=False, prompt_lookup_num_tokens=4)
+    want, got, count = both(lambda model: model.generate(**inputs, **options), make(kind))
+    assert torch.equal(got, want) and count <= 4  # a prompt, a token, candidates of two size classes
 
 
 def test_a_cache_of_the_user_goes_on():
