@@ -110,3 +110,38 @@ def test_no_matrix_in_memory(form, rows, tmp_path):
     main = main[:main.index("\n  }")]
     sizes = [int(np.prod([int(size) for size in shape.split("x")[:-1]])) for shape in re.findall(r"tensor<([0-9x]+x[a-z0-9]+)>", main)]
     assert "call @" in main and max(sizes) < N * K, main
+
+
+def of_bytes(x, row_scales, qweight, qzeros, scales):
+    """GPTQ's words with groups of neighbours, times rows that the program has rounded to 8 bits."""
+    import jax.numpy as jnp
+    shifts = jnp.arange(0, 32, 4, dtype=jnp.int32)
+    weights = ((qweight[:, None, :] >> shifts[None, :, None]) & 15).astype(jnp.int8).reshape(scales.shape[0], -1, qweight.shape[1])
+    zeros = ((qzeros[:, :, None] >> shifts[None, None, :]) & 15).astype(jnp.int8).reshape(scales.shape[0], 1, -1) + 1
+    weights = (scales[:, None] * (weights - zeros).astype(scales.dtype)).reshape(-1, qweight.shape[1])
+    return (x.astype(jnp.float32) * row_scales[:, None]) @ weights
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17])
+def test_rows_of_bytes(rows, tmp_path):
+    """Sums of integers of the words themselves, with the same bits for each row alone."""
+    import jax
+    (_, qweight, qzeros, scales), _ = arguments("gptq_in_groups", rows)
+    generator = np.random.default_rng(8)
+    x, row_scales = generator.integers(-128, 128, (rows, K)).astype(np.int8), generator.uniform(0.5, 1.5, rows).astype(np.float32)
+    shifts = np.arange(0, 32, 4)
+    weights = (qweight[:, None, :] >> shifts[:, None] & 15).reshape(scales.shape[0], -1, N) - (qzeros[:, :, None] >> shifts & 15).reshape(-1, 1, N) - 1
+    weights = (weights * scales.astype(np.float64)[:, None]).reshape(K, N)
+    want = x.astype(np.float64) * row_scales.astype(np.float64)[:, None] @ weights
+    given = (x, row_scales, qweight, qzeros, scales)
+    path = tmp_path / "words.mlir"
+    path.write_text(jax.jit(of_bytes).lower(*given).as_text())
+    one = tmp_path / "one.mlir"
+    one.write_text(jax.jit(of_bytes).lower(x[:1], row_scales[:1], *given[2:]).as_text())
+    text = subprocess.run([tools.tool("xla-compile"), str(path), "--emit=fused", "--cache-dir=off"], capture_output=True, text=True, check=True).stdout
+    assert "@coded_product" in text, text
+    for target in ("host", *tools.levels()):
+        got = tools.run_file(str(path), given, f"--target={target}")[0][0]
+        np.testing.assert_allclose(got, want, rtol=0, atol=np.abs(want).max() * 3e-6, err_msg=target)
+        alone = tools.run_file(str(one), (x[:1], row_scales[:1], *given[2:]), f"--target={target}")[0][0]
+        np.testing.assert_array_equal(alone[0], got[0], err_msg=target)

@@ -17,6 +17,8 @@
 // RUN: xla-run %s --entry=many_by_rows --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=shifted_rows --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=sums_by_rows --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=words --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=words_in_columns --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=nibbles --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=zeros --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=halves --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
@@ -32,6 +34,8 @@
 // RUN: xla-run %s --entry=many_by_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=shifted_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=sums_by_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=words --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=words_in_columns --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 
 // Two codes in a byte, with 8 as zero, and a scale for each group; a scale for each row.
 // CHECK-LABEL: func.func @nibbles(
@@ -329,4 +333,95 @@ func.func @sums_by_rows(%x: tensor<5x4x64xi8>, %codes: tensor<4x64x96xi8>, %scal
   %0 = stablehlo.constant dense<0.0> : tensor<f32>
   %sum = stablehlo.reduce(%fs init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4x5x96xf32>, tensor<f32>) -> tensor<5x96xf32>
   return %sum : tensor<5x96xf32>
+}
+
+// Words of eight neighbouring k as GPTQ has them, taken apart as bytes, with zeros that are unpacked and increased as bytes, too.
+// CHECK-LABEL: func.func @words(
+// CHECK-NOT:     dot_general
+// CHECK:         call @coded_product{{.*}} : (tensor<4x8x128xi32>, tensor<2x3x4x32xi8>, tensor<4x128xf32>, tensor<4x128xi8>) -> tensor<3x128xf32>
+func.func @words(%x: tensor<3x256xi8>, %rows: tensor<3xf32>, %words: tensor<32x128xi32>, %zeros: tensor<4x16xi32>, %scales: tensor<4x128xf32>) -> tensor<3x128xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %15 = stablehlo.constant dense<15> : tensor<32x8x128xi8>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 2] : (tensor<32x128xi32>) -> tensor<32x8x128xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [1] : (tensor<8xi32>) -> tensor<32x8x128xi32>
+  %shifted = stablehlo.shift_right_arithmetic %all, %by : tensor<32x8x128xi32>
+  %bytes = stablehlo.convert %shifted : (tensor<32x8x128xi32>) -> tensor<32x8x128xi8>
+  %c = stablehlo.and %bytes, %15 : tensor<32x8x128xi8>
+  %codes = stablehlo.reshape %c : (tensor<32x8x128xi8>) -> tensor<4x64x128xi8>
+  %zall = stablehlo.broadcast_in_dim %zeros, dims = [0, 1] : (tensor<4x16xi32>) -> tensor<4x16x8xi32>
+  %zby = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xi32>) -> tensor<4x16x8xi32>
+  %zshifted = stablehlo.shift_right_arithmetic %zall, %zby : tensor<4x16x8xi32>
+  %zbytes = stablehlo.convert %zshifted : (tensor<4x16x8xi32>) -> tensor<4x16x8xi8>
+  %z15 = stablehlo.constant dense<15> : tensor<4x16x8xi8>
+  %zc = stablehlo.and %zbytes, %z15 : tensor<4x16x8xi8>
+  %one = stablehlo.constant dense<1> : tensor<4x16x8xi8>
+  %z = stablehlo.add %zc, %one : tensor<4x16x8xi8>
+  %zflat = stablehlo.reshape %z : (tensor<4x16x8xi8>) -> tensor<4x128xi8>
+  %zb = stablehlo.broadcast_in_dim %zflat, dims = [0, 2] : (tensor<4x128xi8>) -> tensor<4x64x128xi8>
+  %d = stablehlo.subtract %codes, %zb : tensor<4x64x128xi8>
+  %f = stablehlo.convert %d : (tensor<4x64x128xi8>) -> tensor<4x64x128xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<4x128xf32>) -> tensor<4x64x128xf32>
+  %m = stablehlo.multiply %s, %f : tensor<4x64x128xf32>
+  %w = stablehlo.reshape %m : (tensor<4x64x128xf32>) -> tensor<256x128xf32>
+  %xf = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %r = stablehlo.broadcast_in_dim %rows, dims = [0] : (tensor<3xf32>) -> tensor<3x256xf32>
+  %a = stablehlo.multiply %xf, %r : tensor<3x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %result : tensor<3x128xf32>
+}
+
+// Words of one column after the other, unsigned and widened, with 8 as zero.
+// CHECK-LABEL: func.func @words_in_columns(
+// CHECK:         call @coded_product{{.*}} : (tensor<96x2x16xui32>, tensor<2x20x2x64xi8>, tensor<96x2xf32>) -> tensor<20x96xf32>
+func.func @words_in_columns(%x: tensor<20x256xi8>, %words: tensor<96x32xui32>, %scales: tensor<96x2xf32>) -> tensor<20x96xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xui64>
+  %15 = stablehlo.constant dense<15> : tensor<96x32x8xui64>
+  %wide = stablehlo.convert %words : (tensor<96x32xui32>) -> tensor<96x32xui64>
+  %all = stablehlo.broadcast_in_dim %wide, dims = [0, 1] : (tensor<96x32xui64>) -> tensor<96x32x8xui64>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xui64>) -> tensor<96x32x8xui64>
+  %shifted = stablehlo.shift_right_logical %all, %by : tensor<96x32x8xui64>
+  %c = stablehlo.and %shifted, %15 : tensor<96x32x8xui64>
+  %codes = stablehlo.reshape %c : (tensor<96x32x8xui64>) -> tensor<96x2x128xui64>
+  %i = stablehlo.convert %codes : (tensor<96x2x128xui64>) -> tensor<96x2x128xf32>
+  %8 = stablehlo.constant dense<8.0> : tensor<96x2x128xf32>
+  %d = stablehlo.subtract %i, %8 : tensor<96x2x128xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x2xf32>) -> tensor<96x2x128xf32>
+  %m = stablehlo.multiply %d, %s : tensor<96x2x128xf32>
+  %w = stablehlo.reshape %m : (tensor<96x2x128xf32>) -> tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<20x256xi8>) -> tensor<20x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<20x256xf32>, tensor<96x256xf32>) -> tensor<20x96xf32>
+  return %result : tensor<20x96xf32>
+}
+
+// Bytes of which a zero is subtracted that may not fit in a byte, and words whose codes are not neighbours of one column, stay as they are.
+// CHECK-LABEL: func.func @differences_that_wrap(
+// CHECK-NOT:     call
+// CHECK:         return
+func.func @differences_that_wrap(%x: tensor<3x256xi8>, %codes: tensor<4x64x128xi8>, %zeros: tensor<4x128xi8>, %scales: tensor<4x128xf32>) -> tensor<3x128xf32> {
+  %zb = stablehlo.broadcast_in_dim %zeros, dims = [0, 2] : (tensor<4x128xi8>) -> tensor<4x64x128xi8>
+  %d = stablehlo.subtract %codes, %zb : tensor<4x64x128xi8>
+  %f = stablehlo.convert %d : (tensor<4x64x128xi8>) -> tensor<4x64x128xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<4x128xf32>) -> tensor<4x64x128xf32>
+  %m = stablehlo.multiply %s, %f : tensor<4x64x128xf32>
+  %w = stablehlo.reshape %m : (tensor<4x64x128xf32>) -> tensor<256x128xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %result : tensor<3x128xf32>
+}
+
+// CHECK-LABEL: func.func @words_of_columns(
+// CHECK-NOT:     call
+// CHECK:         return
+func.func @words_of_columns(%x: tensor<3x256xi8>, %words: tensor<256x16xi32>) -> tensor<3x128xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %15 = stablehlo.constant dense<15> : tensor<256x16x8xi32>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 1] : (tensor<256x16xi32>) -> tensor<256x16x8xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xi32>) -> tensor<256x16x8xi32>
+  %shifted = stablehlo.shift_right_arithmetic %all, %by : tensor<256x16x8xi32>
+  %c = stablehlo.and %shifted, %15 : tensor<256x16x8xi32>
+  %f = stablehlo.convert %c : (tensor<256x16x8xi32>) -> tensor<256x16x8xf32>
+  %w = stablehlo.reshape %f : (tensor<256x16x8xf32>) -> tensor<256x128xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %result : tensor<3x128xf32>
 }

@@ -164,6 +164,7 @@ private:
 
   bool hasUnsignedBytes = false, hasBytes = false; ///< the outermost type of eight bits on the way
   unsigned leastBits = 64;                         ///< in which a zero was subtracted
+  IntegerRange ofZeros{0, 0};
 };
 
 bool Walk::takeZero(Value zero, bool isAdded, unsigned bits) {
@@ -183,10 +184,13 @@ bool Walk::takeZero(Value zero, bool isAdded, unsigned bits) {
   }
   // Zeros of floats are integers that were converted. All conversions keep their values.
   auto type = dyn_cast<IntegerType>(elementOf(repeated.source));
-  if (!type || type.getWidth() < 8 || type.getWidth() > 16 || bits < 32)
+  if (!type || type.getWidth() < 8 || type.getWidth() > 32)
+    return false;
+  ofZeros = rangeOf(repeated.source);
+  if (ofZeros.first < INT16_MIN || ofZeros.second > UINT16_MAX)
     return false;
   for (Type to : repeated.conversions)
-    if (to.getIntOrFloatBitWidth() < 32)
+    if (auto integer = dyn_cast<IntegerType>(to); integer ? !holds(integer, ofZeros.first, ofZeros.second) : to.getIntOrFloatBitWidth() < 32)
       return false;
   repeated.conversions.clear();
   if (type.isUnsignedInteger())
@@ -253,8 +257,8 @@ bool Walk::followInteger(Value value) {
       found.codes = convert.getOperand();
       return finish(found.codes);
     }
-    // Values stay the same where the type is not narrower; bytes are looked at again at the end.
-    if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
+    // Values stay the same where the type is not narrower, or holds them all the same; bytes are looked at again at the end.
+    if (const IntegerRange range = rangeOf(convert.getOperand()); from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth() && !holds(to, range.first, range.second))
       return finish(value);
     return followInteger(convert.getOperand());
   }
@@ -294,31 +298,48 @@ bool Walk::takeStack(ConcatenateOp stack) {
   return finish(low->bytes);
 }
 
-/// (bytes of each place twice >> [0, 4]) & 15
+/// Returns true if the constant is 0, 4, 8, ..., as many numbers as there are codes of four bits in `bits` bits.
+bool areShifts(ConstantOp constant, int64_t bits) {
+  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  if (!numbers || numbers.getNumElements() * 4 != bits)
+    return false;
+  for (auto [place, number] : llvm::enumerate(numbers.getValues<APInt>()))
+    if (number != 4 * place)
+      return false;
+  return true;
+}
+
+/// (bytes of each place twice >> [0, 4]) & 15, or (words of each place eight times >> [0, 4, ..., 28]) & 15
 bool Walk::takeShifts(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<AndOp>(op) || splatOf(op->getOperand(1)) != 15)
     return false;
-  Operation *shift = behindWidening(op->getOperand(0)).getDefiningOp();
+  // The low bits are the same in all integer types.
+  Value shifted = op->getOperand(0);
+  for (Operation *behind; (behind = shifted.getDefiningOp()) && isa<ConvertOp, ReshapeOp>(behind) && isInteger(elementOf(behind->getOperand(0)));)
+    shifted = behind->getOperand(0);
+  Operation *shift = shifted.getDefiningOp();
   if (!shift || !isa<ShiftRightLogicalOp, ShiftRightArithmeticOp>(shift))
     return false;
   RankedTensorType type = typeOf(shift->getResult(0));
   auto amounts = shift->getOperand(1).getDefiningOp<BroadcastInDimOp>();
   auto constant = amounts ? amounts.getOperand().getDefiningOp<ConstantOp>() : ConstantOp();
-  if (!constant || typeOf(constant).getNumElements() != 2 || amounts.getBroadcastDimensions().empty())
+  if (!constant || amounts.getBroadcastDimensions().empty())
     return false;
   const int64_t dim = amounts.getBroadcastDimensions().back();
   found.run = 1;
   for (int64_t size : type.getShape().drop_front(dim + 1))
     found.run *= size;
-  auto numbers = dyn_cast<DenseIntElementsAttr>(constant.getValue());
-  Repeated bytes = Repeated::of(shift->getOperand(0));
-  if (!numbers || numbers.getValues<APInt>()[0] != 0 || numbers.getValues<APInt>()[1] != 4 || type.getDimSize(dim) != 2 || bytes.repeats != 2 || bytes.inner != found.run)
+  Repeated words = Repeated::of(shift->getOperand(0));
+  Value source = behindWidening(words.source);
+  const int64_t bits = elementOf(source).getIntOrFloatBitWidth(), codesOfWord = typeOf(constant).getNumElements();
+  if ((bits != 8 && bits != 32) || !areShifts(constant, bits) || type.getDimSize(dim) != codesOfWord || words.repeats != codesOfWord || words.inner != found.run)
     return false;
-  Value source = behindWidening(bytes.source);
-  if (!isByte(source))
-    return false;
+  for (Type to : words.conversions)
+    if (to.getIntOrFloatBitWidth() < bits)
+      return false;
   found.isPacked = true;
+  found.hasWords = bits == 32;
   found.isSigned = false;
   return finish(source);
 }
@@ -331,10 +352,13 @@ bool Walk::finish(Value value) {
   } else if (found.isSigned && hasBytes && hasUnsignedBytes && !found.isNarrow) {
     return false; // negative codes that wrapped around
   }
-  if (!isInteger(type, 8) && !isInteger(type, 4))
+  if (found.hasWords ? !isInteger(type, 32) : !isInteger(type, 8) && !isInteger(type, 4))
     return false;
   // Differences of bytes need more bits than a byte; those of small codes and numbers do not.
-  if (leastBits < 16 && (!found.isSmall() || std::abs(found.zero) > 100))
+  const IntegerRange numbers{std::min(ofZeros.first, found.zero), std::max(ofZeros.second, found.zero)};
+  if (leastBits < 16 && (!found.isSmall() || numbers.first < -100 || numbers.second > 100))
+    return false;
+  if (leastBits < 32 && (numbers.first < -INT16_MAX / 2 || numbers.second > INT16_MAX / 2))
     return false;
   found.codes = value;
   return true;

@@ -30,8 +30,9 @@ struct Repeated {
 };
 
 struct CodedOperand {
-  mlir::Value codes;       ///< i8 or ui8, or one code in each element of i4 or ui4
+  mlir::Value codes;       ///< i8 or ui8, or one code in each element of i4 or ui4; i32 or ui32 if hasWords
   bool isPacked = false;   ///< two codes of four bits in each byte
+  bool hasWords = false;   ///< with isPacked: eight codes in each word of 32 bits, of 8 * run neighbours
   bool isNarrow = false;   ///< the four low bits of each element are the code
   bool isSigned = true;
   int64_t run = 1;         ///< if isPacked: of 2 * run neighbours, the low bits of run bytes are the first half

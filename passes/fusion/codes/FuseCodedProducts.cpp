@@ -4,7 +4,8 @@
 //          %0 = dot_general %x, %w over their last dimensions : 3x4096 times 11008x4096
 // Output:  %p = call @coded_product(%nibbles, %bytes, %group_scales), with kCodedProductAttr ; %0 = %p * %row_scales
 //          The sums of a group are exact integers; scales are applied to them, not to each code. No weight is unpacked in memory.
-//          Weights may lie column by column, as here, or row by row (%w : 4096x11008), with scales for each column of a group of rows.
+//          Weights may lie column by column, as here, or row by row (%w : 4096x11008), with scales for each column of a group of rows; in words of
+//          eight codes, which are neighbours in a column, too.
 //          A zero point of the rows of %x is subtracted by one more row, of ones.
 // Leaves alone: factors one of which is computed from floats, so activations that the program has not rounded to 8 bits itself; weights whose dimensions
 //          that are added up are neither the first nor the last ones; integers of bytes (other contractions have instructions for them);
@@ -79,8 +80,10 @@ bool isOfRows(const CodedOperand &operand, int64_t k) {
 
 /// Returns true if the kernel can read the bytes of weights, and rows and groups of them are whole vectors.
 bool CodedProduct::isReadable() const {
-  // The halves of bytes are whole rows, or neighbours in a column.
+  // The halves of bytes are whole rows, or neighbours in a column; so are the codes of words.
   const int64_t apart = isByRows ? columns : 1;
+  if (weights.hasWords && weights.run != apart)
+    return false;
   if (weights.isPacked && (weights.run % apart != 0 || group % (2 * (weights.run / apart)) != 0))
     return false;
   // Numbers of groups are in the order of the codes.
@@ -335,6 +338,20 @@ Value Rewriter::kernelBody(OpBuilder &at, ValueRange arguments) {
   int64_t groups = typeOf(x).getDimSize(2), bytes = typeOf(x).getDimSize(3), rows = typeOf(x).getDimSize(1);
   SmallVector<Value> parts;
   RankedTensorType type = typeOf(codes);
+  if (weights.hasWords) {
+    // A byte of a word has two neighbouring codes.
+    SmallVector<int64_t> shape(type.getShape());
+    shape.push_back(4);
+    codes = BitcastConvertOp::create(at, loc, RankedTensorType::get(shape, at.getI8Type()), codes);
+    if (product.isByRows) {
+      std::swap(shape[2], shape[3]);
+      codes = TransposeOp::create(at, loc, typeOf(codes).clone(shape), codes, at.getDenseI64ArrayAttr({0, 1, 3, 2}));
+    }
+    type = RankedTensorType::get({groups, bytes, product.columns}, at.getI8Type());
+    if (!product.isByRows)
+      type = RankedTensorType::get({product.columns, groups, bytes}, at.getI8Type());
+    codes = ReshapeOp::create(at, loc, type, codes);
+  }
   Type small = IntegerType::get(at.getContext(), 4, weights.isSigned ? IntegerType::Signless : IntegerType::Unsigned);
   if (weights.isPacked) {
     Value high = ShiftRightLogicalOp::create(at, loc, codes, splat(at, type, 4));
@@ -404,9 +421,10 @@ void Rewriter::rewrite() {
     return finish(sums);
   }
   int64_t bytesOfGroup = product.group / product.codesInByte();
-  SmallVector<int64_t> ofCodes{product.columns, groups, bytesOfGroup}, ofGroups{product.columns, groups};
+  const int64_t storedOfGroup = weights.hasWords ? bytesOfGroup / kLaneBytes : bytesOfGroup;
+  SmallVector<int64_t> ofCodes{product.columns, groups, storedOfGroup}, ofGroups{product.columns, groups};
   if (product.isByRows) {
-    ofCodes = {groups, bytesOfGroup, product.columns};
+    ofCodes = {groups, storedOfGroup, product.columns};
     ofGroups = {groups, product.columns};
   }
   SmallVector<Value> operands{reshaped(weights.codes, ofCodes), arrangeRows()};

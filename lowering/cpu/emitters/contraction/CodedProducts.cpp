@@ -6,8 +6,8 @@
 //          registers, and adds the products by the processor's instruction for products of bytes, exactly. Lanes run along k, four bytes of codes in
 //          each. At the end of a group they are converted to f32, multiplied by the scale, and added to the column's lanes, which are added up
 //          after the last group. Zeros are subtracted by sums of x, computed once per strip: lane by lane, before the conversion.
-//          Weights that lie row by row are read some rows at a time, which are interleaved in registers: four bytes of a column are in a lane. Their sums
-//          are converted and scaled there, and added to the result in memory, after each group or part of one.
+//          Weights that lie row by row are read some rows at a time, which are interleaved in registers: four bytes of a column are in a lane, as they
+//          are in words of eight codes. Their sums are converted and scaled there, and added to the result in memory, after each group or part of one.
 //          The order of additions depends on k, on groups and on the width of vectors, not on the rows, the strips or the threads.
 // Leaves alone: kernels without the attribute.
 //===----------------------------------------------------------------------===//
@@ -99,6 +99,7 @@ private:
   Location loc = kernel.getLoc();
 
   bool byRows = false, packed = false, isScaled = false, hasZeros = false;
+  bool hasWords = false; ///< row by row: four bytes of a column are neighbours
   bool isSmall = false; ///< codes are in [0, 15] when they are multiplied
   bool flips = false;   ///< codes of eight bits are multiplied with the other sign bit
   int64_t rows = 1, columns = 1, groups = 1;
@@ -119,9 +120,11 @@ void CodedProductEmitter::choose() {
   zero = how.getAs<IntegerAttr>("zero").getInt();
   auto shapeOf = [&](unsigned argument) { return cast<ShapedType>(kernel.getArgumentTypes()[argument]).getShape(); };
   ArrayRef<int64_t> shape = shapeOf(0);
+  const int64_t storedBytes = cast<ShapedType>(kernel.getArgumentTypes()[0]).getElementType().isInteger(32) ? 4 : 1;
+  hasWords = storedBytes > 1;
   columns = shape[byRows ? 2 : 0];
   groups = shape[byRows ? 0 : 1];
-  groupBytes = shape[byRows ? 1 : 2];
+  groupBytes = shape[byRows ? 1 : 2] * storedBytes;
   rows = shapeOf(1)[1];
   rowBytes = groups * groupBytes;
   // The widest vectors of which a row is a whole number, and a group, too, or a vector is one of groups.
@@ -445,10 +448,13 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
         }
         for (int64_t byte = 0; byte < segment; byte += 4) {
           Values rowsOfCodes;
-          for (int64_t i = 0; i < 4; ++i)
-            rowsOfCodes.push_back(load(bytes, codes, add(times(add(firstByte, index(byte + i)), columns), column)));
+          Value from = times(add(firstByte, index(byte)), columns);
+          for (int64_t i = 0; i < 4; ++i) {
+            Value place = hasWords ? add(times(column, 4), index(i * width)) : add(column, index(i * columns));
+            rowsOfCodes.push_back(load(bytes, codes, add(from, place)));
+          }
           SmallVector<Values> parts;
-          for (Value some : interleaved(b, loc, rowsOfCodes))
+          for (Value some : hasWords ? rowsOfCodes : Values(interleaved(b, loc, rowsOfCodes)))
             parts.push_back(takenApart(some));
           for (int64_t r = 0; r < rowsAtOnce; ++r) {
             Value place = add(times(rowsOfTile[r], rowBytes), add(firstByte, index(byte)));
@@ -460,7 +466,7 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
           }
         }
         for (int64_t r = 0; r < rowsAtOnce; ++r) {
-          Values ordered = inOrder(Values(ArrayRef(sums).slice(r * 4, 4)));
+          Values ofRow(ArrayRef(sums).slice(r * 4, 4)), ordered = hasWords ? ofRow : inOrder(ofRow);
           auto addToResult = [&] {
             Value ofX;
             if (zeros)
@@ -620,6 +626,10 @@ FailureOr<EmittedKernel> CodedProductEmitter::run() {
     auto shaped = cast<ShapedType>(type);
     buffers.bufferElements.push_back(shaped.getNumElements());
     buffers.bufferTypes.push_back(storageType(shaped.getElementType()));
+  }
+  if (hasWords) {
+    buffers.bufferElements[0] *= 4;
+    buffers.bufferTypes[0] = b.getI8Type();
   }
   shell = createShell(kernel, buffers);
   unsigned next = 0;
