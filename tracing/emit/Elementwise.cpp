@@ -36,8 +36,8 @@ void unaryFn(Registry &r, std::initializer_list<const char *> names, std::functi
 }
 using Reader = Val (*)(const Call &, size_t);
 void binaryFn(Registry &r, std::initializer_list<const char *> names, std::function<Val(Emitter &, Val, Val)> fn,
-              Reader left = math, Reader right = math) {
-  r.add(names, [=](const Call &c) { return done(c, fn(c.e, left(c, 0), right(c, 1))); });
+              Reader left = math, Reader right = math, bool numbersAreStatic = false) {
+  r.add(names, [=](const Call &c) { return done(c, fn(c.e, left(c, 0), right(c, 1))); }, numbersAreStatic);
 }
 
 Val scaled(const Call &c, size_t index, size_t factor) {
@@ -323,16 +323,17 @@ void registerBinary(Registry &r) {
   binaryFn(r, {"nextafter"}, [](Emitter &e, Val a, Val b) { return e.op("chlo.next_after", {a, b}); });
   r.add({"pow.Tensor_Scalar"}, power, /*numbersAreStatic=*/true);
   r.add({"pow.Tensor_Tensor", "pow.Scalar"}, power);
+  // Masks and distances of shifts say which bits are codes, from which kernels are chosen.
   for (auto [names, op] : {std::pair{std::pair{"bitwise_and.Tensor", "bitwise_and.Scalar"}, "stablehlo.and"},
                            {{"bitwise_or.Tensor", "bitwise_or.Scalar"}, "stablehlo.or"},
                            {{"bitwise_xor.Tensor", "bitwise_xor.Scalar"}, "stablehlo.xor"}})
-    binaryFn(r, {names.first, names.second}, [op = std::string(op)](Emitter &e, Val a, Val b) { return e.op(op, {a, b}); });
+    binaryFn(r, {names.first, names.second}, [op = std::string(op)](Emitter &e, Val a, Val b) { return e.op(op, {a, b}); }, math, math, /*numbersAreStatic=*/true);
   binaryFn(r, {"bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar", "__lshift__.Tensor"},
-           [](Emitter &e, Val a, Val b) { return e.op("stablehlo.shift_left", {a, b}); });
+           [](Emitter &e, Val a, Val b) { return e.op("stablehlo.shift_left", {a, b}); }, math, math, /*numbersAreStatic=*/true);
   binaryFn(r, {"bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", "__rshift__.Scalar", "__rshift__.Tensor"},
            [](Emitter &e, Val a, Val b) {
              return e.op(a && runtime::isSigned(a.dtype()) ? "stablehlo.shift_right_arithmetic" : "stablehlo.shift_right_logical", {a, b});
-           });
+           }, math, math, /*numbersAreStatic=*/true);
   comparison(r, "eq.Tensor", "eq.Scalar", "EQ");
   comparison(r, "ne.Tensor", "ne.Scalar", "NE");
   comparison(r, "lt.Tensor", "lt.Scalar", "LT");

@@ -43,6 +43,21 @@ Val gatherLeading(Emitter &e, const Val &x, const Val &index, int64_t count, con
               Shape{x.dtype(), dims});
 }
 
+/// Returns x[:, ..., index] along one dim of x, without a transposition of x; `index` is [..., 1].
+Val gatherAlong(Emitter &e, const Val &x, const Val &index, int64_t dim, const Ints &dims) {
+  int64_t batch = index.rank() - 1;
+  Ints sizes = x.dims(), windows = range(0, dim), behind = range(dim + batch, x.rank() - 1 + batch);
+  windows.insert(windows.end(), behind.begin(), behind.end());
+  sizes[dim] = 1;
+  std::string numbers = "#stablehlo.gather<" + listText("offset_dims", windows) + ", " + listText("collapsed_slice_dims", Ints{dim}) + ", " +
+                        listText("start_index_map", Ints{dim}) + ", index_vector_dim = " + std::to_string(batch) + ">";
+  return e.op("stablehlo.gather", {x, index}, {{"dimension_numbers", numbers}, {"slice_sizes", arrayText(sizes)}}, Shape{x.dtype(), dims});
+}
+
+/// Returns true if gatherAlong() is the better way. Where single elements are taken out of more dimensions, transposed rows are faster:
+/// 16x64x56x56 along the last one 4.3 against 16.1 ms, but along the second one 1.7 against 0.13; 1024x4096 along the last one 2.2 against 0.25.
+bool isGatheredDirectly(int64_t dim, int64_t rank) { return dim > 0 && (dim + 1 < rank || rank == 2); }
+
 /// Combines `updates` with x[index] along `dims`, which are in ascending order. In `updates` the indices' dims begin at `place`.
 Val scatterAlong(Emitter &e, const Val &x, const Ints &dims, const Val &index, const Val &updates, int64_t place, const std::string &combine) {
   int64_t batch = index.rank() - 1;
@@ -130,6 +145,8 @@ Vals indexSelect(const Call &c) {
   if (index.rank() > 1)
     return {e.fail("expects the index to be a vector")};
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
+  if (isGatheredDirectly(dim, x.rank()))
+    return {gatherAlong(e, x, e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}), dim, c.out().dims)};
   Ints order = toFront(dim, x.rank()), taken;
   Val front = e.transpose(x, order);
   taken = front.dims();
@@ -234,6 +251,8 @@ Vals index(const Call &c) {
   AdvancedIndex a = advanced(c, x, 1);
   if (!a.isValid)
     return {Val()};
+  if (a.count == 1 && isGatheredDirectly(a.place, x.rank()))
+    return {gatherAlong(e, x, a.index, a.place, c.out().dims)};
   Val front = e.transpose(x, a.order);
   Ints dims = a.batch;
   dims.insert(dims.end(), front.dims().begin() + a.count, front.dims().end());
