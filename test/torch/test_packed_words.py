@@ -183,3 +183,31 @@ def test_tokens_of_a_model(form, no_fallback):
     before = torch_xla._XLAC._compilations()
     assert torch.equal(model.generate(ids, **options), want)
     assert torch_xla._XLAC._compilations() - before <= 2
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+def test_zero_points_of_bytes_are_part_of_the_program(rows, no_fallback):
+    """Nibbles minus 8 times rows that are rounded to 8 bits: sums of integers, exact, without a matrix of bytes."""
+    generator = torch.Generator().manual_seed(3)
+    codes = torch.randint(-8, 8, (OUTPUTS, INPUTS), generator=generator)
+    stored = (codes + 8).to(torch.uint8)
+    packed, scales = (stored[:, 0::2] | stored[:, 1::2] << 4).to("xla"), torch.rand(OUTPUTS, INPUTS // GROUP, generator=generator)
+    x, on_device = torch.randn(rows, INPUTS, generator=generator), scales.to("xla")
+
+    def product(given):
+        step = given.abs().amax(-1, keepdim=True) / 127
+        rounded = torch.round(given / step).to(torch.int8).to(torch.float32) * step
+        weights = torch.stack([packed & 15, packed >> 4], -1).reshape(OUTPUTS, -1).to(torch.int8) - 8
+        weights = weights.reshape(OUTPUTS, -1, GROUP).to(torch.float32) * on_device[..., None]
+        return rounded @ weights.reshape(OUTPUTS, -1).T
+    given = x.to("xla")
+    for _ in range(2):
+        torch_xla.sync(wait=True)
+        xm.reset_peak_memory()
+        before = xm.get_memory_info()["bytes_used"]
+        got = product(given)
+        torch_xla.sync(wait=True)
+    assert xm.get_memory_info()["peak_bytes_used"] - before < OUTPUTS * INPUTS // 2
+    step = x.abs().amax(-1, keepdim=True) / 127
+    want = torch.round(x / step).double() * step.double() @ (codes.reshape(OUTPUTS, -1, GROUP) * scales.double()[..., None]).reshape(OUTPUTS, -1).T
+    torch.testing.assert_close(got.cpu().double(), want, rtol=0, atol=float(want.abs().max()) * 3e-6)

@@ -302,9 +302,13 @@ Value numberOperand(const OpInfo &info, const c10::IValue &number) {
   return {};
 }
 
+bool CallReader::isBesideBytes() const {
+  return !operands.empty() && (operands.front().shape().dtype == runtime::DType::I8 || operands.front().shape().dtype == runtime::DType::U8);
+}
+
 template <typename T>
 void CallReader::addNumber(T value) {
-  if (numbersByValue || isConstant(info, value))
+  if (numbersByValue || isConstant(info, value) || (std::is_integral_v<T> && isBesideBytes()))
     return constant(value);
   raw('N');
   Operand made = addOperand(tracing::number(value));

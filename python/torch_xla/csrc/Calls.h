@@ -49,6 +49,8 @@ private:
   void addTensor(const Tensor &tensor);
   template <typename T>
   void addNumber(T value);
+  /// Returns true if the first operand has integers of 8 bits: numbers beside them are zero points of codes, from which kernels are chosen.
+  bool isBesideBytes() const;
   tracing::Operand operand(const Tensor &tensor);
   tracing::Operand addOperand(Value value);
   template <typename T>
