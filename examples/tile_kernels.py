@@ -68,6 +68,94 @@ def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: b
                   out_shape=(q.shape, q.dtype), scratch=[Memory((size, 1)), Memory((size, 1)), Memory((size, dim))])(q, k, v)
 
 
+@assume_pure
+def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """flash_attention(), and the logarithm of each row's sum of exponentials: all that its gradients need beside the result."""
+    groups, (batch, heads, length, _) = q.shape[1] // k.shape[1], q.shape
+
+    def body(q, k, v, out, sums, best, total, result):
+        i, j = program_id(2), program_id(3)
+        if not causal or j <= i:
+            scores = q[...] @ k[...].T
+            if causal and i == j:
+                scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -1e30)
+            high = scores.amax(-1, keepdim=True)
+            new = high if j == 0 else torch.maximum(best[...], high)
+            p = torch.exp(scores - new)
+            old = 0.0 if j == 0 else torch.exp(best[...] - new)
+            total[...] = p.sum(-1, keepdim=True) + (0.0 if j == 0 else total[...] * old)
+            result[...] = p @ v[...] + (0.0 if j == 0 else result[...] * old)
+            best[...] = new
+        if j == num_programs(3) - 1:
+            out[...] = result[...] / total[...]
+            sums[...] = best[...] + torch.log(total[...])
+
+    def rows(width):
+        return Block((None, None, size, width), lambda b, h, i, j: (b, h, i, 0))
+
+    keys = Block((None, None, size, q.shape[3]), lambda b, h, i, j: (b, h // groups, j, 0))
+    return kernel(body, grid=(batch, heads, length // size, k.shape[2] // size), in_specs=[rows(q.shape[3]), keys, keys],
+                  out_specs=[rows(q.shape[3]), rows(1)], out_shape=[(q.shape, q.dtype), ((*q.shape[:3], 1), q.dtype)],
+                  scratch=[Memory((size, 1)), Memory((size, 1)), Memory((size, q.shape[3]))])(q, k, v)
+
+
+@assume_pure
+def backward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sums: torch.Tensor, shares: torch.Tensor, grad: torch.Tensor, causal: bool,
+             size: int) -> tuple[torch.Tensor, ...]:
+    """The gradients of forward()'s result, for what it got; `shares`: (result * grad).sum(-1). No scores of all rows are kept."""
+    groups, cells = q.shape[1] // k.shape[1], (q.shape[0], q.shape[1])
+
+    def both(i, j, q, k, v, sums, shares, grad):
+        scores = q[...] @ k[...].T
+        if causal and i == j:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -1e30)
+        p = torch.exp(scores - sums[...])
+        return p, p * (grad[...] @ v[...].T - shares[...])
+
+    def of_queries(q, k, v, sums, shares, grad, dq):
+        i, j = program_id(2), program_id(3)
+        if not causal or j <= i:
+            made = both(i, j, q, k, v, sums, shares, grad)[1] @ k[...]
+            dq[...] = made if j == 0 else dq[...] + made
+
+    def of_keys(q, k, v, sums, shares, grad, dk, dv):
+        j, i = program_id(2), program_id(3)
+        if not causal or j <= i:
+            p, ds = both(i, j, q, k, v, sums, shares, grad)
+            is_first = i == (j if causal else 0)
+            dk[...] = ds.T @ q[...] if is_first else dk[...] + ds.T @ q[...]
+            dv[...] = p.T @ grad[...] if is_first else dv[...] + p.T @ grad[...]
+
+    def run(body, queries, keys, outs, inner, outer):
+        rows, one, columns = (Block((None, None, size, w), at) for w, at in ((q.shape[3], queries), (1, queries), (
+            q.shape[3], lambda b, h, *c: (b, h // groups, *keys(b, h, *c)[2:]))))
+        return kernel(body, grid=(*cells, outer // size, inner // size), in_specs=[rows, columns, columns, one, one, rows],
+                      out_specs=[Block((None, None, size, q.shape[3]), lambda b, h, i, j: (b, h, i, 0))] * outs,
+                      out_shape=[((*cells, outer, q.shape[3]), q.dtype)] * outs)(q, k, v, sums, shares, grad)
+
+    here, there = (lambda b, h, i, j: (b, h, i, 0)), (lambda b, h, i, j: (b, h, j, 0))
+    dq, = run(of_queries, here, there, 1, k.shape[2], q.shape[2])
+    return dq, *(d.unflatten(1, (-1, groups)).sum(2) for d in run(of_keys, there, here, 2, q.shape[2], k.shape[2]))
+
+
+class FlashAttention(torch.autograd.Function):
+    """flash_attention() whose gradients are kernels, too."""
+
+    @staticmethod
+    def forward(ctx, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, size: int = 256) -> torch.Tensor:
+        """The result; its arguments are flash_attention()'s."""
+        result, sums = forward(q, k, v, causal, size)
+        ctx.save_for_backward(q, k, v, sums, result)
+        ctx.causal, ctx.size = causal, size
+        return result
+
+    @staticmethod
+    def backward(ctx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """The gradients of q, k and v."""
+        q, k, v, sums, result = ctx.saved_tensors
+        return *backward(q, k, v, sums, (result * grad).sum(-1, keepdim=True), grad, ctx.causal, ctx.size), None, None
+
+
 def with_gradients(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """The function and what autograd makes of it: all gradients of the sum of squares, one after the other in one vector."""
     def run(*tensors: torch.Tensor) -> torch.Tensor:
@@ -115,6 +203,11 @@ def main() -> None:
         own = assume_pure(lambda q, k, v, causal=causal: F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=1.0))
         compare("causal attention" if causal else "attention", mine, own, [q, k, v], given.repeat)
         compare("  and its gradients", with_gradients(mine), with_gradients(own), [q, k, v], given.repeat)
+
+        def kernels(q, k, v, causal=causal):
+            return FlashAttention.apply(q, k, v, causal, given.block)
+
+        compare("  gradients by kernels", with_gradients(kernels), with_gradients(own), [q, k, v], given.repeat)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def initialize() -> None:
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
     from millrace import _interrupts
-    from millrace_jax import annotations, auto_sharding, callbacks, collectives, custom_calls, custom_partitioning, failures, pallas_hook
+    from millrace_jax import annotations, auto_sharding, callbacks, collectives, custom_calls, custom_partitioning, failures, pallas_hook, ragged_products
 
     custom_calls.install(library)
     callbacks.install(library)
@@ -86,6 +86,7 @@ def initialize() -> None:
     failures.install(library)
     custom_partitioning.install()
     pallas_hook.install()
+    ragged_products.install()
     annotations.install(library)
     _interrupts.install(library._name)
     auto_sharding.install()

@@ -17,7 +17,8 @@ from jax import lax
 from jax._src import config, core
 from jax._src.pallas import core as pallas_core
 
-from millrace_jax.pallas_body import Body, Carried, Ranged, Ref, is_semaphore, plain, unset
+from millrace_jax.pallas_body import Body, Carried, Ranged, Ref, draws, is_semaphore, plain, unset
+from millrace_jax.pallas_operations import GENERATOR
 from millrace_jax.pallas_slices import place, take
 
 # Bytes of a body's largest intermediate values, over all cells that run as one: more of them run one after the other, where the body
@@ -206,12 +207,15 @@ class _Grid:
         for block in mapping.block_mappings:
             _check(block, self.name)
         self.declared = _declared(parameters, len(mapping.grid))
+        self.draws = draws(jaxpr)
         self.semaphores = [is_semaphore(aval.dtype) for aval in self._scratch()]
         self.has_branches = _branches(jaxpr)
 
     def _scratch(self) -> list[Any]:
+        """The scratch memory, and the state of the random generator if the kernel draws numbers."""
         count = self.mapping.num_scratch_operands
-        return [variable.aval for variable in self.jaxpr.invars[len(self.jaxpr.invars) - count:]]
+        found = [variable.aval for variable in self.jaxpr.invars[len(self.jaxpr.invars) - count:]]
+        return [*found, GENERATOR] if self.draws else found
 
     def parallel(self, is_proven: bool) -> list[int]:
         """Dimensions of the grid whose cells can run at once. `is_proven`: also undeclared ones, while no cell reads what another
@@ -425,7 +429,10 @@ class _Run:
             axes = [(number, np.int32(size) if isinstance(size, int) else size) for dimension, (number, size) in
                     enumerate(zip(numbers_in_order, self.grid, strict=True)) if dimension not in mapping.vmapped_dims]
         names, own = mapping.grid_names or (), [number for dimension, number in enumerate(numbers_in_order) if dimension not in mapping.vmapped_dims]
-        body = Body(axes, dict(zip(names, own if len(names) == len(own) else numbers_in_order, strict=False)), self.call.name)
+        memory = [Ref(aval, value, strict=self.strict and bool(self.parallel) and not is_sem)
+                  for aval, value, is_sem in zip(self.call._scratch(), scratch, self.call.semaphores, strict=True)]
+        body = Body(axes, dict(zip(names, own if len(names) == len(own) else numbers_in_order, strict=False)), self.call.name,
+                    memory[-1] if self.call.draws else None)
         scalars = [Ref(variable.aval, scalar) for variable, scalar in zip(jaxpr.invars, self.scalars)]
         blocks, places = [], []
         for index, operand in enumerate(self.operands):
@@ -439,9 +446,7 @@ class _Run:
                 out = index - len(self.inputs)
                 read = partial(self._old_block, operand, out, made[out], starts)
             blocks.append(Ref(variable.aval, make=read))
-        memory = [Ref(aval, value, strict=self.strict and bool(self.parallel) and not is_sem)
-                  for aval, value, is_sem in zip(self.call._scratch(), scratch, self.call.semaphores, strict=True)]
-        body.run(jaxpr, (), [*scalars, *blocks, *memory])
+        body.run(jaxpr, (), [*scalars, *blocks, *(memory[:-1] if self.call.draws else memory)])
         for out, operand in enumerate(self.results):
             ref, starts = blocks[len(self.inputs) + out], places[len(self.inputs) + out]
             if ref.written:
@@ -504,6 +509,8 @@ def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any
     from jax._src.interpreters import mlir
 
     info = parameters["jaxpr"].debug_info
+    if parameters.get("debug"):
+        print(f"\nThe kernel jaxpr for pallas_call {info.func_src_info}:\n{parameters['jaxpr']}")
     if parameters["jaxpr"].constvars:
         raise ValueError(f"the Pallas kernel {info.func_src_info} captures arrays: pass them as inputs")
     mesh = parameters.get("mesh")

@@ -6,6 +6,7 @@ Numbers that are known while the program is made (the first and the last step of
 import dataclasses
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,11 +16,17 @@ from jax import lax
 from jax._src import core, source_info_util, state
 from jax._src.interpreters import mlir
 from jax._src.lax import parallel
+from jax._src.random import prng
+from jax._src.pallas import core as pallas_core
 from jax._src.pallas import primitives
 from jax._src.pallas.mosaic import primitives as mosaic
+from jax._src.pallas.triton import primitives as triton
 from jax._src.state import discharge, indexing
 from jax._src.state import primitives as state_primitives
+from jax._src.state import types as state_types
+from jax._src.state import utils as state_utils
 
+from millrace_jax import pallas_operations
 from millrace_jax.pallas_slices import place, take
 
 
@@ -90,6 +97,8 @@ def unset(shape: Sequence[int], dtype: Any) -> Any:
     """
     if is_semaphore(dtype):
         return jnp.zeros(shape, jnp.int32)
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(jnp.zeros((*shape, *dtype._impl.key_shape), jnp.uint32), impl=dtype._impl)
     return primitives.uninitialized_value(tuple(shape), dtype)
 
 
@@ -99,7 +108,7 @@ def is_semaphore(dtype: Any) -> bool:
     Args:
       dtype: The type.
     """
-    return jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
+    return jax.dtypes.issubdtype(dtype, pallas_core.semaphore_dtype)
 
 
 def plain(value: Any) -> Any:
@@ -146,7 +155,7 @@ def _compared(primitive: Any, x: Any, y: Any) -> bool | None:
 def _folded(equation: Any, values: Sequence[Any]) -> Any:
     """Returns the result of an equation on numbers that are known, as a number of numpy or a Ranged; None if it is not."""
     out = equation.outvars[0].aval if equation.outvars else None
-    if not isinstance(out, core.ShapedArray) or out.shape or out.dtype.kind not in "iub":
+    if not isinstance(out, core.ShapedArray) or out.shape or getattr(out.dtype, "kind", "V") not in "iub":
         return None
     primitive, known = equation.primitive, all(isinstance(value, np.generic) for value in values)
     if primitive in (lax.convert_element_type_p, primitives.multiple_of_p):
@@ -201,10 +210,11 @@ class Body:
       axes: Per axis of the grid the results of pl.program_id and pl.num_programs.
       names: The results of lax.axis_index for axes that have names.
       name: The name of the kernel, for messages.
+      generator: The state of pltpu.prng_seed() and pltpu.prng_random_bits(); None: the kernel draws no numbers.
     """
 
-    def __init__(self, axes: Sequence[tuple[Any, Any]], names: dict[Any, Any], name: str):
-        self.axes, self.names, self.name, self._used = axes, names, name, True
+    def __init__(self, axes: Sequence[tuple[Any, Any]], names: dict[Any, Any], name: str, generator: Ref | None = None):
+        self.axes, self.names, self.name, self.generator, self._used = axes, names, name, generator, True
 
     def run(self, jaxpr: core.Jaxpr, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
         """Evaluates a body.
@@ -225,7 +235,7 @@ class Body:
         def read(atom: Any) -> Any:
             if not isinstance(atom, core.Literal):
                 return values[atom]
-            if atom.aval.shape == () and np.dtype(atom.aval.dtype).kind in "iub":
+            if atom.aval.shape == () and getattr(atom.aval.dtype, "kind", "V") in "iub":
                 return np.asarray(atom.val).astype(atom.aval.dtype)[()]
             return atom.val
 
@@ -333,22 +343,60 @@ def _window(transforms: Sequence[Any]) -> tuple[list[Any], list[int], list[int]]
     return starts, sizes, scalars
 
 
+# Names of transforms have changed after JAX 0.9; older ones have no transposition of references.
+_BITCASTS = tuple(getattr(state_types, name) for name in ("BitcastTransform", "RefBitcaster") if hasattr(state_types, name))
+_RESHAPES = tuple(getattr(state_types, name) for name in ("ReshapeTransform", "RefReshaper") if hasattr(state_types, name))
+_TRANSPOSITIONS = tuple(getattr(state_types, name) for name in ("TransposeTransform",) if hasattr(state_types, name))
+
+
+def _seen(value: Any, transform: Any) -> Any:
+    """What one transform of a reference shows of its value."""
+    window = _window([transform])
+    if window is not None:
+        starts, sizes, scalars = window
+        return lax.squeeze(take(value, starts, sizes), scalars)
+    if isinstance(transform, _BITCASTS):
+        return state_utils.bitcast(value, transform.dtype)
+    if isinstance(transform, _RESHAPES):
+        return value.reshape(transform.shape)
+    if isinstance(transform, _TRANSPOSITIONS):
+        return value.transpose(transform.permutation)
+    return discharge.transform_array(value, [_with_arrays(transform)])
+
+
+def _with_arrays(transform: Any) -> Any:
+    """An indexer whose scalars are arrays, as JAX's functions expect; any other transform unchanged."""
+    if not isinstance(transform, indexing.NDIndexer):
+        return transform
+    indices = tuple(index if isinstance(index, indexing.Slice) else jnp.asarray(index) for index in transform.indices)
+    return dataclasses.replace(transform, indices=indices)
+
+
 def _loaded(value: Any, transforms: Sequence[Any]) -> Any:
     """What a reference's transforms read of its value."""
-    window = _window(transforms)
-    if window is None:
-        return discharge.transform_array(value, transforms)
-    starts, sizes, scalars = window
-    return lax.squeeze(take(value, starts, sizes), scalars)
+    for transform in transforms:
+        value = _seen(value, transform)
+    return value
 
 
 def _stored(value: Any, transforms: Sequence[Any], new: Any) -> Any:
     """The reference's value after `new` was written through its transforms."""
-    window = _window(transforms)
-    if window is None:
-        return discharge.transform_swap_array(value, transforms, new)[1]
-    starts, _, scalars = window
-    return place(value, lax.expand_dims(new, scalars), starts)
+    if not transforms:
+        return new
+    transform, *others = transforms
+    if others:
+        new = _stored(_seen(value, transform), others, new)
+    window = _window([transform])
+    if window is not None:
+        starts, _, scalars = window
+        return place(value, lax.expand_dims(new, scalars), starts)
+    if isinstance(transform, _BITCASTS):
+        return state_utils.bitcast(new, value.dtype)
+    if isinstance(transform, _RESHAPES):
+        return new.reshape(value.shape)
+    if isinstance(transform, _TRANSPOSITIONS):
+        return new.transpose(np.argsort(transform.permutation))
+    return discharge.transform_swap_array(value, [_with_arrays(transform)], new)[1]
 
 
 def _get(body: Body, equation: Any, values: list[Any]) -> list[Any]:
@@ -381,14 +429,13 @@ def _put(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     return [old]
 
 
-def _indexed(transforms: Any, shape: Sequence[int]) -> indexing.NDIndexer | None:
-    """Returns the only transform, an indexer whose scalars are arrays; None if there are others."""
-    if not transforms:
-        return indexing.NDIndexer.make_trivial_indexer(shape)
-    if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
-        return None
-    indices = tuple(index if isinstance(index, indexing.Slice) else jnp.asarray(index) for index in transforms[0].indices)
-    return dataclasses.replace(transforms[0], indices=indices)
+def _indexed(transforms: Any, ref: Ref) -> tuple[list[Any], indexing.NDIndexer]:
+    """Returns a reference's transforms as those before an indexer and the indexer, whose scalars are arrays."""
+    transforms = list(transforms or ())
+    if not transforms or not isinstance(transforms[-1], indexing.NDIndexer):
+        shape = _loaded(ref.read(), transforms).shape if transforms else ref.aval.shape
+        return transforms, indexing.NDIndexer.make_trivial_indexer(shape)
+    return transforms[:-1], _with_arrays(transforms[-1])
 
 
 def _is_inside(indexer: indexing.NDIndexer) -> bool:
@@ -403,21 +450,92 @@ def _masked(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     given = equation.params["args_tree"].unflatten([plain(value) for value in values])
     ref, transforms, first, second = given
     value, mask, other = (None, first, second) if is_load else (first, second, None)
-    indexer = _indexed(list(transforms), ref.aval.shape)
-    if indexer is None or (mask is not None and not _is_inside(indexer)):
+    before, indexer = _indexed(transforms, ref)
+    if mask is not None and not _is_inside(indexer):
         return body._discharged(equation, [jnp.asarray(v) if isinstance(v, np.generic) else v for v in values])
+    where = [*before, indexer]
     if is_load:
-        loaded = _loaded(ref.read(), [indexer])
+        loaded = _loaded(ref.read(), where)
         return [loaded if mask is None or other is None else jnp.where(mask, loaded, other)]
-    if mask is None and _is_whole([indexer]):
+    if mask is None and _is_whole(where):
         old = ref.read() if body._used else None
         ref.write(jnp.asarray(value))
         return [old]
-    old = _loaded(ref.read(), [indexer])
+    old = _loaded(ref.read(), where)
     if mask is not None:
         value, old = jnp.where(mask, value, old), jnp.where(mask, old, value)
-    ref.write(_stored(ref.read(), [indexer], value))
+    ref.write(_stored(ref.read(), where, jnp.asarray(value)))
     return [old]
+
+
+def _atomic(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """Triton's atomic operations: cells that write the same memory run one after the other, so that reading and writing are enough."""
+    ref, transforms, value, mask = equation.params["args_tree"].unflatten([plain(value) for value in values])
+    before, indexer = _indexed(transforms, ref)
+    view, value = _loaded(ref.read(), before), jnp.asarray(value)
+    old, view = pallas_operations.atomic(equation.params["atomic_type"].value, view, indexer, value, mask, _window([indexer]))
+    ref.write(_stored(ref.read(), before, view))
+    return [old]
+
+
+def _new_ref(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """jax.new_ref() and jax.empty_ref(): memory of the kernel."""
+    return [Ref(equation.outvars[0].aval, *(jnp.asarray(plain(value)) for value in values))]
+
+
+def _freeze(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    return [values[0].read()]
+
+
+def _seed(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    _generator(body).write(pallas_operations.seeded([plain(value) for value in values]))
+    return []
+
+
+def _random_bits(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    generator = _generator(body)
+    bits, state_ = pallas_operations.random_bits(generator.read(), equation.params["shape"])
+    generator.write(state_)
+    return [bits]
+
+
+def _has_tpu_key(equation: Any) -> bool:
+    """Returns whether an equation computes with a key whose numbers are those of a TPU's core (pltpu.to_pallas_key)."""
+    dtype = getattr(equation.invars[0].aval, "dtype", None) if equation.invars else None
+    return isinstance(dtype, prng.KeyTy) and dtype._impl.name in ("pallas_tpu", "_pallas_internal_stateful")
+
+
+def _keyed(body: Body, equation: Any, values: list[Any]) -> list[Any]:
+    """jax.random's primitives: those of a TPU's keys are functions of the kernel's own generator."""
+    values = [plain(value) for value in values]
+    if not _has_tpu_key(equation):
+        return [equation.primitive.bind(*values, **equation.params)]
+    implementation = equation.invars[0].aval.dtype._impl
+    if equation.primitive is prng.random_bits_p:
+        function = partial(implementation.random_bits, bit_width=equation.params["bit_width"], shape=equation.params["shape"])
+    else:
+        function = implementation.fold_in
+    traced = jax.make_jaxpr(lambda *given: function(*given))(*values)
+    made, = body.run(traced.jaxpr, traced.consts, values)
+    wanted = equation.outvars[0].aval.dtype  # a TPU's bits have the same type with and without a sign
+    return [made if made.dtype == wanted else lax.bitcast_convert_type(made, wanted)]
+
+
+def _generator(body: Body) -> Ref:
+    if body.generator is None:
+        raise RuntimeError("the kernel draws random numbers, and has no state for them")
+    return body.generator
+
+
+def draws(jaxpr: core.Jaxpr) -> bool:
+    """Returns whether a body uses the random generator of a TPU's core.
+
+    Args:
+      jaxpr: The body.
+    """
+    return any(equation.primitive in (mosaic.prng_seed_p, mosaic.prng_random_bits_p) or
+               (equation.primitive is prng.random_bits_p and _has_tpu_key(equation)) or
+               any(draws(inner) for inner in core.jaxprs_in_params(equation.params)) for equation in jaxpr.eqns)
 
 
 def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
@@ -429,19 +547,56 @@ def _copy_parts(equation: Any, values: list[Any]) -> list[Any]:
     return [mosaic._get_ref_and_transforms(part) for part in parts[:4]] + [parts[4]]
 
 
+def _read(ref: Any, transforms: Sequence[Any]) -> Any:
+    """The value of a reference, of one that is seen through others, or of the one that pl.select_ref() takes."""
+    if isinstance(ref, state_types.TransformedRef):
+        return _loaded(_read(ref.ref, ref.transforms), transforms)
+    if isinstance(ref, (tuple, list)):
+        return lax.select_n(_number(transforms[0].idx, len(ref)), *(_read(each, ()) for each in ref))
+    return _loaded(ref.read(), transforms)
+
+
+def _write(ref: Any, transforms: Sequence[Any], value: Any) -> None:
+    """Writes what _read() reads."""
+    if isinstance(ref, state_types.TransformedRef):
+        _write(ref.ref, ref.transforms, _stored(_read(ref.ref, ref.transforms), transforms, value))
+    elif isinstance(ref, (tuple, list)):
+        chosen = _number(transforms[0].idx, len(ref))
+        for index, each in enumerate(ref):
+            _write(each, (), jnp.where(chosen == index, value, _read(each, ())))
+    elif _is_whole(transforms):
+        ref.write(value)
+    else:
+        ref.write(_stored(ref.read(), transforms, value))
+
+
+def _number(index: Any, count: int) -> Any:
+    return jnp.clip(jnp.asarray(plain(index), jnp.int32), 0, count - 1)
+
+
+def _has_open_size(transforms: Sequence[Any]) -> bool:
+    return any(isinstance(index, indexing.Slice) and not isinstance(index.size, int)
+               for transform in transforms if isinstance(transform, indexing.NDIndexer) for index in transform.indices)
+
+
 def _start_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     """A copy is done when it starts: what it brings may not be read before the wait, so that the difference is not visible."""
     (source, from_where), (destination, to_where), _, _, device = _copy_parts(equation, values)
     if device is not None:
         raise body.refuse(equation, "a copy to another device's memory (make_async_remote_copy) is not supported on CPUs: use jax.lax's "
                                     "collectives around the kernel")
-    value = _loaded(source.read(), from_where)
-    if equation.params.get("add"):
-        value = value + _loaded(destination.read(), to_where)
-    if _is_whole(to_where):
-        destination.write(value)
-    else:
-        destination.write(_stored(destination.read(), to_where, value))
+    is_sum = bool(equation.params.get("add"))
+    if _has_open_size(from_where) or _has_open_size(to_where):
+        # The sizes of both are known when the program runs.
+        *from_before, given = from_where or [None]
+        *to_before, taken = to_where or [None]
+        if not isinstance(given, indexing.NDIndexer) or not isinstance(taken, indexing.NDIndexer):
+            raise body.refuse(equation, "a copy whose size only a run knows expects slices of source and destination")
+        now = _read(destination, to_before)
+        _write(destination, to_before, pallas_operations.copied(_read(source, from_before), given, now, taken, is_sum))
+        return []
+    value = _read(source, from_where)
+    _write(destination, to_where, value + _read(destination, to_where) if is_sum else value)
     return []
 
 
@@ -490,14 +645,17 @@ def _named_axis(body: Body, equation: Any, values: list[Any]) -> list[Any]:
 class _Region:
     """A loop or a branch: references that it writes are values that it takes and yields, others stay what they are."""
 
-    def __init__(self, body: Body, values: Sequence[Any], writes: Sequence[bool]):
+    def __init__(self, body: Body, values: Sequence[Any], writes: Sequence[bool], jaxprs: Sequence[core.Jaxpr]):
         self.body, self.values = body, values
         self.refs: list[Ref] = []
+        self.generator = body.generator if body.generator is not None and any(map(draws, jaxprs)) else None
         for value, writes_it in zip(values, writes, strict=True):
             if isinstance(value, Ref):
                 value.settle()
             if writes_it and isinstance(value, Ref) and value not in self.refs:
                 self.refs.append(value)
+        if self.generator is not None:
+            self.refs.append(self.generator)
 
     def carried(self) -> list[Any]:
         """Returns the values of the references before the region."""
@@ -506,10 +664,14 @@ class _Region:
     def inside(self, carried: Sequence[Any]) -> tuple[dict[int, Ref], list[Ref]]:
         """References of the region, by the identity of those outside, and as a list."""
         made = [Ref(ref.aval, value) for ref, value in zip(self.refs, carried, strict=True)]
+        if self.generator is not None:
+            self.body.generator = made[-1]
         return {id(ref): new for ref, new in zip(self.refs, made, strict=True)}, made
 
     def finish(self, carried: Sequence[Any]) -> None:
         """Writes what the region yields."""
+        if self.generator is not None:
+            self.body.generator = self.generator
         for ref, value in zip(self.refs, carried, strict=True):
             ref.write(value)
 
@@ -532,7 +694,7 @@ def _branch(body: Body, equation: Any, values: list[Any]) -> list[Any]:
         chosen = branches[min(max(index.low, 0), len(branches) - 1)]
         return body.run(chosen.jaxpr, chosen.consts, operands)
     writes = [any(flags) for flags in zip(*(_effect_inputs(branch.jaxpr) for branch in branches), strict=True)] or []
-    region = _Region(body, operands, writes)
+    region = _Region(body, operands, writes, [branch.jaxpr for branch in branches])
     outvars = branches[0].jaxpr.outvars
 
     def of(branch: Any) -> Callable[[list[Any]], list[Any]]:
@@ -551,7 +713,7 @@ def _while(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     condition, step = equation.params["cond_jaxpr"], equation.params["body_jaxpr"]
     first, second = equation.params["cond_nconsts"], equation.params["cond_nconsts"] + equation.params["body_nconsts"]
     condition_constants, step_constants, start = values[:first], values[first:second], values[second:]
-    region = _Region(body, step_constants, _effect_inputs(step.jaxpr)[:len(step_constants)])
+    region = _Region(body, step_constants, _effect_inputs(step.jaxpr)[:len(step_constants)], [step.jaxpr])
     variables = step.jaxpr.outvars
 
     def test(state_: Any) -> Any:
@@ -574,7 +736,7 @@ def _scan(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     parameters, step = equation.params, equation.params["jaxpr"]
     first, second = parameters["num_consts"], parameters["num_consts"] + parameters["num_carry"]
     constants, start, scanned = values[:first], values[first:second], values[second:]
-    region = _Region(body, constants, _effect_inputs(step.jaxpr)[:first])
+    region = _Region(body, constants, _effect_inputs(step.jaxpr)[:first], [step.jaxpr])
     variables = step.jaxpr.outvars[:parameters["num_carry"]]
 
     def advance(state_: Any, elements: list[Any]) -> Any:
@@ -618,6 +780,11 @@ def _roll(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     return [jnp.take_along_axis(value, jnp.mod(from_where, shape[axis]), axis)]
 
 
+def _computed(function: Callable[..., Any]) -> Callable[[Body, Any, list[Any]], list[Any]]:
+    """The rule of an operation on values: function(*values, **parameters)."""
+    return lambda body, equation, values: function(*(plain(value) for value in values), **equation.params)
+
+
 def _nothing(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     return []
 
@@ -636,5 +803,11 @@ _BY_NAME: list[tuple[Any, str, Callable[[Body, Any, list[Any]], list[Any]]]] = [
     (primitives, "num_programs_p", _axis), (lax, "axis_index_p", _named_axis), (parallel, "axis_index_p", _named_axis), (primitives, "delay_p", _nothing), (mosaic, "delay_p", _nothing),
     (primitives, "multiple_of_p", _same), (primitives, "max_contiguous_p", _same), (primitives, "reciprocal_p", _reciprocal),
     (mosaic, "repeat_p", _repeat), (mosaic, "roll_p", _roll), (primitives, "jaxpr_call_p", _jaxpr_call), (lax, "cond_p", _branch), (lax, "while_p", _while), (lax, "scan_p", _scan),
+    (core, "ref_p", _new_ref), (core, "empty_ref_p", _new_ref), (core, "freeze_p", _freeze), (core, "free_ref_p", _nothing),
+    (mosaic, "touch_p", _nothing), (mosaic, "trace_value_p", _nothing), (mosaic, "prng_seed_p", _seed), (mosaic, "prng_random_bits_p", _random_bits),
+    (prng, "random_bits_p", _keyed), (prng, "random_fold_in_p", _keyed), (mosaic, "split_key_p", _computed(pallas_operations.key_words)), (mosaic, "join_key_p", _computed(pallas_operations.key_of_words)),
+    (mosaic, "stochastic_round_p", _computed(pallas_operations.stochastic_round)),
+    (mosaic, "pack_elementwise_p", _computed(pallas_operations.packed)), (mosaic, "unpack_elementwise_p", _computed(pallas_operations.unpacked)),
+    (triton, "atomic_rmw_p", _atomic), (triton, "debug_barrier_p", _nothing), (triton, "max_contiguous_p", _same),
 ]
 _RULES = {getattr(module, name): rule for module, name, rule in _BY_NAME if hasattr(module, name)}

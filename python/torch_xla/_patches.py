@@ -20,6 +20,7 @@ def install():
     grad_scaler.install(_library)
     _recurrent.install()
     checkpoint.install()
+    _library.impl("_grouped_mm", _grouped_mm, "XLA")
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
     _draw_indices(_library)
     _exchange_with_dlpack()
@@ -29,6 +30,11 @@ def install():
         from . import _sync_batch_norm
         _have_all_devices()
         _sync_batch_norm.install()
+
+
+def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
+    from .experimental._grouped import grouped_mm
+    return grouped_mm(a, b, offs, bias, out_dtype)
 
 
 def _draw_indices(library: torch.library.Library) -> None:

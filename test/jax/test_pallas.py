@@ -308,11 +308,11 @@ def test_prints_and_what_only_a_tpu_has(capfd):
     jax.effects_barrier()
     assert sorted(capfd.readouterr().out.split("\n")[:2]) == ["cell 0", "cell 1"]
 
-    def seeded(out):
-        pltpu.prng_seed(0)
+    def synchronized(out):
+        pl.semaphore_wait(pltpu.get_barrier_semaphore(), 1)
 
-    with pytest.raises(NotImplementedError, match="test_pallas.py:.*prng_seed is not supported on CPUs"):
-        pl.pallas_call(seeded, out_shape=shape(8, 128))()
+    with pytest.raises(NotImplementedError, match="test_pallas.py:.*get_barrier_semaphore is not supported on CPUs"):
+        pl.pallas_call(synchronized, out_shape=shape(8, 128))()
 
 
 def row_softmax(x, out):

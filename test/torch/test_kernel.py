@@ -13,7 +13,7 @@ from torch_xla.experimental.kernel import Block, Memory, kernel, program_id
 softmax, matmul, flash_attention = (inspect.unwrap(function) for function in (kernels.softmax, kernels.matmul, kernels.flash_attention))
 
 
-@pytest.mark.parametrize("function", [softmax, matmul, flash_attention])
+@pytest.mark.parametrize("function", [softmax, matmul, flash_attention, inspect.unwrap(kernels.forward), inspect.unwrap(kernels.backward)])
 def test_kernels_are_short(function):
     assert len(inspect.getsource(function).splitlines()) <= 40
 
@@ -32,10 +32,11 @@ def test_matmul(device, no_fallback):
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("kv_heads", [4, 2])
-def test_flash_attention_and_its_gradients(causal, kv_heads, no_fallback):
+@pytest.mark.parametrize("flash_attention", [flash_attention, kernels.FlashAttention.apply], ids=["autograd", "kernels"])
+def test_flash_attention_and_its_gradients(causal, kv_heads, flash_attention, no_fallback):
     q, k, v = torch.randn(2, 4, 96, 16) / 2, torch.randn(2, kv_heads, 96, 16), torch.randn(2, kv_heads, 96, 16)
     device, host = ([t.clone().to(where).requires_grad_() for t in (q, k, v)] for where in ("xla", "cpu"))
-    result = flash_attention(*device, causal, size=32)
+    result = flash_attention(*device, causal, 32)
     expected = F.scaled_dot_product_attention(*host, is_causal=causal, scale=1.0, enable_gqa=True)
     torch.testing.assert_close(result.cpu(), expected, rtol=1e-4, atol=1e-4)
     result.square().sum().backward()
@@ -70,6 +71,33 @@ def test_parts_of_blocks_and_two_outputs():
     expected[1::2, 2:4] = x[0::2, 2:4] * 10
     expected[0::2, 0] += 1
     assert torch.equal(first.cpu(), expected) and second.tolist() == [28, 92, 156, 220]
+
+
+@pytest.mark.parametrize("device", ["cpu", "xla"])
+@pytest.mark.parametrize("rows, columns", [(50, 33), (16, 7), (3, 64)])
+def test_blocks_that_reach_beyond_the_tensor(device, rows, columns, no_fallback):
+    """What is beyond can be masked, is NaN where it is not, and is not written; gradients stay inside."""
+    def masked(x, out):
+        inside = program_id(1) * 8 + torch.arange(8, device=x[...].device) < columns
+        row = torch.where(inside, x[...], torch.zeros((), device=x[...].device)).sum(-1)
+        out[...] = row if program_id(1) == 0 else out[...] + row
+
+    def plain(x, out):
+        out[...] = x[...].sum(-1) if program_id(1) == 0 else out[...] + x[...].sum(-1)
+
+    x = torch.randn(rows, columns)
+    options = dict(grid=(-(-rows // 16), -(-columns // 8)), in_specs=[Block((16, 8), lambda i, j: (i, j))], out_specs=Block((16,), lambda i, j: (i,)),
+                   out_shape=((rows,), torch.float32))
+    given = x.to(device).requires_grad_()
+    result = kernel(masked, **options)(given)
+    torch.testing.assert_close(result.cpu(), x.sum(-1), rtol=1e-4, atol=1e-5)
+    result.sum().backward()
+    assert torch.equal(given.grad.cpu(), torch.ones(rows, columns))
+    unmasked = kernel(plain, **options)(x.to(device)).cpu()
+    if columns % 8:
+        assert unmasked.isnan().all()
+    else:
+        torch.testing.assert_close(unmasked, x.sum(-1), rtol=1e-4, atol=1e-5)
 
 
 def test_numbers_of_parallel_cells_are_tensors():
@@ -116,8 +144,6 @@ def test_errors_name_the_users_line():
         one(early, scratch=[Memory((8, 8))])
     with pytest.raises(ValueError, match="no cell writes 1 of them"):
         one(nothing)
-    with pytest.raises(ValueError, match="sizes that blocks divide"):
-        one(shape, block=(5, 8))
     with pytest.raises(ValueError, match=r"ints below \(2, 1\) of the index map for the cell \(2,\)"):
         one(shape, grid=(3,))
     with pytest.raises(RuntimeError, match="for bodies"):

@@ -1,8 +1,142 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention over keys and values that are stored in pages, as servers of language models store them."""
+"""Attention over keys and values that are stored in pages, as servers of language models store them.
+
+On the device it is loops over blocks of queries and over the pages that these see, so that the work is that of the lengths that are there. What a
+query gets depends on its own sequence only: keys are added up in pieces whose places and order are the same in every batch. Where gradients are
+wanted, under SPMD, and on PyTorch's CPU, all pages of a sequence are gathered."""
+from collections.abc import Callable
+
 import torch
 
+from . import _tiles
+
 _MASK = -0.7 * torch.finfo(torch.float32).max
+# Queries of a block where a sequence has more than one, and the least number of keys of a piece.
+_QUERIES, _KEYS = 16, 128
+
+
+def _loops(*tensors: torch.Tensor) -> bool:
+    """Returns whether the loops compute these: they have no gradients, and the partitioner does not cut them."""
+    from .. import runtime
+    return (tensors[0].device.type in ("xla", "meta") and not runtime.is_spmd() and
+            not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)))
+
+
+class _Sequences:
+    """What the rows of q are: those of sequence i are `counts[i]` from `starts[i]` on, at the positions from `positions[i]` on."""
+
+    def __init__(self, starts: torch.Tensor, counts: torch.Tensor, positions: torch.Tensor, lengths: torch.Tensor) -> None:
+        self.starts, self.counts, self.positions, self.lengths = (tensor.to(torch.int32) for tensor in (starts, counts, positions, lengths))
+
+
+def _attended(q: torch.Tensor, result: torch.Tensor, sequences: _Sequences, size: int, counts: torch.Tensor, table: torch.Tensor, page_size: int,
+              read: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]], kv_heads: int, scale: float, window: int | None,
+              cap: float | None) -> torch.Tensor:
+    """The result (rows, heads, dim) with the rows of some sequences replaced: `counts` of each, in blocks of `size`. read() returns for numbers of pages
+    their keys and values, (heads, keys, dim) of float32."""
+    rows, heads, dim = q.shape
+    group, device = heads // kv_heads, q.device
+    pages = max(1, _KEYS // page_size)
+    keys = pages * page_size
+    table = torch.nn.functional.pad(table.to(torch.int32), (0, -table.size(1) % pages))
+    visits = _tiles.Visits(counts, size)
+    offset, piece = torch.arange(size, dtype=torch.int32, device=device), torch.arange(keys, dtype=torch.int32, device=device)
+
+    def block(number, result):
+        sequence, first = visits.at(number)
+        first_row, count, position, length = (_tiles.picked(values, sequence) for values in (sequences.starts, counts, sequences.positions, sequences.lengths))
+        at = (first_row + first).clamp(max=rows - size)
+        row = at + offset
+        place = position + row - first_row
+        inside = (row >= first_row + first) & (row < first_row + count)
+        queries = _tiles.taken(q, [at, 0, 0], [size, heads, dim]).float() * scale
+        queries = queries.view(size, kv_heads, group, dim).transpose(0, 1).reshape(kv_heads, size * group, dim)
+        last = torch.where(inside, place, torch.full_like(place, -1)).amax()
+        end = torch.minimum(length, last + 1)
+        begin = torch.zeros_like(end) if window is None else (position + first - (window - 1)).clamp(min=0)
+
+        def part(number, best, total, value):
+            k, v = read(_tiles.taken(table, [sequence, number * pages], [1, pages]).reshape(pages))
+            scores = _tiles.product(queries, k, ([2], [2]), ([0], [0]))
+            if cap is not None:
+                scores = cap * torch.tanh(scores / cap)
+            key = number * keys + piece
+            visible = (key <= place[:, None]) & (key < length)
+            if window is not None:
+                visible = visible & (key > place[:, None] - window)
+            visible = visible[:, None, :].expand(size, group, keys).reshape(1, size * group, keys)
+            scores = torch.where(visible, scores, torch.full((), _MASK, device=device))
+            new = torch.maximum(best, scores.amax(-1, keepdim=True))
+            weights = torch.where(visible, torch.exp(scores - new), torch.zeros((), device=device))
+            old = torch.exp(best - new)
+            return [new, total * old + weights.sum(-1, keepdim=True), value * old + _tiles.product(weights, v, ([2], [1]), ([0], [0]))]
+
+        state = [torch.full((kv_heads, size * group, 1), _MASK, device=device), torch.zeros(kv_heads, size * group, 1, device=device),
+                 torch.zeros(kv_heads, size * group, dim, device=device)]
+        _, total, value = _tiles.counted(torch.div(begin, keys, rounding_mode="floor"), torch.div(end + (keys - 1), keys, rounding_mode="floor"), part,
+                                         state)
+        value = value / torch.where(total == 0, torch.ones((), device=device), total)
+        value = value.view(kv_heads, size, group, dim).transpose(0, 1).reshape(size, heads, dim).to(result.dtype)
+        old = _tiles.taken(result, [at, 0, 0], [size, heads, dim])
+        return [_tiles.replaced(result, torch.where(inside[:, None, None], value, old), [at, 0, 0])]
+
+    return _tiles.counted(torch.zeros_like(visits.total), visits.total, block, [result])[0]
+
+
+def _paged(q: torch.Tensor, sequences: _Sequences, table: torch.Tensor, page_size: int, read: Callable[..., tuple[torch.Tensor, torch.Tensor]],
+           kv_heads: int, scale: float, window: int | None, cap: float | None, most: int) -> torch.Tensor:
+    """Attention of all sequences: first those with one row, then the others, of at most `most` rows."""
+    result = torch.zeros_like(q)
+    if 0 in (q.numel(), table.numel()):
+        return result
+    counts, none = sequences.counts, torch.zeros_like(sequences.counts)
+    result = _attended(q, result, sequences, 1, torch.where(counts == 1, counts, none), table, page_size, read, kv_heads, scale, window, cap)
+    if most > 1:
+        result = _attended(q, result, sequences, min(_QUERIES, q.size(0)), torch.where(counts > 1, counts, none), table, page_size, read, kv_heads, scale,
+                           window, cap)
+    return result
+
+
+@torch.library.custom_op("xla::paged_loops", mutates_args=())
+def _paged_loops(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tensor, lengths: torch.Tensor, table: torch.Tensor, q_lengths: torch.Tensor,
+                 cap: float | None) -> torch.Tensor:
+    """q (batch, queries, heads, dim), pages (key heads, pages, page size, dim)."""
+    batch, queries, heads, dim = q.shape
+    kv_heads, _, page_size, _ = k_pages.shape
+    starts = torch.arange(batch, dtype=torch.int32, device=q.device) * queries
+
+    def read(numbers):
+        return tuple(pages.index_select(1, numbers).float().reshape(kv_heads, -1, dim) for pages in (k_pages, v_pages))
+
+    sequences = _Sequences(starts, torch.full_like(starts, queries), lengths - q_lengths, lengths)
+    return _paged(q.reshape(-1, heads, dim), sequences, table, page_size, read, kv_heads, 1.0, None, cap, queries).view(q.shape)
+
+
+@_paged_loops.register_fake
+def _(q, k_pages, v_pages, lengths, table, q_lengths, cap):
+    return torch.empty_like(q)
+
+
+@torch.library.custom_op("xla::ragged_paged_loops", mutates_args=())
+def _ragged_loops(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: torch.Tensor, page_indices: torch.Tensor, cu_q_lens: torch.Tensor,
+                  num_seqs: torch.Tensor, sm_scale: float, sliding_window: int | None, soft_cap: float | None, k_scale: float | None,
+                  v_scale: float | None) -> torch.Tensor:
+    _, page_size, combined, dim = kv_pages.shape
+
+    def read(numbers):
+        both = kv_pages.index_select(0, numbers).float().view(-1, combined // 2, 2, dim).permute(2, 1, 0, 3)
+        k, v = both[0], both[1]
+        return k if k_scale is None else k * k_scale, v if v_scale is None else v * v_scale
+
+    there = torch.arange(kv_lens.size(0), device=q.device) < num_seqs.reshape(())
+    counts = torch.where(there, cu_q_lens[1:] - cu_q_lens[:-1], torch.zeros_like(cu_q_lens[1:]))
+    sequences = _Sequences(cu_q_lens[:-1], counts, kv_lens - counts, kv_lens)
+    return _paged(q, sequences, page_indices, page_size, read, combined // 2, sm_scale, sliding_window, soft_cap, q.size(0))
+
+
+@_ragged_loops.register_fake
+def _(q, kv_pages, kv_lens, page_indices, cu_q_lens, num_seqs, sm_scale, sliding_window, soft_cap, k_scale, v_scale):
+    return torch.empty_like(q)
 
 
 def _attend(q, k, v, visible, soft_cap=None):
@@ -22,7 +156,6 @@ def _check_heads(q_heads, kv_heads):
 def _gathered(pages, page_indices, q_heads):
     """pages (kv_heads, pages, page_size, dim) as (batch, keys, q_heads, dim)."""
     kv_heads, _, page_size, dim = pages.shape
-    _check_heads(q_heads, kv_heads)
     batch, count = page_indices.shape
     taken = pages.index_select(1, page_indices.reshape(-1)).reshape(kv_heads, batch, count * page_size, dim).permute(1, 2, 0, 3)
     return taken.repeat_interleave(q_heads // kv_heads, dim=2)
@@ -50,6 +183,9 @@ def paged_attention(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tenso
     """
     if megacore_mode not in (None, "kv_head", "batch"):
         raise ValueError(f"expects megacore_mode kv_head, batch or None, but got {megacore_mode!r}")
+    _check_heads(q.size(1), k_pages.size(0))
+    if _loops(q, k_pages, v_pages):
+        return _paged_loops(q[:, None], k_pages, v_pages, lengths, page_indices, torch.ones_like(lengths), attn_logits_soft_cap)[:, 0]
     k, v = _gathered(k_pages, page_indices, q.size(1)), _gathered(v_pages, page_indices, q.size(1))
     visible = torch.arange(k.size(1), device=q.device)[None, :] < lengths[:, None]
     return _attend(q, k, v, visible, attn_logits_soft_cap)
@@ -81,6 +217,9 @@ def multi_queries_paged_attention(q: torch.Tensor, k_pages: torch.Tensor, v_page
     Raises:
       ValueError: The numbers of heads do not fit.
     """
+    _check_heads(q.size(2), k_pages.size(0))
+    if _loops(q, k_pages, v_pages):
+        return _paged_loops(q, k_pages, v_pages, lengths, page_indices, effective_q_lens, attn_logits_soft_cap)
     k, v = _gathered(k_pages, page_indices, q.size(2)), _gathered(v_pages, page_indices, q.size(2))
     position = (lengths - effective_q_lens)[:, None] + torch.arange(q.size(1), device=q.device)[None, :]
     keys = torch.arange(k.size(1), device=q.device)
@@ -124,6 +263,8 @@ def ragged_paged_attention(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: tor
     tokens, heads, _ = q.shape
     _, page_size, combined, dim = kv_pages.shape
     _check_heads(heads, combined // 2)
+    if _loops(q, kv_pages):
+        return _ragged_loops(q, kv_pages, kv_lens, page_indices, cu_q_lens, num_seqs, sm_scale, sliding_window, soft_cap, k_scale, v_scale)
     token = torch.arange(tokens, device=q.device)
     sequence = (token[:, None] >= cu_q_lens[None, 1:]).sum(1).clamp(max=kv_lens.size(0) - 1)
     pages = page_indices.index_select(0, sequence)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 import torch.utils._pytree as pytree
 
+from .. import _load
+
 _JAX_DTYPES = {torch.float32: "float32", torch.float64: "float64", torch.float16: "float16", torch.bfloat16: "bfloat16", torch.int8: "int8",
                torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.uint8: "uint8", torch.bool: "bool",
                torch.float8_e5m2: "float8_e5m2", torch.float8_e4m3fn: "float8_e4m3fn", torch.float8_e4m3fnuz: "float8_e4m3fnuz"}
@@ -112,7 +114,9 @@ def trace_pallas(kernel: Callable[..., Any], *args: Any, static_argnums: Any = N
     if not use_cache:
         return _builder_jax.lowered(jax, kernel, tensors, spec, statics)[0], tensors
     key = (kernel, str(spec), tuple(map(str, statics)), tuple((tuple(leaf.shape), leaf.dtype) for leaf in tensors), _builder_jax.configuration(jax))
-    if key not in trace_pallas_arg_to_payload:
+    if key in trace_pallas_arg_to_payload:
+        _load.sys.modules["torch_xla._XLAC"]._count("trace_pallas_cache_hit")
+    else:
         trace_pallas_arg_to_payload[key] = _builder_jax.lowered(jax, kernel, tensors, spec, statics)[0]
     return trace_pallas_arg_to_payload[key], tensors
 

@@ -8,6 +8,7 @@ import torch
 
 from ._pallas import (convert_torch_dtype_to_jax, generate_ctx_need_grad, jax_import_guard, make_kernel_from_pallas,  # noqa: F401
                       requires_jax, safe_empty_like, to_jax_shape_dtype_struct, trace_pallas)
+from ._grouped import grouped_outer, grouped_product
 from ._paged_attention import (multi_queries_paged_attention, paged_attention, ragged_paged_attention)  # noqa: F401
 from .xla_quantized_matmul import quantized_matmul_xla
 
@@ -32,7 +33,7 @@ def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: b
     gradients are autograd's. A query that sees no key gets the mean of all values.
 
     Args:
-      q: The queries, (batch, heads, queries, dim).
+      q: The queries, (batch, heads, queries, dim); the batch may be two dimensions here and in what follows.
       k: The keys, (batch, heads, keys, dim).
       v: The values, (batch, heads, keys, dim).
       causal: Whether query i sees keys 0 to i only.
@@ -47,11 +48,11 @@ def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: b
       A tensor (batch, heads, queries, dim) of the type of q.
 
     Raises:
-      ValueError: Q, k or v does not have four dimensions, or there are ids of one kind only.
+      ValueError: Q, k or v does not have four or five dimensions, or there are ids of one kind only.
     """
     for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if tensor.dim() != 4:
-            raise ValueError(f"expects {name} with 4 dims (batch, heads, length, dim), but got {tuple(tensor.shape)}")
+        if tensor.dim() not in (4, 5):
+            raise ValueError(f"expects {name} with 4 dims (batch, heads, length, dim), or 5 with two batch dims, but got {tuple(tensor.shape)}")
     if (q_segment_ids is None) != (kv_segment_ids is None):
         raise ValueError("expects q_segment_ids and kv_segment_ids both, or none of them")
     q, k, v = (_sharded(tensor, partition_spec, mesh) for tensor in (q, k, v))
@@ -61,9 +62,9 @@ def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: b
     scores = scores * sm_scale
     visible = None
     if q_segment_ids is not None and kv_segment_ids is not None:
-        visible = q_segment_ids[:, None, :, None] == kv_segment_ids[:, None, None, :]
+        visible = q_segment_ids[..., None, :, None] == kv_segment_ids[..., None, None, :]
     if causal:
-        before = torch.arange(k.size(2), device=q.device)[None, :] <= torch.arange(q.size(2), device=q.device)[:, None]
+        before = torch.arange(k.size(-2), device=q.device)[None, :] <= torch.arange(q.size(-2), device=q.device)[:, None]
         visible = before if visible is None else visible & before
     if visible is not None:
         scores = torch.where(visible, scores, torch.full((), _MASK, device=q.device))
@@ -122,15 +123,22 @@ class FlashAttention:
                                mesh=mesh)
 
 
-def _group_of_row(rows, group_sizes):
-    """Returns the group of each row; the number of groups for rows after the last one."""
-    ends = group_sizes.to(torch.int64).cumsum(0)
-    return (torch.arange(rows, device=group_sizes.device)[:, None] >= ends[None, :]).sum(1)
+def _offset(group_offset, like):
+    """The number of the first group as the operators take it."""
+    if group_offset is None or isinstance(group_offset, torch.Tensor):
+        return group_offset
+    return torch.full((), group_offset, dtype=torch.int32, device=like.device)
+
+
+def _alike(lhs, rhs):
+    """Both factors in one type."""
+    dtype = torch.promote_types(lhs.dtype, rhs.dtype)
+    return lhs.to(dtype), rhs.to(dtype)
 
 
 def gmm(lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling: Sequence[int] | None = (512, 512, 512),
         group_offset: torch.Tensor | int | None = None, transpose_rhs: bool = False) -> torch.Tensor:
-    """Multiplies consecutive groups of rows by one matrix each. Its sums are of float32.
+    """Multiplies consecutive groups of rows by one matrix each. Its sums are of float32; the work is that of the rows, however many groups there are.
 
     Args:
       lhs: The rows, (m, k).
@@ -146,18 +154,12 @@ def gmm(lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling:
     Raises:
       ValueError: The sizes do not fit together.
     """
-    if transpose_rhs:
-        rhs = rhs.transpose(1, 2)
-    if lhs.dim() != 2 or rhs.dim() != 3 or lhs.size(1) != rhs.size(1) or group_sizes.dim() != 1:
-        raise ValueError(f"expects lhs (m, k), rhs (g, k, n) and group_sizes (g), but got {tuple(lhs.shape)}, {tuple(rhs.shape)} and "
-                         f"{tuple(group_sizes.shape)}")
-    group = _group_of_row(lhs.size(0), group_sizes)
-    if group_offset is not None:
-        group = group - group_offset
-    result = torch.zeros(lhs.size(0), rhs.size(2), dtype=torch.float32, device=lhs.device)
-    for index in range(rhs.size(0)):
-        result = result + torch.where((group == index)[:, None], lhs, torch.zeros_like(lhs)).float() @ rhs[index].float()
-    return result.to(lhs.dtype)
+    inner = 2 if transpose_rhs else 1
+    if lhs.dim() != 2 or rhs.dim() != 3 or lhs.size(1) != rhs.size(inner) or group_sizes.dim() != 1:
+        raise ValueError(f"expects lhs (m, k), rhs {'(g, n, k)' if transpose_rhs else '(g, k, n)'} and group_sizes (g), but got {tuple(lhs.shape)}, "
+                         f"{tuple(rhs.shape)} and {tuple(group_sizes.shape)}")
+    left, right = _alike(lhs, rhs)
+    return grouped_product(left, right, group_sizes.to(lhs.device), _offset(group_offset, lhs), transpose_rhs).to(lhs.dtype)
 
 
 def tgmm(lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling: Sequence[int] | None = (512, 512, 512),
@@ -180,11 +182,9 @@ def tgmm(lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor, tiling
     """
     if lhs.dim() != 2 or rhs.dim() != 2 or lhs.size(1) != rhs.size(0):
         raise ValueError(f"expects lhs (k, m) and rhs (m, n), but got {tuple(lhs.shape)} and {tuple(rhs.shape)}")
-    group = _group_of_row(lhs.size(1), group_sizes)
-    first = 0 if group_offset is None else group_offset
+    left, right = _alike(lhs, rhs)
     count = group_sizes.size(0) if num_actual_groups is None else num_actual_groups
-    pieces = [torch.where((group == first + index)[None, :], lhs, torch.zeros_like(lhs)).float() @ rhs.float() for index in range(count)]
-    return torch.stack(pieces).to(lhs.dtype)
+    return grouped_outer(left.t(), right, group_sizes.to(lhs.device), _offset(group_offset, lhs), count).to(lhs.dtype)
 
 
 def gmm_backward(grad: torch.Tensor, lhs: torch.Tensor, rhs: torch.Tensor, group_sizes: torch.Tensor,
@@ -201,7 +201,7 @@ def gmm_backward(grad: torch.Tensor, lhs: torch.Tensor, rhs: torch.Tensor, group
     Raises:
       ValueError: The sizes do not fit together.
     """
-    return gmm(grad, rhs.transpose(1, 2), group_sizes, tiling), tgmm(lhs.t(), grad, group_sizes, tiling)
+    return gmm(grad, rhs, group_sizes, tiling, transpose_rhs=True), tgmm(lhs.t(), grad, group_sizes, tiling)
 
 
 class GMM(torch.autograd.Function):
@@ -243,7 +243,8 @@ def repeat_with_fixed_output_size(input: torch.Tensor, repeats: torch.Tensor, to
     Returns:
       A vector that is cut off, or filled with the last element of `input`.
     """
-    place = _group_of_row(total_repeat_length, repeats).clamp(max=input.size(0) - 1)
+    ends = repeats.to(torch.int64).cumsum(0)
+    place = (torch.arange(total_repeat_length, device=repeats.device)[:, None] >= ends[None, :]).sum(1).clamp(max=input.size(0) - 1)
     return input.index_select(0, place)
 
 
@@ -254,21 +255,20 @@ def quantized_matmul_int8(x: torch.Tensor, w: torch.Tensor, scalar: torch.Tensor
 
     Args:
       x: The activations, (..., inputs).
-      w: The weights of int8, (outputs, inputs).
-      scalar: The scale of each output, (outputs).
-      zero_point: What is subtracted from each scaled weight of an output, (outputs); None: 0.
-      quant_block_size: Must be None: scales per block of inputs are not supported.
+      w: The weights of int8, (outputs, inputs), or with a block size (blocks, block size, outputs).
+      scalar: The scale of each output, (outputs), or with a block size (blocks, outputs).
+      zero_point: What is subtracted from each scaled weight, of the sizes of `scalar`; None: 0.
+      quant_block_size: The number of inputs that share a scale; None: all of them.
       quantize_activation: Whether the activations are quantized to int8, too.
       batch_block_size: Has no effect; it is a size of the TPU's kernel.
       out_block_size: Has no effect.
       in_block_size: Has no effect.
 
     Raises:
-      NotImplementedError: There is a quant_block_size.
+      TypeError: `w` is not of int8.
+      ValueError: The sizes do not fit together.
     """
-    if quant_block_size is not None:
-        raise NotImplementedError("weights in blocks are not supported")
-    return quantized_matmul_xla(x, w, scalar, zero_point, quantize_activation=quantize_activation)
+    return quantized_matmul_xla(x, w, scalar, zero_point, -1 if quant_block_size is None else quant_block_size, quantize_activation=quantize_activation)
 
 
 #===-- torch.ops.xla ---------------------------------------------------------===

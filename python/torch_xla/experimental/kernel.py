@@ -29,7 +29,8 @@ class Block:
     """The blocks that a tensor is divided into.
 
     Args:
-      shape: The sizes of a block; None stands for a dimension of size 1 that the body does not see. They divide the tensor's.
+      shape: The sizes of a block; None stands for a dimension of size 1 that the body does not see. Where they do not divide the tensor's, the last
+        block reaches beyond it: what it reads there is NaN, or the smallest integer, and what it writes there is dropped.
       index_map: Returns for the numbers of a cell, one per dimension of the grid, the number of its block per dimension of the tensor; None: always
         the first block.
     """
@@ -252,6 +253,13 @@ def _replaced(tensor: torch.Tensor, index: Sequence[Any], value: torch.Tensor, l
     return torch.slice_scatter(tensor, value, dim, start, stop, step)
 
 
+def _beyond(dtype: torch.dtype) -> float | int | bool:
+    """Returns what blocks read beyond the end of a tensor."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return float("nan")
+    return False if dtype == torch.bool else torch.iinfo(dtype).min
+
+
 class _Operand:
     """A tensor of the grid: which dimension of it each parallel dimension of the grid cuts, and where its blocks lie."""
 
@@ -259,10 +267,8 @@ class _Operand:
         self.name, self.block, self.shape = name, block, tuple(shape)
         if len(block.shape) != len(shape):
             raise ValueError(f"{name}: expects a block of {len(shape)} sizes for a tensor of the shape {tuple(shape)}, but got {tuple(block.shape)}")
-        for size, length in zip(shape, block.sizes(), strict=True):
-            if size % length:
-                raise ValueError(f"{name}: expects sizes that blocks divide, but got {tuple(shape)} for blocks of {tuple(block.sizes())}: pad the tensor")
-        self.counts = [size // length for size, length in zip(shape, block.sizes(), strict=True)]
+        self.counts = [-(-size // length) for size, length in zip(shape, block.sizes(), strict=True)]
+        self.padded = tuple(count * length for count, length in zip(self.counts, block.sizes(), strict=True))
         self.table: dict[tuple[int, ...], tuple[int, ...]] = {}
         for point in itertools.product(*map(range, grid)):
             index = (0,) * len(shape) if block.index_map is None else tuple(block.index_map(*point))
@@ -308,11 +314,21 @@ class _Operand:
         return found
 
     def split(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Returns the tensor with a dimension for the cells of each parallel axis."""
+        """Returns the tensor, padded to whole blocks, with a dimension for the cells of each parallel axis."""
+        if self.padded != self.shape:
+            padding = [end for size, whole in zip(reversed(self.shape), reversed(self.padded), strict=True) for end in (0, whole - size)]
+            tensor = torch.nn.functional.pad(tensor, padding, value=_beyond(tensor.dtype))
         for place in sorted(self.parallel, reverse=True):
             tensor = tensor.unflatten(place, (self.counts[place], self.block.sizes()[place]))
             if place in self.selected:
                 tensor = tensor.index_select(place, torch.tensor(self.selected[place], device=tensor.device))
+        return tensor
+
+    def whole(self, tensor: torch.Tensor) -> torch.Tensor:
+        """split() undone."""
+        tensor = tensor.reshape(self.padded)
+        for place, size in enumerate(self.shape):
+            tensor = tensor if size == self.padded[place] else tensor.narrow(place, 0, size)
         return tensor
 
     def start(self, point: tuple[int, ...]) -> tuple[int, ...]:
@@ -361,8 +377,8 @@ def kernel(body: Callable[..., None], *, grid: Sequence[int], in_specs: Sequence
     """Returns a function of tensors that runs a body for every cell of a grid.
 
     Cells run at once along the axes where each has its own block of every output, reads no memory that it did not write, and makes no decision by its
-    number; along the others they run one after the other. The function raises ValueError for tensors that the blocks do not divide, for blocks that
-    no cell writes, and for more than 1024 cells one after the other.
+    number; along the others they run one after the other. The function raises ValueError for blocks that no cell writes, and for more than 1024 cells one
+    after the other.
 
     Args:
       body: The body, called with a Ref per input, output and memory, in this order.
@@ -456,4 +472,4 @@ def _run(body: Callable[..., None], name: str, grid: tuple[int, ...], parallel: 
 
     parts = [operand.split(tensor) for operand, tensor in zip(inputs, tensors, strict=True)]
     made = over(parallel, {}, parts, [operand.labels() for operand in inputs], [operand.labels() for operand in results])
-    return [tensor.reshape(operand.shape) for operand, tensor in zip(results, made, strict=True)]
+    return [operand.whole(tensor) for operand, tensor in zip(results, made, strict=True)]
