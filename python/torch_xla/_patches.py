@@ -2,6 +2,7 @@
 """Functions in place of PyTorch's that need kernels which this device does not have, or that handle devices of other kinds than this one."""
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -20,7 +21,9 @@ def install():
     grad_scaler.install(_library)
     _recurrent.install()
     checkpoint.install()
-    _library.impl("_grouped_mm", _grouped_mm, "XLA")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's warning that the shim's kernel is replaced
+        _library.impl("_grouped_mm", _grouped_mm, "XLA")
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
     _draw_indices(_library)
     _exchange_with_dlpack()

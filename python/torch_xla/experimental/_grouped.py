@@ -65,6 +65,7 @@ def _masked(rows: torch.Tensor, sizes: torch.Tensor, offset: torch.Tensor | None
 
 
 @torch.library.custom_op("xla::grouped_product", mutates_args=())
+@_tiles.recorded
 def grouped_product(lhs: torch.Tensor, rhs: torch.Tensor, sizes: torch.Tensor, offset: torch.Tensor | None, transposed: bool) -> torch.Tensor:
     """Returns (m, n): rows of `lhs` (m, k), of which `sizes` counts those of each group, times the matrix of the group. rhs (g, k, n), or (g, n, k) if it
     is transposed, has the matrices from the group `offset` on. Rows of other groups and of none are 0. Sums are of float32."""
@@ -93,6 +94,7 @@ def _(lhs, rhs, sizes, offset, transposed):
 
 
 @torch.library.custom_op("xla::grouped_outer", mutates_args=())
+@_tiles.recorded
 def grouped_outer(lhs: torch.Tensor, rhs: torch.Tensor, sizes: torch.Tensor, offset: torch.Tensor | None, count: int) -> torch.Tensor:
     """Returns (count, k, n): lhs.T @ rhs of the rows of each group, from the group `offset` on; lhs is (m, k), rhs (m, n). Sums are of float32."""
     (rows, inner), columns = lhs.shape, rhs.size(1)

@@ -98,6 +98,7 @@ def _paged(q: torch.Tensor, sequences: _Sequences, table: torch.Tensor, page_siz
 
 
 @torch.library.custom_op("xla::paged_loops", mutates_args=())
+@_tiles.recorded
 def _paged_loops(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tensor, lengths: torch.Tensor, table: torch.Tensor, q_lengths: torch.Tensor,
                  cap: float | None) -> torch.Tensor:
     """q (batch, queries, heads, dim), pages (key heads, pages, page size, dim)."""
@@ -118,6 +119,7 @@ def _(q, k_pages, v_pages, lengths, table, q_lengths, cap):
 
 
 @torch.library.custom_op("xla::ragged_paged_loops", mutates_args=())
+@_tiles.recorded
 def _ragged_loops(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: torch.Tensor, page_indices: torch.Tensor, cu_q_lens: torch.Tensor,
                   num_seqs: torch.Tensor, sm_scale: float, sliding_window: int | None, soft_cap: float | None, k_scale: float | None,
                   v_scale: float | None) -> torch.Tensor:

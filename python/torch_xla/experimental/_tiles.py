@@ -12,6 +12,23 @@ from .. import _load
 from ..core import _builder
 
 
+def recorded(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Returns a function of tensors and constants without gradients, which is recorded once per combination of sizes and constants on the device."""
+    @functools.cache
+    def pure() -> Callable[..., torch.Tensor]:
+        from .assume_pure import assume_pure
+        return assume_pure(function)
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> torch.Tensor:
+        if arguments[0].device.type != "xla":
+            return function(*arguments)
+        with torch.no_grad():
+            return pure()(*(argument.detach() if isinstance(argument, torch.Tensor) else argument for argument in arguments))
+
+    return run
+
+
 def _embedded(name: str, text: str, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     return _load.sys.modules["torch_xla._XLAC"]._embed(f"xla::{name}", text, list(tensors))[0]
 
