@@ -17,7 +17,7 @@ from jax import lax
 from jax._src import config, core
 from jax._src.pallas import core as pallas_core
 
-from millrace_jax.pallas_body import Body, Carried, Ranged, Ref, draws, is_semaphore, plain, unset
+from millrace_jax.pallas_body import Body, Carried, Ranged, Ref, draws, effect_inputs, is_semaphore, plain, unset
 from millrace_jax.pallas_operations import GENERATOR
 from millrace_jax.pallas_slices import place, take
 
@@ -446,6 +446,11 @@ class _Run:
                 out = index - len(self.inputs)
                 read = partial(self._old_block, operand, out, made[out], starts)
             blocks.append(Ref(variable.aval, make=read))
+        # Whole arrays that an output takes over are one memory, also where the kernel writes the input: references that it closes over are such.
+        shared = [index for out, given in self.call.aliases.items() if (index := given - len(scalars)) >= 0 and self._is_one_memory(index, out)]
+        for out, given in self.call.aliases.items():
+            if given - len(scalars) in shared:
+                blocks[given - len(scalars)] = blocks[len(self.inputs) + out]
         body.run(jaxpr, (), [*scalars, *blocks, *(memory[:-1] if self.call.draws else memory)])
         for out, operand in enumerate(self.results):
             ref, starts = blocks[len(self.inputs) + out], places[len(self.inputs) + out]
@@ -458,10 +463,19 @@ class _Run:
                     whole = self._part(out) if made[out] is None else made[out]
                     made[out] = place(whole, block, starts)
         for index in range(len(self.inputs)):
-            if blocks[index].written:
+            if blocks[index].written and index not in shared:
                 raise NotImplementedError(f"{self.operands[index].mapping.origin} of the Pallas kernel {self.call.name} is an input, and the "
                                           "kernel writes it: make it an output with input_output_aliases")
         return made, [ref.peek() for ref in memory]
+
+    def _is_one_memory(self, index: int, out: int) -> bool:
+        """Returns whether an input and the output that takes it over are the same memory in the kernel: whole arrays that stay where they are."""
+        given, operand = self.inputs[index], self.results[out]
+        place = len(self.scalars) + index
+        space = getattr(self.call.jaxpr.invars[place].aval, "memory_space", None)
+        is_there = str(getattr(space, "value", space)).lower() in ("any", "hbm") or effect_inputs(self.call.jaxpr)[len(self.call.jaxpr.constvars) + place]
+        return (is_there and given.parallel == operand.parallel and
+                tuple(operand.part_sizes()) == self._part_shape(out) and given.part_sizes() == operand.part_sizes())
 
     def _part_shape(self, out: int) -> tuple[int, ...]:
         operand, shape = self.results[out], []
@@ -504,13 +518,16 @@ def lowered(context: Any, *nodes: Any, interpret: Any, **parameters: Any) -> Any
 
     Raises:
       ValueError: The kernel captures arrays.
-      NotImplementedError: The kernel is for a mesh of a GPU.
+      NotImplementedError: The kernel is for a mesh of a GPU, or sizes of arrays are open.
     """
     from jax._src.interpreters import mlir
 
     info = parameters["jaxpr"].debug_info
     if parameters.get("debug"):
         print(f"\nThe kernel jaxpr for pallas_call {info.func_src_info}:\n{parameters['jaxpr']}")
+    if not all(core.is_constant_shape(aval.shape) for aval in (*context.avals_in, *context.avals_out)):
+        raise NotImplementedError(f"the Pallas kernel {info.func_src_info} has arrays whose sizes an exported program leaves open, dynamic grids with "
+                                  "them are not supported on CPUs: export it for sizes")
     if parameters["jaxpr"].constvars:
         raise ValueError(f"the Pallas kernel {info.func_src_info} captures arrays: pass them as inputs")
     mesh = parameters.get("mesh")

@@ -192,8 +192,12 @@ def _folded(equation: Any, values: Sequence[Any]) -> Any:
     return None
 
 
-def _effect_inputs(jaxpr: core.Jaxpr) -> list[bool]:
-    """For every input of a body whether it is a reference that the body writes, or whose memory it may write by a copy."""
+def effect_inputs(jaxpr: core.Jaxpr) -> list[bool]:
+    """Returns for every input of a body whether it is a reference that the body writes, or whose memory it may write by a copy.
+
+    Args:
+      jaxpr: The body; its constants come before its arguments.
+    """
     inputs = [*jaxpr.constvars, *jaxpr.invars]
     written = set()
     for effect in jaxpr.effects:
@@ -323,12 +327,20 @@ def _is_whole(transforms: Sequence[Any]) -> bool:
                               discharge._is_trivial_indexer(transforms[0]))
 
 
+def _present(index: Any) -> Any:
+    """An index of a reference: scalars that the kernel closes over are references themselves."""
+    if isinstance(index, indexing.Slice):
+        ends = {name: value.read() for name in ("start", "size") if isinstance(value := getattr(index, name), Ref)}
+        return dataclasses.replace(index, **ends) if ends else index
+    return index.read() if isinstance(index, Ref) else index
+
+
 def _window(transforms: Sequence[Any]) -> tuple[list[Any], list[int], list[int]] | None:
     """Returns (starts, sizes, dimensions that vanish) of a reference's window; None where it is none, or there is more than one transform."""
     if len(transforms) != 1 or not isinstance(transforms[0], indexing.NDIndexer):
         return None
     starts, sizes, scalars = [], [], []
-    for dimension, index in enumerate(transforms[0].indices):
+    for dimension, index in enumerate(map(_present, transforms[0].indices)):
         if isinstance(index, indexing.Slice):
             if index.stride != 1 or not isinstance(index.size, int):
                 return None
@@ -368,7 +380,7 @@ def _with_arrays(transform: Any) -> Any:
     """An indexer whose scalars are arrays, as JAX's functions expect; any other transform unchanged."""
     if not isinstance(transform, indexing.NDIndexer):
         return transform
-    indices = tuple(index if isinstance(index, indexing.Slice) else jnp.asarray(index) for index in transform.indices)
+    indices = tuple(index if isinstance(index, indexing.Slice) else jnp.asarray(index) for index in map(_present, transform.indices))
     return dataclasses.replace(transform, indices=indices)
 
 
@@ -593,7 +605,7 @@ def _start_copy(body: Body, equation: Any, values: list[Any]) -> list[Any]:
         if not isinstance(given, indexing.NDIndexer) or not isinstance(taken, indexing.NDIndexer):
             raise body.refuse(equation, "a copy whose size only a run knows expects slices of source and destination")
         now = _read(destination, to_before)
-        _write(destination, to_before, pallas_operations.copied(_read(source, from_before), given, now, taken, is_sum))
+        _write(destination, to_before, pallas_operations.copied(_read(source, from_before), _with_arrays(given), now, _with_arrays(taken), is_sum))
         return []
     value = _read(source, from_where)
     _write(destination, to_where, value + _read(destination, to_where) if is_sum else value)
@@ -693,7 +705,7 @@ def _branch(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     if isinstance(index, Ranged) and index.low == index.high:
         chosen = branches[min(max(index.low, 0), len(branches) - 1)]
         return body.run(chosen.jaxpr, chosen.consts, operands)
-    writes = [any(flags) for flags in zip(*(_effect_inputs(branch.jaxpr) for branch in branches), strict=True)] or []
+    writes = [any(flags) for flags in zip(*(effect_inputs(branch.jaxpr) for branch in branches), strict=True)] or []
     region = _Region(body, operands, writes, [branch.jaxpr for branch in branches])
     outvars = branches[0].jaxpr.outvars
 
@@ -713,7 +725,7 @@ def _while(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     condition, step = equation.params["cond_jaxpr"], equation.params["body_jaxpr"]
     first, second = equation.params["cond_nconsts"], equation.params["cond_nconsts"] + equation.params["body_nconsts"]
     condition_constants, step_constants, start = values[:first], values[first:second], values[second:]
-    region = _Region(body, step_constants, _effect_inputs(step.jaxpr)[:len(step_constants)], [step.jaxpr])
+    region = _Region(body, step_constants, effect_inputs(step.jaxpr)[:len(step_constants)], [step.jaxpr])
     variables = step.jaxpr.outvars
 
     def test(state_: Any) -> Any:
@@ -736,7 +748,7 @@ def _scan(body: Body, equation: Any, values: list[Any]) -> list[Any]:
     parameters, step = equation.params, equation.params["jaxpr"]
     first, second = parameters["num_consts"], parameters["num_consts"] + parameters["num_carry"]
     constants, start, scanned = values[:first], values[first:second], values[second:]
-    region = _Region(body, constants, _effect_inputs(step.jaxpr)[:first], [step.jaxpr])
+    region = _Region(body, constants, effect_inputs(step.jaxpr)[:first], [step.jaxpr])
     variables = step.jaxpr.outvars[:parameters["num_carry"]]
 
     def advance(state_: Any, elements: list[Any]) -> Any:
