@@ -22,8 +22,10 @@ def install():
     _recurrent.install()
     checkpoint.install()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's warning that the shim's kernel is replaced
+        warnings.simplefilter("ignore")  # PyTorch's warning that the shim's kernels are replaced
         _library.impl("_grouped_mm", _grouped_mm, "XLA")
+        _library.impl("_flash_attention_forward", _flash_attention_forward, "XLA")
+        _library.impl("_flash_attention_backward", _flash_attention_backward, "XLA")
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
     _draw_indices(_library)
     _exchange_with_dlpack()
@@ -38,6 +40,16 @@ def install():
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
     from .experimental._grouped import grouped_mm
     return grouped_mm(a, b, offs, bias, out_dtype)
+
+
+def _flash_attention_forward(*args, **kwargs):
+    from .experimental._ragged_attention import flash_forward
+    return flash_forward(*args, **kwargs)
+
+
+def _flash_attention_backward(*args, **kwargs):
+    from .experimental._ragged_attention import flash_backward
+    return flash_backward(*args, **kwargs)
 
 
 def _draw_indices(library: torch.library.Library) -> None:

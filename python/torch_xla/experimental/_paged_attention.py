@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention over keys and values that are stored in pages, as servers of language models store them.
 
-On the device it is loops over blocks of queries and over the pages that these see, so that the work is that of the lengths that are there. What a
-query gets depends on its own sequence only: keys are added up in pieces whose places and order are the same in every batch. Where gradients are
-wanted, under SPMD, and on PyTorch's CPU, all pages of a sequence are gathered."""
-from collections.abc import Callable
-
+On the device it is loops (_ragged_attention.py). Where gradients are wanted, under SPMD, and on PyTorch's CPU, all pages of a sequence are
+gathered."""
 import torch
 
-from . import _tiles
+from . import _ragged_attention, _tiles
 
-_MASK = -0.7 * torch.finfo(torch.float32).max
-# Queries of a block where a sequence has more than one, and the least number of keys of a piece.
-_QUERIES, _KEYS = 16, 128
+_MASK = _ragged_attention.MASK
 
 
 def _loops(*tensors: torch.Tensor) -> bool:
@@ -20,81 +15,6 @@ def _loops(*tensors: torch.Tensor) -> bool:
     from .. import runtime
     return (tensors[0].device.type in ("xla", "meta") and not runtime.is_spmd() and
             not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)))
-
-
-class _Sequences:
-    """What the rows of q are: those of sequence i are `counts[i]` from `starts[i]` on, at the positions from `positions[i]` on."""
-
-    def __init__(self, starts: torch.Tensor, counts: torch.Tensor, positions: torch.Tensor, lengths: torch.Tensor) -> None:
-        self.starts, self.counts, self.positions, self.lengths = (tensor.to(torch.int32) for tensor in (starts, counts, positions, lengths))
-
-
-def _attended(q: torch.Tensor, result: torch.Tensor, sequences: _Sequences, size: int, counts: torch.Tensor, table: torch.Tensor, page_size: int,
-              read: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]], kv_heads: int, scale: float, window: int | None,
-              cap: float | None) -> torch.Tensor:
-    """The result (rows, heads, dim) with the rows of some sequences replaced: `counts` of each, in blocks of `size`. read() returns for numbers of pages
-    their keys and values, (heads, keys, dim) of float32."""
-    rows, heads, dim = q.shape
-    group, device = heads // kv_heads, q.device
-    pages = max(1, _KEYS // page_size)
-    keys = pages * page_size
-    table = torch.nn.functional.pad(table.to(torch.int32), (0, -table.size(1) % pages))
-    visits = _tiles.Visits(counts, size)
-    offset, piece = torch.arange(size, dtype=torch.int32, device=device), torch.arange(keys, dtype=torch.int32, device=device)
-
-    def block(number, result):
-        sequence, first = visits.at(number)
-        first_row, count, position, length = (_tiles.picked(values, sequence) for values in (sequences.starts, counts, sequences.positions, sequences.lengths))
-        at = (first_row + first).clamp(max=rows - size)
-        row = at + offset
-        place = position + row - first_row
-        inside = (row >= first_row + first) & (row < first_row + count)
-        queries = _tiles.taken(q, [at, 0, 0], [size, heads, dim]).float() * scale
-        queries = queries.view(size, kv_heads, group, dim).transpose(0, 1).reshape(kv_heads, size * group, dim)
-        last = torch.where(inside, place, torch.full_like(place, -1)).amax()
-        end = torch.minimum(length, last + 1)
-        begin = torch.zeros_like(end) if window is None else (position + first - (window - 1)).clamp(min=0)
-
-        def part(number, best, total, value):
-            k, v = read(_tiles.taken(table, [sequence, number * pages], [1, pages]).reshape(pages))
-            scores = _tiles.product(queries, k, ([2], [2]), ([0], [0]))
-            if cap is not None:
-                scores = cap * torch.tanh(scores / cap)
-            key = number * keys + piece
-            visible = (key <= place[:, None]) & (key < length)
-            if window is not None:
-                visible = visible & (key > place[:, None] - window)
-            visible = visible[:, None, :].expand(size, group, keys).reshape(1, size * group, keys)
-            scores = torch.where(visible, scores, torch.full((), _MASK, device=device))
-            new = torch.maximum(best, scores.amax(-1, keepdim=True))
-            weights = torch.where(visible, torch.exp(scores - new), torch.zeros((), device=device))
-            old = torch.exp(best - new)
-            return [new, total * old + weights.sum(-1, keepdim=True), value * old + _tiles.product(weights, v, ([2], [1]), ([0], [0]))]
-
-        state = [torch.full((kv_heads, size * group, 1), _MASK, device=device), torch.zeros(kv_heads, size * group, 1, device=device),
-                 torch.zeros(kv_heads, size * group, dim, device=device)]
-        _, total, value = _tiles.counted(torch.div(begin, keys, rounding_mode="floor"), torch.div(end + (keys - 1), keys, rounding_mode="floor"), part,
-                                         state)
-        value = value / torch.where(total == 0, torch.ones((), device=device), total)
-        value = value.view(kv_heads, size, group, dim).transpose(0, 1).reshape(size, heads, dim).to(result.dtype)
-        old = _tiles.taken(result, [at, 0, 0], [size, heads, dim])
-        return [_tiles.replaced(result, torch.where(inside[:, None, None], value, old), [at, 0, 0])]
-
-    return _tiles.counted(torch.zeros_like(visits.total), visits.total, block, [result])[0]
-
-
-def _paged(q: torch.Tensor, sequences: _Sequences, table: torch.Tensor, page_size: int, read: Callable[..., tuple[torch.Tensor, torch.Tensor]],
-           kv_heads: int, scale: float, window: int | None, cap: float | None, most: int) -> torch.Tensor:
-    """Attention of all sequences: first those with one row, then the others, of at most `most` rows."""
-    result = torch.zeros_like(q)
-    if 0 in (q.numel(), table.numel()):
-        return result
-    counts, none = sequences.counts, torch.zeros_like(sequences.counts)
-    result = _attended(q, result, sequences, 1, torch.where(counts == 1, counts, none), table, page_size, read, kv_heads, scale, window, cap)
-    if most > 1:
-        result = _attended(q, result, sequences, min(_QUERIES, q.size(0)), torch.where(counts > 1, counts, none), table, page_size, read, kv_heads, scale,
-                           window, cap)
-    return result
 
 
 @torch.library.custom_op("xla::paged_loops", mutates_args=())
@@ -106,11 +26,16 @@ def _paged_loops(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tensor, 
     kv_heads, _, page_size, _ = k_pages.shape
     starts = torch.arange(batch, dtype=torch.int32, device=q.device) * queries
 
-    def read(numbers):
+    if 0 in (q.numel(), table.numel()):
+        return torch.zeros_like(q)
+
+    def take(numbers):
         return tuple(pages.index_select(1, numbers).float().reshape(kv_heads, -1, dim) for pages in (k_pages, v_pages))
 
-    sequences = _Sequences(starts, torch.full_like(starts, queries), lengths - q_lengths, lengths)
-    return _paged(q.reshape(-1, heads, dim), sequences, table, page_size, read, kv_heads, 1.0, None, cap, queries).view(q.shape)
+    keys, read = _ragged_attention.paged(table, page_size, take)
+    sequences = _ragged_attention.Sequences(starts, torch.full_like(starts, queries), lengths - q_lengths, lengths)
+    rules = _ragged_attention.Rules(kv_heads, keys, 1.0, right=0, cap=cap)
+    return _ragged_attention.attended(q.reshape(-1, heads, dim), sequences, read, rules, dim, queries)[0].reshape(q.shape)
 
 
 @_paged_loops.register_fake
@@ -125,15 +50,20 @@ def _ragged_loops(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: torch.Tensor
                   v_scale: float | None) -> torch.Tensor:
     _, page_size, combined, dim = kv_pages.shape
 
-    def read(numbers):
+    if 0 in (q.numel(), page_indices.numel()):
+        return torch.zeros_like(q)
+
+    def take(numbers):
         both = kv_pages.index_select(0, numbers).float().view(-1, combined // 2, 2, dim).permute(2, 1, 0, 3)
         k, v = both[0], both[1]
         return k if k_scale is None else k * k_scale, v if v_scale is None else v * v_scale
 
     there = torch.arange(kv_lens.size(0), device=q.device) < num_seqs.reshape(())
     counts = torch.where(there, cu_q_lens[1:] - cu_q_lens[:-1], torch.zeros_like(cu_q_lens[1:]))
-    sequences = _Sequences(cu_q_lens[:-1], counts, kv_lens - counts, kv_lens)
-    return _paged(q, sequences, page_indices, page_size, read, combined // 2, sm_scale, sliding_window, soft_cap, q.size(0))
+    keys, read = _ragged_attention.paged(page_indices, page_size, take)
+    sequences = _ragged_attention.Sequences(cu_q_lens[:-1], counts, kv_lens - counts, kv_lens)
+    rules = _ragged_attention.Rules(combined // 2, keys, sm_scale, None if sliding_window is None else sliding_window - 1, 0, soft_cap)
+    return _ragged_attention.attended(q, sequences, read, rules, dim, q.size(0))[0]
 
 
 @_ragged_loops.register_fake
