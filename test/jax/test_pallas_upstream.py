@@ -236,7 +236,7 @@ class TestControlFlow:
         equal(run(kernel, jnp.int32(branch), x, in_specs=[pl.BlockSpec((), lambda i: ()), spec], out_specs=spec, grid=(8 // block,),
                   out_shape=shape(8)), functions[branch](x), 1e-6)
 
-    @pytest.mark.parametrize("rows, columns", itertools.product([1, 8], [2, 4]))
+    @pytest.mark.parametrize("rows, columns", list(itertools.product([1, 8], [2, 4])))
     def test_branches_on_blocks_of_two_arrays(self, rows, columns):
         functions = (lambda x, y: (x - y) ** 2, lambda x, y: -jnp.abs(x - y))
         def kernel(which, x, y, out):

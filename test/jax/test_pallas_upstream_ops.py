@@ -103,7 +103,7 @@ class TestOps:
         same(lambda x, y: lax.dot_general(x, y, numbers, preferred_element_type=F32), some(*x), some(*y), tolerance=1e-4)
 
     @pytest.mark.parametrize("dtype", [F32, jnp.float16, BF16])
-    @pytest.mark.parametrize("transposed", itertools.product([False, True], [False, True]))
+    @pytest.mark.parametrize("transposed", list(itertools.product([False, True], [False, True])))
     def test_dot(self, dtype, transposed):
         x, y = some(*((24, 64)[::-1] if transposed[0] else (24, 64)), dtype=dtype), some(*((64, 32)[::-1] if transposed[1] else (64, 32)), dtype=dtype)
         got = of(lambda x, y: pltriton.dot(x, y, *transposed).astype(dtype), x, y)
@@ -261,7 +261,7 @@ class TestIndexing:
             out[views[-1]] = x[...]
         equal(run(kernel, new, out_shape=shape(*sizes)), want)
 
-    @pytest.mark.parametrize("first, second", itertools.product(["int", "slice", "array", "all", "strided"], repeat=2))
+    @pytest.mark.parametrize("first, second", list(itertools.product(["int", "slice", "array", "all", "strided"], repeat=2)))
     @pytest.mark.parametrize("is_dynamic", [False, True])
     def test_kinds_of_indices(self, first, second, is_dynamic):
         def index(kind, one, numbers):
@@ -320,7 +320,7 @@ class TestVmap:
         call = jax.vmap(pl.pallas_call(lambda x, y, out: out.__setitem__((), x[()] + y[()]), out_shape=shape(dtype=I32)), in_axes=(0, None))
         equal(call(jnp.arange(8), 1), np.arange(1, 9))
 
-    @pytest.mark.parametrize("axis, out_axis", itertools.product([0, 1], [0, 1]))
+    @pytest.mark.parametrize("axis, out_axis", list(itertools.product([0, 1], [0, 1])))
     def test_axes(self, axis, out_axis):
         def kernel(x, out):
             i = pl.program_id(0)

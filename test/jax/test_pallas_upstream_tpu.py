@@ -50,7 +50,7 @@ class TestScalarPrefetch:
         equal(run(lambda a, b, x, out: out.__setitem__(..., x[...]), a, b, x, out_shape=shape(64, 16), grid_spec=spec),
               x.reshape(8, 8, 16)[a][::-1].reshape(64, 16))
 
-    @pytest.mark.parametrize("has_scratch, is_batched, is_dynamic", itertools.product([False, True], repeat=3))
+    @pytest.mark.parametrize("has_scratch, is_batched, is_dynamic", list(itertools.product([False, True], repeat=3)))
     def test_pytrees_of_scalars(self, has_scratch, is_batched, is_dynamic):
         def kernel(scalars, x, new, out, *scratch):
             first, second, third = scalars
@@ -150,7 +150,7 @@ class TestDynamicGrid:
 class TestDMA:
     """tpu_pallas_test.py, PallasCallDMATest and PallasCallDynamicDMATest."""
 
-    @pytest.mark.parametrize("source, target", itertools.product(["hbm", "vmem", "smem"], repeat=2))
+    @pytest.mark.parametrize("source, target", list(itertools.product(["hbm", "vmem", "smem"], repeat=2)))
     def test_between_memories(self, source, target):
         spaces = dict(hbm=ANY, vmem=VMEM, smem=SMEM)
         def kernel(x, out, semaphore):

@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
     ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Integers to negative integer powers are not allowed.\nZeroDivisionError\n"
                                  r"index 5 is out of bounds for dimension 0 with size 3\ntensor\(\[1.\], device='xla:0'\)\n" "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
-    ("kernels.md", r"True\nTrue\nTrue\nTrue\n\(1, 4, 512, 64\)\nexpects the shape \(8, 128\) for output 0 of wrong, but got \(128,\)\n"),
+    ("kernels.md", r"True\nTrue\nTrue\nTrue\nTrue\n\(1, 4, 512, 64\)\nexpects the shape \(8, 128\) for output 0 of wrong, but got \(128,\)\n"),
     ("language-models.md", "same tokens: True programs so far: 2\n" * 2 + "again: True as on the CPU: False\nsame tokens: True\nprograms: at most 4\n"
                            "same tokens: True programs: [1-3]\nsame tokens: True True\none more each time: True\nsame tokens: True True pages in use: 0\nclose: True\n"
                            "programs for six sizes: 2\n"),

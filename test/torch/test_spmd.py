@@ -22,7 +22,7 @@ def run(*files, devices, **environment):
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
 
 
-@pytest.mark.parametrize("files", ["auto.py cases.py checkpoint.py documents.py training.py", "dtensor.py manual.py models.py names.py"])
+@pytest.mark.parametrize("files", ["auto.py cases.py checkpoint.py documents.py training.py", "dtensor.py kernels.py manual.py models.py names.py"])
 def test_eight_devices(files):
     run(*files.split(), devices=8)
 
