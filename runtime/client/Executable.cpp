@@ -2,6 +2,7 @@
 //===- Executable.cpp - Loaded programs ------------------------------------===//
 #include "runtime/client/Launch.h"
 #include "runtime/client/PreparedConstants.h"
+#include "runtime/collective/Processes.h"
 #include "runtime/program/Cost.h"
 
 #include <algorithm>
