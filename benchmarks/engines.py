@@ -174,7 +174,7 @@ def child(engine, name, batch, threads):
         from benchmarks import engine_models
         module, inputs = engine_models.make(name, batch)
         return globals()[f"run_{engine}"](module, inputs, threads), NO_WAIT
-    turns.serve(prepare)
+    turns.serve(prepare, is_each_timed=True)
 
 
 def start(engine, name, batch, threads, environment=None):
@@ -274,7 +274,7 @@ def main():
                                     arguments.rounds, results=arguments.results)
     keys = ("cold_s", "warm_s") if arguments.first else ("ms",)
     print("seconds from the start of a process to its first result, cold/warm" if arguments.first else
-          f"ms per call, {arguments.threads} threads, median of {arguments.rounds} turns; last: best other engine over Millrace", flush=True)
+          f"ms per call, {arguments.threads} threads, median calls, of these the median of {arguments.rounds} turns; last: best other engine over Millrace", flush=True)
     print("  ".join([f"{'model, batch':32}"] + [f"{engine:>14}" for engine in engines]))
     everything, failed = {}, False
     for name in names:

@@ -5,6 +5,7 @@ A benchmark starts itself once per way (`Process`), and the child calls `serve` 
 comes after three steps; from then on every line on its standard input is a number of steps to time."""
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -16,9 +17,10 @@ FIRST_STEPS = 3  # their results are compared: those of a training differ from s
 MOST_VALUES = 20000  # per tensor, that are compared
 
 
-def serve(prepare):
+def serve(prepare, is_each_timed=False):
     """Runs in the child: `prepare()` gives (step, wait), where `step()` starts one step and gives its results, and `wait()` ends when
-    all steps are done. Answers go to the real standard output; what libraries print goes to the error output."""
+    all steps are done. A turn's time is the mean of its steps; with `is_each_timed`, for steps that wait for their results, the median step: what
+    interrupts a few steps on a busy machine does not count. Answers go to the real standard output; what libraries print goes to the error output."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -34,11 +36,14 @@ def serve(prepare):
         answer(prepared_s=prepared_s, first_s=time.perf_counter() - start, results=first)
         for line in sys.stdin:
             count = int(line)
+            seconds = []
             start = time.perf_counter()
             for _ in range(count):
+                before = time.perf_counter()
                 step()
+                seconds.append(time.perf_counter() - before)
             wait()
-            answer(ms=(time.perf_counter() - start) / count * 1e3)
+            answer(ms=1e3 * (statistics.median(seconds) if is_each_timed else (time.perf_counter() - start) / count))
     except Exception as error:
         traceback.print_exc()
         answer(error=f"{type(error).__name__}: {str(error)[:300]}")
