@@ -2,6 +2,7 @@
 // Reshapes whose operand is computed in the kernel of their readers are part of it: what shares a kernel does not depend on how shapes are written.
 // RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
 // RUN: xla-run %s --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=gathered --verify --seed=3 --quiet --cache-dir=off
 
 // Groups of three channels; a variance that keeps its reduced dimensions as ones; a weight per channel, and one per image and group.
 // CHECK-LABEL: func.func @main(
@@ -153,4 +154,39 @@ func.func @chosen(%a: tensor<1024x32xf32>, %b: tensor<32x96xf32>) -> tensor<64x1
   %4 = stablehlo.clamp %half, %3, %two : tensor<64x16x96xf32>
   %5 = stablehlo.bitcast_convert %4 : (tensor<64x16x96xf32>) -> tensor<64x16x96xi32>
   return %5 : tensor<64x16x96xi32>
+}
+
+// -----
+
+// Gathers and slices of long rows are read by the kernel behind a reshape that only drops unit dimensions.
+// CHECK-LABEL: func.func @gathered(
+// CHECK-COUNT-1: call @
+// CHECK-NOT:     call @
+// CHECK:       func.func private
+// CHECK:         stablehlo.gather
+// CHECK:         stablehlo.slice
+func.func @gathered(%table: tensor<50x64xf32>, %i: tensor<300x1xui32>, %x: tensor<300x3x64xf32>) -> tensor<300x64xf32> {
+  %0 = "stablehlo.gather"(%table, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<50x64xf32>, tensor<300x1xui32>) -> tensor<300x1x64xf32>
+  %1 = stablehlo.reshape %0 : (tensor<300x1x64xf32>) -> tensor<300x64xf32>
+  %2 = stablehlo.slice %x [0:300, 1:2, 0:64] : (tensor<300x3x64xf32>) -> tensor<300x1x64xf32>
+  %3 = stablehlo.reshape %2 : (tensor<300x1x64xf32>) -> tensor<300x64xf32>
+  %4 = stablehlo.multiply %1, %3 : tensor<300x64xf32>
+  return %4 : tensor<300x64xf32>
+}
+
+// -----
+
+// Rows that fill no vector, and reshapes that regroup elements, are left to kernels of their own.
+// CHECK-LABEL: func.func @short(
+// CHECK-COUNT-4: call @
+// CHECK-NOT:     call @
+// CHECK:       func.func private
+func.func @short(%x: tensor<1000x3x2xf32>, %y: tensor<1000x3x64xf32>, %z: tensor<1000x2xf32>) -> (tensor<1000x2xf32>, tensor<500x128xf32>) {
+  %0 = stablehlo.slice %x [0:1000, 1:2, 0:2] : (tensor<1000x3x2xf32>) -> tensor<1000x1x2xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1000x1x2xf32>) -> tensor<1000x2xf32>
+  %2 = stablehlo.multiply %1, %z : tensor<1000x2xf32>
+  %3 = stablehlo.slice %y [0:1000, 1:2, 0:64] : (tensor<1000x3x64xf32>) -> tensor<1000x1x64xf32>
+  %4 = stablehlo.reshape %3 : (tensor<1000x1x64xf32>) -> tensor<500x128xf32>
+  %5 = stablehlo.negate %4 : tensor<500x128xf32>
+  return %2, %5 : tensor<1000x2xf32>, tensor<500x128xf32>
 }

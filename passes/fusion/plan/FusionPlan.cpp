@@ -2,6 +2,7 @@
 //===- FusionPlan.cpp - Which operations of a block share a kernel --------===//
 #include "passes/fusion/plan/FusionPlan.h"
 
+#include "dialects/stablehlo/Box.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/fusion/plan/Unpacking.h"
@@ -165,6 +166,7 @@ private:
       if (!behind)
         return std::nullopt;
       reading.isFromMemory |= inner->isFromMemory;
+      reading.isRegrouped |= inner->isRegrouped || regroups(cast<stablehlo::ReshapeOp>(user));
       domains.push_back(*behind);
       if (!llvm::is_contained(views, user))
         views.push_back(user);
@@ -172,6 +174,12 @@ private:
     auto fits = llvm::find_if(domains, [&](const Domain &domain) { return domain.fits(cast<ShapedType>(op->getResult(0).getType()).getShape()); });
     reading.domain = fits != domains.end() ? *fits : domains.empty() ? cluster.summary.rootDomain() : domains.front();
     return reading;
+  }
+
+  /// Returns true for a reshape that does more than add or drop unit dimensions.
+  static bool regroups(stablehlo::ReshapeOp view) {
+    ArrayRef<int64_t> from = view.getOperand().getType().getShape(), to = view.getType().getShape();
+    return !stablehlo::addedUnits(from, to) && !stablehlo::addedUnits(to, from);
   }
 
   static bool isFromMemory(Operation *op, Operation *user, const GrowingCluster &cluster) {

@@ -100,6 +100,7 @@ private:
 struct Reading {
   Domain domain;
   bool isThroughView = false; ///< some readers read a reshape of it
+  bool isRegrouped = false;   ///< such a reshape does more than add or drop unit dimensions
   bool isFromMemory = false;  ///< one reader is the cluster's contraction, a slice, or a gather whose operand it is
 };
 

@@ -124,48 +124,10 @@ struct GatherOfUnitReshape : OpRewritePattern<GatherOp> {
   }
 };
 
-/// Input:  reshape(gather: 1000x1) : 1000 that only drops the slices' dimensions of size one      Output: gather : 1000
-struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
-    auto gather = op.getOperand().getDefiningOp<GatherOp>();
-    if (!gather || !gather->hasOneUse())
-      return rewriter.notifyMatchFailure(op, "no gather of its own");
-    GatherDimensionNumbersAttr numbers = gather.getDimensionNumbers();
-    RankedTensorType from = typeOf(gather.getOperand()), type = typeOf(gather);
-    if (!from.hasStaticShape() || !type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
-      return rewriter.notifyMatchFailure(op, "dynamic or quantized");
-    // `sliced` are the operand's dimensions that slices have, in the order of the result's offset dimensions.
-    SmallVector<int64_t> sliced, collapsed(numbers.getCollapsedSliceDims()), offsets, shape;
-    for (int64_t dim = 0; dim < from.getRank(); ++dim)
-      if (!llvm::is_contained(collapsed, dim) && !llvm::is_contained(numbers.getOperandBatchingDims(), dim))
-        sliced.push_back(dim);
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      const int64_t *offset = llvm::find(numbers.getOffsetDims(), dim);
-      bool isOffset = offset != numbers.getOffsetDims().end();
-      if (isOffset && type.getDimSize(dim) == 1) {
-        collapsed.push_back(sliced[offset - numbers.getOffsetDims().begin()]);
-        continue;
-      }
-      if (isOffset)
-        offsets.push_back(shape.size());
-      shape.push_back(type.getDimSize(dim));
-    }
-    if (ArrayRef(shape) == type.getShape() || typeOf(op).getShape() != ArrayRef(shape))
-      return rewriter.notifyMatchFailure(op, "the reshape drops dimensions other than the slices' unit dimensions");
-    llvm::sort(collapsed);
-    auto changed = GatherDimensionNumbersAttr::get(op.getContext(), offsets, collapsed, numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims(),
-                                                   numbers.getStartIndexMap(), numbers.getIndexVectorDim());
-    rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), gather.getOperand(), gather.getStartIndices(), changed, gather.getSliceSizesAttr(),
-                                          gather.getIndicesAreSortedAttr());
-    return success();
-  }
-};
-
 } // namespace
 
 void populateUnitDimensionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ElementwiseOfUnitReshapes, GatherOfUnitReshape, ReduceOfUnits, ReshapeOfGather, SliceOfComputed>(patterns.getContext());
+  patterns.add<ElementwiseOfUnitReshapes, GatherOfUnitReshape, ReduceOfUnits, SliceOfComputed>(patterns.getContext());
 }
 
 } // namespace millrace::simplify
