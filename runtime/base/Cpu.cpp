@@ -114,8 +114,8 @@ bool requestMatrixRegisters() {
 }
 
 unsigned defaultThreadCount() {
-  for (auto [name, text] : {std::pair("MILLRACE_NUM_THREADS", environment::text("MILLRACE_NUM_THREADS")),
-                            std::pair("OMP_NUM_THREADS", environment::text("OMP_NUM_THREADS"))}) {
+  for (const auto &[name, text] : {std::pair("MILLRACE_NUM_THREADS", environment::text("MILLRACE_NUM_THREADS")),
+                                   std::pair("OMP_NUM_THREADS", environment::text("OMP_NUM_THREADS"))}) {
     if (unsigned count = parseThreadCount(text.c_str()))
       return count;
     if (!text.empty())

@@ -102,12 +102,12 @@ Status Executor::runStep(Frame &frame, const TransferStep &s) {
                                                 : s.channel;
     if (!writes) {
       target.channels->push(channel, std::move(data));
-    } else {
-      StatusOr<std::vector<std::string>> received = target.channels->pop(channel, target.timeoutSeconds);
-      if (!received)
-        return received.status().withContext(operation.name);
-      data = std::move(*received);
+      return Status();
     }
+    StatusOr<std::vector<std::string>> received = target.channels->pop(channel, target.timeoutSeconds);
+    if (!received)
+      return received.status().withContext(operation.name);
+    data = std::move(*received);
   }
   if (!writes)
     return Status();

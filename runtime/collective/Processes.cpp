@@ -458,7 +458,7 @@ void Processes::receive(uint32_t from, Message message) {
   }
   if (!status.ok())
     context->fail(status);
-  else if (context && message.kind != Begin)
+  else if (context && message.kind != Begin) // NOLINT(bugprone-use-after-move): before its launch, a message has no context
     hand(from, std::move(message), *context);
   if (isWait)
     tellWait(); // a process without a context may make one

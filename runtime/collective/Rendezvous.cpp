@@ -29,7 +29,7 @@ std::vector<uint32_t> everybody(uint32_t size) {
 std::string_view groupNameIn(std::string_view operation) {
   constexpr std::string_view before = " of group ";
   const size_t at = operation.find(before);
-  if (at == operation.npos)
+  if (at == std::string_view::npos)
     return {};
   operation.remove_prefix(at + before.size());
   return operation.substr(0, operation.find(' '));

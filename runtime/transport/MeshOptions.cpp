@@ -18,7 +18,7 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
       break;
     }
   if (const std::string name = environment::text("MILLRACE_TRANSPORT"); !name.empty()) {
-    const bool isCarrier = name == "mpi" || name == "gloo" || name.find('/') != name.npos;
+    const bool isCarrier = name == "mpi" || name == "gloo" || name.find('/') != std::string::npos;
     if (name != "tcp" && name != "unix" && name != "auto" && !isCarrier)
       return invalidArgument("MILLRACE_TRANSPORT is '" + name +
                              "'; expects auto (memory and sockets of the host where possible), unix (its sockets alone), tcp, mpi, gloo or the path of "
