@@ -10,6 +10,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/Passes.h"
 #include "dialects/vhlo/Dialect.h"
+#include "lowering/PredictMemory.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
@@ -72,7 +73,7 @@ void millrace::registerAllPasses() {
   lowering::registerMarkRowsPass();
   lowering::registerOrderStepsPass();
   lowering::registerOutlineReducersPass();
-  autosharding::registerAutoshardingPasses();
+  autosharding::registerPasses([] { return memoryPredictor(); });
   calls::registerCallsPasses();
   fusion::registerFusionPasses();
   layout::registerLayoutPasses();

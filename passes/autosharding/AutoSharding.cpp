@@ -18,6 +18,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace millrace::autosharding {
@@ -251,8 +253,16 @@ namespace {
 
 struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
   using AutoShardingPassBase::AutoShardingPassBase;
+  AutoSharding() = default;
+  explicit AutoSharding(MemoryOf memoryOf) : memoryOf(std::move(memoryOf)) {}
   void runOnOperation() override {
     AutoShardingOptions options;
+    if (planMemory != "values" && planMemory != "compiled") {
+      emitError(getOperation().getLoc(), "expects plan-memory=values or compiled, but got '") << planMemory << "'";
+      return signalPassFailure();
+    }
+    if (memoryPerDevice > 0 && planMemory == "compiled")
+      options.memoryOf = memoryOf;
     options.memoryPerDevice = memoryPerDevice;
     options.iterations = iterations;
     options.problemFile = problemFile;
@@ -275,9 +285,20 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
                                               found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges, recomputationText(found), uncheckedText(found), compared)
                                     .str());
   }
+
+  MemoryOf memoryOf;
 };
 
 } // namespace
+
+void registerPasses(const std::function<MemoryOf()> &memoryOf) {
+  registerRematerializePass();
+  registerPass([memoryOf] { return std::make_unique<AutoSharding>(memoryOf()); });
+}
+
+std::string gapText(const AutoShardingReport &report) {
+  return std::isfinite(report.gap) ? llvm::formatv("; it is at most {0:f2} % above the best of its kind", 100 * report.gap).str() : std::string();
+}
 
 std::string recomputationText(const AutoShardingReport &report) {
   if (report.recomputedValues == 0)

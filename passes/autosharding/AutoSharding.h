@@ -32,6 +32,7 @@ struct AutoShardingOptions {
   int64_t iterations = 0;      ///< iterations of the solver; 0 for its default
   Candidate candidate = Candidate::SharedMessages; ///< what is made; autoShard() tries all of them
   unsigned threads = 1;        ///< threads of the solver, without influence on the plan
+  double cutoff = 0;           ///< seconds: a plan is not improved any more when no plan takes less; 0 for none. autoShard() determines them
   bool explains = false;       ///< collect AutoShardingReport::tensors
   std::string problemFile;     ///< file to which the problem is written, in the format of solver/ProblemReader.h; empty for none
   PlanStore plans;             ///< where plans are looked up and stored
@@ -90,6 +91,9 @@ struct AutoShardingReport {
   /// Returns true if the program as annotated was taken.
   bool isAsAnnotated() const;
 };
+
+/// "; it is at most 0.10 % above the best of its kind", or nothing if no plan is known with which it could be compared.
+std::string gapText(const AutoShardingReport &report);
 
 /// "; 12 values are computed again instead of kept (30 operations, 0.120 ms)", or nothing.
 std::string recomputationText(const AutoShardingReport &report);

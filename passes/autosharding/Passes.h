@@ -2,6 +2,8 @@
 //===- Passes.h - Passes that choose shardings -----------------------------===//
 #pragma once
 
+#include "passes/autosharding/Memory.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -13,5 +15,9 @@ namespace millrace::autosharding {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/autosharding/Passes.h.inc"
+
+/// Registers the passes of this folder. `memoryOf`: returns a function for xla-auto-sharding with a limit, by which a plan counts the memory of the
+/// compiled program; this folder knows no compiler.
+void registerPasses(const std::function<MemoryOf()> &memoryOf);
 
 } // namespace millrace::autosharding

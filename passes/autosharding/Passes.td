@@ -14,7 +14,9 @@ def AutoShardingPass : Pass<"xla-auto-sharding", "::mlir::ModuleOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
   let options = [
     Option<"machine", "machine", "std::string", "\"virtual\"", "name or file of a description of devices and links">,
-    Option<"memoryPerDevice", "memory-per-device", "int64_t", "0", "bytes that values may take on a device; 0: any number">,
+    Option<"memoryPerDevice", "memory-per-device", "int64_t", "0", "bytes that the program may take on a device; 0: any number">,
+    Option<"planMemory", "plan-memory", "std::string", "\"compiled\"",
+           "what the limit is for: compiled (the compiled program; it is lowered for every plan) or values (each one, from its operation to its last reader)">,
     Option<"iterations", "iterations", "int64_t", "0",
            "iterations of the solver, after which its answer does not depend on the clock; 0: its default">,
     Option<"problemFile", "problem", "std::string", "\"\"", "also write the problem to this file, for solve-sharding">,

@@ -56,6 +56,7 @@ void Plan::solve(const AutoShardingOptions &options, StringRef what) {
   Options solving;
   solving.iterations = options.iterations;
   solving.threads = options.threads;
+  solving.cutoff = options.cutoff * kTicksPerSecond;
   if (options.progress)
     solving.progress = [&](const Progress &now) {
       std::string best;

@@ -36,9 +36,8 @@ std::string textOf(const PlannedTensor &tensor) {
 
 void printPlan(const AutoShardingReport &planned, llvm::ArrayRef<RankedMesh> ranked, llvm::raw_ostream &os) {
   double all = planned.computing + planned.communicating;
-  os << llvm::formatv("The plan: {0} expected, {1} of them computing, {2} communicating ({3:f0} bytes received); at most {4:f2} % above the best "
-                      "plan of its kind; {5} bytes of values at the worst time{6}{7}\n",
-                      milliseconds(all), milliseconds(planned.computing), milliseconds(planned.communicating), planned.bytes, planned.gap * 100,
+  os << llvm::formatv("The plan: {0} expected, {1} of them computing, {2} communicating ({3:f0} bytes received){4}; {5} bytes of values at the worst time{6}{7}\n",
+                      milliseconds(all), milliseconds(planned.computing), milliseconds(planned.communicating), planned.bytes, gapText(planned),
                       planned.peak, recomputationText(planned), uncheckedText(planned));
   if (std::string text = candidatesText(planned); !text.empty())
     os << "Of the candidates " << text << "\n";

@@ -87,6 +87,7 @@ int64_t ProgramProblem::bytesOf(const Variable::Member &member, size_t choice) c
 /// A node of the problem is live for one range of time. Further values of a variable get nodes of their own, whose choice is the variable's.
 void ProgramProblem::limitMemory(int64_t limit) {
   problem.usageLimit = limit;
+  std::map<size_t, PairCosts> equalities; // by the number of choices
   for (size_t number = 0; number < variables.size(); ++number) {
     size_t choices = variables[number].costs.size();
     std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> lives;
@@ -103,11 +104,13 @@ void ProgramProblem::limitMemory(int64_t limit) {
       node.begin = life.first, node.end = life.second;
       if (!isFirst) {
         node.costs.assign(choices, 0);
-        Edge &edge = problem.edges.emplace_back();
-        edge.a = uint32_t(number), edge.b = uint32_t(problem.nodes.size() - 1);
-        edge.costs.assign(choices * choices, kImpossible);
-        for (size_t choice = 0; choice < choices; ++choice)
-          edge.costs[choice * choices + choice] = 0;
+        auto [equality, isNew] = equalities.try_emplace(choices);
+        if (isNew) {
+          equality->second.own().assign(choices * choices, kImpossible);
+          for (size_t choice = 0; choice < choices; ++choice)
+            equality->second.own()[choice * choices + choice] = 0;
+        }
+        problem.edges.push_back({uint32_t(number), uint32_t(problem.nodes.size() - 1), equality->second});
       }
       isFirst = false;
     }

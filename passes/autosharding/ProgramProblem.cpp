@@ -30,8 +30,8 @@ constexpr double kMostTicks = 1e15;
 /// Ways to give the axes of a mesh to dimensions or factors that are enumerated. Unit: choices of one operation or tensor. Source: arithmetic: more
 /// than 6 axes of a tensor of rank 4, or 4 of rank 10; a pair of such has 3e8 costs.
 constexpr double kMostChoices = 20'000;
-/// Costs of pairs of choices that are computed and kept. Unit: costs of one program. Source: arithmetic: 8 bytes each, and the same again in the solver's
-/// form: 2 GB.
+/// Different costs of pairs of choices that are computed and kept. Unit: costs of one program. Source: arithmetic: 8 bytes each, and the same again in
+/// the solver's form: 2 GB.
 constexpr size_t kMostCosts = size_t(1) << 27;
 
 double timesOf(Operation *op) {
@@ -255,25 +255,36 @@ void ProgramProblem::addNode(int node) {
   Operation *op = module.operation(node);
   wanted[node].resize(each.operands.size());
   double times = timesOf(op);
-  if (isManual(op))
-    return;
   auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op);
   if (each.results.size() == 1 && each.results[0].manual == View::Manual::Add) {
-    // Operands of a manual computation have the shardings that it names.
+    // Operands of a manual computation have the shardings that it names; dimensions that it leaves open may have further axes, which propagation brings
+    // into the body.
     auto argument = cast<BlockArgument>(edge.getInput());
     auto manual = cast<sdy::ManualComputationOp>(argument.getOwner()->getParentOp());
     TensorSharding asked = fromAttr(manual.getInShardings().getShardings()[argument.getArgNumber()], mesh);
-    wanted[node][0] = newVariable(closed(asked));
+    const int operand = each.operands[0].tensor;
+    if (operand < 0 || cast<RankedTensorType>(typeOf(operand)).getRank() == 0)
+      return;
+    wanted[node][0] = shardingVariable(operand, &asked);
+    manualOperands[manual].push_back({typeOf(operand), wanted[node][0]});
     return;
   }
+  if (isManual(op))
+    return;
   if (edge || isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op)) {
     int tensor = each.results[0].tensor;
     if (tensor < 0 || cast<RankedTensorType>(typeOf(tensor)).getRank() == 0)
       return;
-    bool leavesManual = each.results[0].manual == View::Manual::Remove && annotation(tensor);
-    natural[tensor] = kept[tensor] = leavesManual ? newVariable(closed(*annotation(tensor))) : shardingVariable(tensor, annotation(tensor));
+    natural[tensor] = kept[tensor] = shardingVariable(tensor, annotation(tensor));
     for (Table &wants : wanted[node])
       wants = kept[tensor];
+    // A body is not planned; as if it were elementwise, a result has the sharding of an operand of its type, or costs a reshard.
+    if (auto manual = edge ? edge.getInput().getDefiningOp<sdy::ManualComputationOp>() : sdy::ManualComputationOp())
+      for (const auto &[type, has] : manualOperands.lookup(manual))
+        if (type == typeOf(tensor)) {
+          addReader(has, kept[tensor], type, times);
+          break;
+        }
     return;
   }
   if (follow(node, op, times))
@@ -409,21 +420,40 @@ Transfer ProgramProblem::reshard(Type type, int from, int to) const {
   return found->second;
 }
 
+/// Returns the costs of an edge, in ticks.
+std::vector<int64_t> ProgramProblem::costsOf(ArrayRef<PartOfEdge> parts, ArrayRef<const std::vector<int> *> lists) const {
+  const size_t rows = lists[parts.front().rows]->size(), columns = lists[parts.front().columns]->size();
+  std::vector<double> seconds(rows * columns);
+  for (const PartOfEdge &part : parts)
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column) {
+        const int one = (*lists[part.rows])[row], other = (*lists[part.columns])[column];
+        double &sum = seconds[row * columns + column];
+        if (part.type)
+          sum += part.times * reshard(Type::getFromOpaquePointer(part.type), part.isForward ? one : other, part.isForward ? other : one).seconds;
+        else if (one != other)
+          sum = std::numeric_limits<double>::infinity();
+      }
+  std::vector<int64_t> costs;
+  costs.reserve(seconds.size());
+  for (double each : seconds)
+    costs.push_back(std::isinf(each) ? kImpossible : ticks(each));
+  return costs;
+}
+
 bool ProgramProblem::collect() {
-  std::map<std::pair<int, int>, std::vector<double>> pairs;
-  size_t sum = 0;
-  for (const Reader &reader : readers)
-    if (int a = reader.has.variable, b = reader.wants.variable; a != b && pairs.try_emplace(std::minmax(a, b)).second)
-      sum += variables[a].costs.size() * variables[b].costs.size();
-  if (sum > kMostCosts) {
-    tooLarge = llvm::formatv("operations and their operands have {0} pairs of choices, of which at most {1} can be compared", sum, kMostCosts);
-    return false;
-  }
+  // Layers that are alike have edges with the same costs, which are computed and kept once.
+  std::map<std::vector<int>, int> numbersOfLists;
+  std::vector<const std::vector<int> *> lists;
+  auto numberOf = [&](const std::vector<int> &shardings) {
+    auto [found, isNew] = numbersOfLists.try_emplace(shardings, int(lists.size()));
+    if (isNew)
+      lists.push_back(&found->first);
+    return found->second;
+  };
+  std::map<std::pair<int, int>, std::vector<PartOfEdge>> edges;
   for (const Reader &reader : readers) {
     int a = reader.has.variable, b = reader.wants.variable;
-    auto seconds = [&](size_t has, size_t wants) {
-      return reader.times * reshard(reader.type, reader.has.shardings[has], reader.wants.shardings[wants]).seconds;
-    };
     if (a == b) {
       for (size_t choice = 0; choice < variables[a].costs.size(); ++choice) {
         Transfer transfer = reshard(reader.type, reader.has.shardings[choice], reader.wants.shardings[choice]);
@@ -432,39 +462,35 @@ bool ProgramProblem::collect() {
       }
       continue;
     }
-    size_t rows = variables[std::min(a, b)].costs.size(), columns = variables[std::max(a, b)].costs.size();
-    std::vector<double> &matrix = pairs[std::minmax(a, b)];
-    matrix.resize(rows * columns);
-    for (size_t row = 0; row < rows; ++row)
-      for (size_t column = 0; column < columns; ++column)
-        matrix[row * columns + column] += a < b ? seconds(row, column) : seconds(column, row);
+    const int has = numberOf(reader.has.shardings), wants = numberOf(reader.wants.shardings);
+    edges[std::minmax(a, b)].push_back({reader.type.getAsOpaquePointer(), reader.times, a < b ? has : wants, a < b ? wants : has, a < b});
   }
   for (const auto &[one, other] : alike) {
-    if (one.variable < 0 || other.variable < 0)
-      continue;
+    if (one.variable < 0 || other.variable < 0 || one.variable == other.variable)
+      continue; // both are one choice
     bool isOrdered = one.variable < other.variable;
     const Table &a = isOrdered ? one : other, &b = isOrdered ? other : one;
-    if (a.variable == b.variable)
-      continue; // both are one choice
-    std::vector<double> &matrix = pairs[{a.variable, b.variable}];
-    matrix.resize(a.shardings.size() * b.shardings.size());
-    for (size_t row = 0; row < a.shardings.size(); ++row)
-      for (size_t column = 0; column < b.shardings.size(); ++column)
-        if (a.shardings[row] != b.shardings[column])
-          matrix[row * b.shardings.size() + column] = std::numeric_limits<double>::infinity();
+    edges[{a.variable, b.variable}].push_back({nullptr, 0, numberOf(a.shardings), numberOf(b.shardings), true});
   }
+  std::map<std::vector<PartOfEdge>, PairCosts> tables;
+  size_t sum = 0;
+  for (const auto &[ends, parts] : edges)
+    if (tables.try_emplace(parts).second)
+      sum += variables[ends.first].costs.size() * variables[ends.second].costs.size();
+  if (sum > kMostCosts) {
+    tooLarge = llvm::formatv("operations and their operands have {0} different pairs of choices, of which at most {1} can be compared", sum, kMostCosts);
+    return false;
+  }
+  for (auto &[parts, costs] : tables)
+    costs.own() = costsOf(parts, lists);
   for (const Variable &variable : variables) {
     Node &node = problem.nodes.emplace_back();
     for (const Estimate &cost : variable.costs)
       node.costs.push_back(ticks(cost.computing + cost.communicating));
     node.usages.assign(node.costs.size(), 0);
   }
-  for (auto &[variables, matrix] : pairs) {
-    Edge &edge = problem.edges.emplace_back();
-    edge.a = uint32_t(variables.first), edge.b = uint32_t(variables.second);
-    for (double seconds : matrix)
-      edge.costs.push_back(std::isinf(seconds) ? kImpossible : ticks(seconds));
-  }
+  for (const auto &[ends, parts] : edges)
+    problem.edges.push_back({uint32_t(ends.first), uint32_t(ends.second), tables.at(parts)});
   return true;
 }
 

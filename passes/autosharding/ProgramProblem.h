@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <compare>
 #include <map>
 
 namespace millrace::autosharding {
@@ -109,6 +110,16 @@ private:
   void addCompiledMemory();
   int64_t bytesOf(const Variable::Member &member, size_t choice) const;
   bool isFew(size_t places, mlir::Location where, llvm::function_ref<std::string()> describe);
+  /// What the costs of an edge are a sum of: those of one reader's reshards, or the condition that two tensors have equal shardings.
+  struct PartOfEdge {
+    const void *type; ///< of the value that is resharded; null for the condition
+    double times;
+    int rows, columns; ///< numbers of the lists of shardings of both ends
+    bool isForward;    ///< the value has the shardings of the rows
+
+    auto operator<=>(const PartOfEdge &other) const = default;
+  };
+  std::vector<int64_t> costsOf(llvm::ArrayRef<PartOfEdge> parts, llvm::ArrayRef<const std::vector<int> *> lists) const;
   bool collect();
 
   sharding::ModuleGraph &module;
@@ -128,6 +139,7 @@ private:
   std::vector<Table> natural, made, kept;
   std::vector<llvm::SmallVector<Table, 3>> wanted; ///< by node and operand
   std::vector<Table> returned;               ///< by boundary
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::pair<mlir::Type, Table>, 2>> manualOperands; ///< global types and shardings
   std::vector<std::pair<mlir::OpOperand *, Table>> whole; ///< operands of operations without a rule, which are replicated
   std::vector<Reader> readers;
   std::vector<bool> feedsContraction; ///< by node, whether a contraction depends on a result of it

@@ -221,8 +221,8 @@ void print(const Simulation &simulation, const AutoShardingReport *planned, cons
   os << llvm::formatv("{0,14:f1} % of the machine's arithmetic\n",
                       simulation.seconds() > 0 ? 100 * simulation.flops / machine.flopsPerSecond / simulation.seconds() : 0.0);
   if (planned)
-    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind{4}{5}\n",
-                        (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, planned->gap * 100,
+    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received{3}{4}{5}\n",
+                        (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, gapText(*planned),
                         planned->isStored ? ", and was in the cache" : "", recomputationText(*planned));
   if (std::string text = planned ? candidatesText(*planned) : std::string(); !text.empty())
     os << text << "\n";

@@ -7,6 +7,7 @@
 #include "llvm/Support/BLAKE3.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace millrace::autosharding {
 
@@ -53,15 +54,20 @@ PlanStore::Key planKey(const Problem &problem, const Options &options) {
     hash.add(node.end);
   }
   hash.add(int64_t(problem.edges.size()));
+  std::unordered_map<const void *, int64_t> tables;
   for (const Edge &edge : problem.edges) {
     hash.add(edge.a);
     hash.add(edge.b);
-    hash.addList(edge.costs);
+    // Costs that edges share are hashed once.
+    auto [known, isNew] = tables.try_emplace(edge.costs.identity(), int64_t(tables.size()));
+    hash.add(known->second);
+    if (isNew)
+      hash.addList(edge.costs.list());
   }
   hash.add(problem.usageLimit);
   return {{"sharding problem", hash.digest()},
           {"solver", "version=" + std::to_string(kSolverVersion) + " iterations=" + std::to_string(options.iterations) +
-                         " seed=" + std::to_string(options.seed) + " searches=" + std::to_string(options.searches)}};
+                         " seed=" + std::to_string(options.seed) + " searches=" + std::to_string(options.searches) + " cutoff=" + std::to_string(options.cutoff)}};
 }
 
 std::string writePlan(const Solution &solution) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A limit that no plan can keep is an error that says what would be enough, and which values take most if each is split as far as possible: groups of
 // one kind and type, the largest first, at most four of them.
-// RUN: not xla-opt %s -xla-auto-sharding="memory-per-device=1000" 2>&1 >/dev/null | FileCheck %s
+// RUN: not xla-opt %s -xla-auto-sharding="memory-per-device=1000 plan-memory=values" 2>&1 >/dev/null | FileCheck %s
 // CHECK: error: automatic sharding finds no plan: {{.*}}every choice needs at least [[NEED:[0-9]+]] bytes
 // CHECK-SAME: ; the largest values at the worst time, each split as far as possible: 1 x argument : tensor<4096x4096xf32> (16777216 bytes), 3 x dot_general : tensor<64x4096xf32> (786432 bytes), 1 x add : tensor<64x4096xf32> (262144 bytes), 1 x argument : tensor<64x4096xf32> (262144 bytes){{$}}
 // CHECK: note: the program as annotated: takes {{[0-9]+}} bytes on a device, {{[0-9]+}} more than the limit

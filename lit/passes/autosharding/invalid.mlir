@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What cannot be planned is an error that says what to do.
-// RUN: xla-opt %s -split-input-file -verify-diagnostics -xla-auto-sharding="memory-per-device=1000"
+// RUN: xla-opt %s -split-input-file -verify-diagnostics -xla-auto-sharding="memory-per-device=1000 plan-memory=values"
 
 // expected-error@+1 {{automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none}}
 module attributes {mhlo.num_partitions = 4 : i32} {

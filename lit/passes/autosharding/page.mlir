@@ -7,7 +7,7 @@
 // RUN: xla-compile %s --mesh=a=2 --machine=h100 --sharding-page=%t.plain.html
 // RUN: FileCheck %s --check-prefix=PLAIN < %t.plain.html
 // RUN: xla-compile %s --auto-sharding --mesh=a=2,b=4 --machine=h100 --simulate --cache-dir=off | FileCheck %s --check-prefix=PARTS
-// CHECK: The plan: {{[0-9.]+}} ms expected, {{[0-9.]+}} ms of them computing, {{[0-9.]+}} ms communicating ({{[0-9]+}} bytes received); at most {{[0-9.]+}} %
+// CHECK: The plan: {{[0-9.]+}} ms expected, {{[0-9.]+}} ms of them computing, {{[0-9.]+}} ms communicating ({{[0-9]+}} bytes received); it is at most {{[0-9.]+}} %
 // CHECK: Tensors, with the time
 // CHECK: argument 0 of @main{{.*}} : tensor<4096x1024xf32> [{{.*}}], {{[0-9]+}} bytes on a device, {{[0-9.]+}} ms
 // CHECK-NEXT: {{^  \[.*\]: (\+|-)[0-9.]+ ms}}

@@ -15,7 +15,7 @@ bool Decoder::revise(const MessagePassing::Neighbour &to, uint32_t node) {
   for (uint32_t choice = 0; choice < others; ++choice) {
     if (!theirs[choice])
       continue;
-    const double *row = to.link->in + size_t(choice) * own;
+    const double *row = to.link->in.row(choice);
     bool found = false;
     for (uint32_t mine = 0; mine < own && !found; ++mine)
       found = allowed[mine] && row[mine] < model.impossible;
@@ -86,7 +86,7 @@ bool Decoder::decode(const MessagePassing &messages, const std::vector<double> &
     values.assign(cost.begin() + model.first[node], cost.begin() + model.first[node] + own);
     for (auto neighbour = messages.begin(place); neighbour != messages.end(place); ++neighbour) {
       const double *add =
-          open[neighbour->place] ? messages.heard(*neighbour) : neighbour->link->in + size_t(choices[neighbour->link->node]) * own;
+          open[neighbour->place] ? messages.heard(*neighbour) : neighbour->link->in.row(choices[neighbour->link->node]);
       for (uint32_t choice = 0; choice < own; ++choice)
         values[choice] += add[choice];
       reads += own;

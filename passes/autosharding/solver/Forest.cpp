@@ -13,7 +13,7 @@ Forest::Forest(const Model &model) : parent(model.size(), nullptr), place(model.
       order.push_back(node), gone[node] = true;
   for (size_t at = 0; at < order.size(); ++at) {
     uint32_t node = order[at];
-    for (const Link *link = model.begin(node); link != model.end(node); ++link) {
+    for (const EdgeEnd *link = model.begin(node); link != model.end(node); ++link) {
       // Of two neighbours the one that comes earlier in the order has the other one as its parent.
       if (parent[link->node] && parent[link->node]->node == node)
         continue;
@@ -27,7 +27,7 @@ Forest::Forest(const Model &model) : parent(model.size(), nullptr), place(model.
       place[node] = uint32_t(core.size()), core.push_back(node);
   firstCoreLink.push_back(0);
   for (uint32_t node : core) {
-    for (const Link *link = model.begin(node); link != model.end(node); ++link)
+    for (const EdgeEnd *link = model.begin(node); link != model.end(node); ++link)
       if (place[link->node] != kNone)
         coreLinks.push_back(*link);
     firstCoreLink.push_back(uint32_t(coreLinks.size()));
@@ -52,11 +52,12 @@ void millrace::autosharding::foldForest(const Model &model, const Forest &forest
   folded.cost = priced;
   folded.best.resize(forest.bestSize);
   folded.alone = 0;
+  std::vector<std::pair<double, uint16_t>> rows; // least cost beside each row of a table, and the choice that has it
   for (uint32_t node : forest.order) {
     uint32_t count = model.choices(node);
     const double *own = folded.cost.data() + model.first[node];
     uint16_t *best = folded.best.data() + forest.firstBest[node];
-    const Link *link = forest.parent[node];
+    const EdgeEnd *link = forest.parent[node];
     if (!link) {
       *best = uint16_t(std::min_element(own, own + count) - own);
       folded.alone += own[*best];
@@ -64,15 +65,24 @@ void millrace::autosharding::foldForest(const Model &model, const Forest &forest
     }
     double *target = folded.cost.data() + model.first[link->node];
     uint32_t others = model.choices(link->node);
-    for (uint32_t other = 0; other < others; ++other) {
-      const double *row = link->in + size_t(other) * count;
+    if (link->isEquality) {
+      for (uint32_t choice = 0; choice < count; ++choice)
+        target[choice] += own[choice], best[choice] = uint16_t(choice);
+      continue;
+    }
+    rows.resize(link->in.count);
+    for (uint32_t number = 0; number < link->in.count; ++number) {
+      const double *row = link->in.costs + size_t(number) * link->in.columns;
       uint32_t found = 0;
       double least = own[0] + row[0];
       for (uint32_t choice = 1; choice < count; ++choice)
         if (double value = own[choice] + row[choice]; value < least)
           least = value, found = choice;
-      target[other] += least;
-      best[other] = uint16_t(found);
+      rows[number] = {least, uint16_t(found)};
+    }
+    for (uint32_t other = 0; other < others; ++other) {
+      target[other] += rows[link->in.rows[other]].first;
+      best[other] = rows[link->in.rows[other]].second;
     }
   }
 }

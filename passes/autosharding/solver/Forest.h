@@ -16,11 +16,11 @@ struct Forest {
   /// Fact: marks nodes without a place.
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   std::vector<uint32_t> order;      ///< nodes of trees
-  std::vector<const Link *> parent; ///< node -> link to its parent; null for roots of separate trees and for the core
+  std::vector<const EdgeEnd *> parent; ///< node -> link to its parent; null for roots of separate trees and for the core
   std::vector<uint32_t> core;       ///< the other nodes, ascending
   std::vector<uint32_t> place;      ///< node -> its position in `core`, kNone in trees
   std::vector<uint32_t> firstCoreLink; ///< place -> begin of its part of coreLinks; one more at the end
-  std::vector<Link> coreLinks;         ///< links between nodes of the core
+  std::vector<EdgeEnd> coreLinks;         ///< links between nodes of the core
   std::vector<uint32_t> firstChild, children; ///< node -> its children
   std::vector<size_t> firstBest;              ///< node of a tree -> begin of its part of FoldedForest::best
   size_t bestSize = 0;

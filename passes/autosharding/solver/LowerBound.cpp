@@ -40,9 +40,12 @@ void roundDown(const Model &model, int bits, Model &rounded) {
     rounded.cost.push_back(round(cost));
   for (double cost : model.tables)
     rounded.tables.push_back(round(cost));
-  for (Link link : model.links) {
-    link.out = rounded.tables.data() + (link.out - model.tables.data());
-    link.in = rounded.tables.data() + (link.in - model.tables.data());
+  rounded.rows = model.rows;
+  for (EdgeEnd link : model.links) {
+    for (CostTable *table : {&link.out, &link.in}) {
+      table->costs = rounded.tables.data() + (table->costs - model.tables.data());
+      table->rows = rounded.rows.data() + (table->rows - model.rows.data());
+    }
     rounded.links.push_back(link);
   }
 }
@@ -141,7 +144,9 @@ private:
         check(alpha[choice]);
         check(mine[choice]);
       }
-      minimizeRows(alpha.data(), count, model.tables.data() + (neighbour->link->out - told), others, beta.data());
+      CostTable table = neighbour->link->out; // of the model whose messages they are
+      table.costs = model.tables.data() + (table.costs - told);
+      minimizeRows(alpha, table, beta.data());
       double *target = rest.data() + model.first[neighbour->link->node];
       for (uint32_t other = 0; other < others; ++other) {
         target[other] += beta[other];

@@ -5,11 +5,21 @@
 
 using namespace millrace::autosharding;
 
-void millrace::autosharding::minimizeRows(const double *in, uint32_t rows, const double *table, uint32_t columns, double *out) {
+void millrace::autosharding::minimizeRows(std::vector<double> &in, const CostTable &table, double *out) {
+  // Of choices with equal rows only the least counts. Rows are numbered in the order of their first choices, so that nothing is overwritten too early.
+  if (table.count < in.size()) {
+    uint32_t known = 0;
+    for (uint32_t choice = 0; choice < in.size(); ++choice) {
+      const uint32_t row = table.rows[choice];
+      in[row] = row == known ? in[choice] : std::min(in[row], in[choice]);
+      known += row == known;
+    }
+  }
+  const uint32_t columns = table.columns;
   for (uint32_t column = 0; column < columns; ++column)
-    out[column] = in[0] + table[column];
-  for (uint32_t row = 1; row < rows; ++row) {
-    const double *line = table + size_t(row) * columns;
+    out[column] = in[0] + table.costs[column];
+  for (uint32_t row = 1; row < table.count; ++row) {
+    const double *line = table.costs + size_t(row) * columns;
     double add = in[row];
     for (uint32_t column = 0; column < columns; ++column) {
       double value = add + line[column];
@@ -31,7 +41,7 @@ void MessagePassing::reset(std::vector<uint32_t> nodes) {
   size_t size = 0;
   for (uint32_t place = 0; place < members.size(); ++place) {
     uint32_t node = members[place];
-    for (const Link *link = model.begin(node); link != model.end(node); ++link)
+    for (const EdgeEnd *link = model.begin(node); link != model.end(node); ++link)
       if (places[link->node] != kNone)
         neighbours.push_back({link, places[link->node], 0, 0});
     std::sort(neighbours.begin() + firstNeighbour.back(), neighbours.end(),
@@ -51,7 +61,7 @@ void MessagePassing::reset(std::vector<uint32_t> nodes) {
       forward.toMe = backward.toOther = size;
       forward.toOther = backward.toMe = size + own;
       size += own + others;
-      reads += 2 * uint64_t(own) * others;
+      reads += forward.link->costs();
     }
   messages.assign(size, 0.0);
 }
@@ -79,7 +89,10 @@ double MessagePassing::send(const Neighbour &to, uint32_t choices, double weight
     scratch[choice] = weight * sum[choice] - back[choice];
   uint32_t others = model.choices(to.link->node);
   double *out = messages.data() + to.toOther;
-  minimizeRows(scratch.data(), choices, to.link->out, others, out);
+  if (to.link->isEquality)
+    std::copy(scratch.begin(), scratch.end(), out);
+  else
+    minimizeRows(scratch, to.link->out, out);
   double least = *std::min_element(out, out + others);
   for (uint32_t other = 0; other < others; ++other)
     out[other] -= least;

@@ -20,7 +20,7 @@ public:
   double iterate(const std::vector<double> &cost);
 
   struct Neighbour {
-    const Link *link;
+    const EdgeEnd *link;
     uint32_t place;       ///< position of the other node in the part
     size_t toMe, toOther; ///< positions of the messages in both directions
   };
@@ -53,7 +53,7 @@ private:
   uint64_t reads = 0;
 };
 
-/// Computes out[l] = min over k of (in[k] + table[k][l]).
-void minimizeRows(const double *in, uint32_t rows, const double *table, uint32_t columns, double *out);
+/// Computes out[l] = min over k of (in[k] + table.row(k)[l]). Changes `in`.
+void minimizeRows(std::vector<double> &in, const CostTable &table, double *out);
 
 } // namespace millrace::autosharding

@@ -4,8 +4,11 @@
 // operations. The format and its meaning are those of the ASPLOS 2025 contest on intra-operator parallelism (google/iopddl).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,9 +30,36 @@ struct Node {
   int64_t begin = 0, end = 0;  ///< the node is live at the times begin <= t < end; never if end <= begin
 };
 
+/// Costs of pairs of choices. Copies share them until one of them is changed: a program of equal layers has few different ones.
+class PairCosts {
+public:
+  PairCosts() : table(std::make_shared<std::vector<int64_t>>()) {}
+  PairCosts(std::initializer_list<int64_t> costs) : PairCosts(std::vector<int64_t>(costs)) {}
+  PairCosts(std::vector<int64_t> costs) : table(std::make_shared<std::vector<int64_t>>(std::move(costs))) {}
+
+  size_t size() const { return table->size(); }
+  int64_t operator[](size_t index) const { return (*table)[index]; }
+  std::vector<int64_t>::const_iterator begin() const { return table->begin(); }
+  std::vector<int64_t>::const_iterator end() const { return table->end(); }
+  const std::vector<int64_t> &list() const { return *table; }
+  void push_back(int64_t cost) { own().push_back(cost); }
+  /// Returns costs that no copy shares, to be changed.
+  std::vector<int64_t> &own() {
+    if (table.use_count() > 1)
+      table = std::make_shared<std::vector<int64_t>>(*table);
+    return *table;
+  }
+  /// Returns what copies that share the costs have in common, as long as one of them lives.
+  const void *identity() const { return table.get(); }
+  friend bool operator==(const PairCosts &one, const PairCosts &other) { return *one.table == *other.table; }
+
+private:
+  std::shared_ptr<std::vector<int64_t>> table;
+};
+
 struct Edge {
-  uint32_t a = 0, b = 0;      ///< two different nodes
-  std::vector<int64_t> costs; ///< row-major: a's choice times the number of b's choices, plus b's choice; not negative
+  uint32_t a = 0, b = 0; ///< two different nodes
+  PairCosts costs;       ///< row-major: a's choice times the number of b's choices, plus b's choice; not negative
 };
 
 struct Problem {

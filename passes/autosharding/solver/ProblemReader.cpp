@@ -261,6 +261,6 @@ std::string millrace::autosharding::writeProblem(const Problem &problem) {
   text += "}, \"edges\": {\"nodes\": ";
   appendEach(text, problem.edges, [&](const Edge &edge) { append(text, {edge.a, edge.b}); });
   text += ", \"costs\": ";
-  appendEach(text, problem.edges, [&](const Edge &edge) { append(text, edge.costs); });
+  appendEach(text, problem.edges, [&](const Edge &edge) { append(text, edge.costs.list()); });
   return text + "}, \"usage_limit\": " + std::to_string(problem.usageLimit) + "}}\n";
 }

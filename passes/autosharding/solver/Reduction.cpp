@@ -2,6 +2,7 @@
 #include "passes/autosharding/solver/Reduction.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 using namespace millrace::autosharding;
 
@@ -183,19 +184,26 @@ MergedEdges::MergedEdges(const Problem &problem) : ends(problem.nodes.size()) {
   for (uint32_t index = 0; index < problem.edges.size(); ++index)
     order.push_back({std::minmax(problem.edges[index].a, problem.edges[index].b), index});
   std::sort(order.begin(), order.end());
+  std::unordered_set<const void *> known; // tables without costs above kImpossible
   for (size_t at = 0; at < order.size(); ++at) {
     const Edge &edge = problem.edges[order[at].second];
     size_t rows = problem.nodes[edge.a].costs.size(), columns = problem.nodes[edge.b].costs.size();
     if (!at || order[at].first != order[at - 1].first) {
       edges.push_back(edge);
-      for (int64_t &cost : edges.back().costs)
-        cost = std::min(cost, kImpossible);
+      if (!known.insert(edge.costs.identity()).second)
+        continue;
+      if (std::any_of(edge.costs.begin(), edge.costs.end(), [](int64_t cost) { return cost > kImpossible; })) {
+        known.erase(edge.costs.identity());
+        for (int64_t &cost : edges.back().costs.own())
+          cost = std::min(cost, kImpossible);
+      }
       continue;
     }
     Edge &sum = edges.back();
+    std::vector<int64_t> &costs = sum.costs.own();
     for (size_t row = 0; row < rows; ++row)
       for (size_t column = 0; column < columns; ++column) {
-        int64_t &cost = sum.costs[sum.a == edge.a ? row * columns + column : column * rows + row];
+        int64_t &cost = costs[sum.a == edge.a ? row * columns + column : column * rows + row];
         cost = std::min(cost + std::min(edge.costs[row * columns + column], kImpossible), kImpossible);
       }
   }

@@ -43,13 +43,13 @@ uint64_t RegionMoves::solve(const FoldedForest &folded, const State &state, uint
     double *own = cost.data() + model.first[node];
     std::copy_n(folded.cost.data() + model.first[node], count, own);
     for (uint32_t at = forest.firstCoreLink[place]; at < forest.firstCoreLink[place + 1]; ++at) {
-      const Link &link = forest.coreLinks[at];
+      const EdgeEnd &link = forest.coreLinks[at];
       if (inside[link.node]) {
         if (link.node > node)
-          present += link.out[size_t(state[node]) * model.choices(link.node) + state[link.node]];
+          present += link.out.row(state[node])[state[link.node]];
         continue;
       }
-      const double *row = link.in + size_t(state[link.node]) * count;
+      const double *row = link.in.row(state[link.node]);
       for (uint32_t choice = 0; choice < count; ++choice)
         own[choice] += row[choice];
       work += count;

@@ -17,11 +17,13 @@ struct Progress {
   double bound;   ///< lower bound of all costs, not yet proved
 };
 
-/// `iterations`, `seconds` or `enough` ends the search; if all are unset, it ends after `kDefaultIterations`.
+/// `iterations`, `seconds` or `enough` ends the search; if all are unset, it ends after `kDefaultIterations`, or earlier if cost and bound stay as they
+/// are.
 struct Options {
   uint64_t iterations = 0; ///< 0: no limit. The result is a function of problem, iterations, seed and searches if neither of the
                            ///< others ends the search first
   double seconds = 0;      ///< 0 for no limit; iterations that have begun are finished, which takes some tenths of a second
+  double cutoff = 0; ///< the search also ends when the bound is above this cost, because no solution is wanted that costs more; 0 for none
   uint64_t seed = 1;
   uint32_t threads = 1;  ///< without influence on the result of a given number of iterations
   uint32_t searches = 2; ///< parallel searches, which share what they find
@@ -32,13 +34,15 @@ struct Options {
 /// Iterations of a search without any other limit. Unit: iterations. Source: judgement, not measured alone.
 constexpr uint64_t kDefaultIterations = 100;
 /// Fact: incremented whenever the solver may give another answer to the same problem, so that stored answers are computed again.
-constexpr uint64_t kSolverVersion = 2;
+constexpr uint64_t kSolverVersion = 3;
 
 /// The reason for the end of a search.
 enum class Stop {
   Optimal,    ///< the cost is the bound
   Iterations, ///< the requested number of iterations is done
   Seconds,    ///< the time is up, or `enough` returned true
+  Stalled,    ///< cost and bound have not come nearer for some iterations
+  Cutoff,     ///< every solution costs more than Options::cutoff
   Impossible  ///< it is proved that there is no solution; `message` says why
 };
 
@@ -64,7 +68,7 @@ Solution solve(const Problem &problem, const Options &options);
 /// Returns cost / bound - 1; infinite for a bound of 0 below a larger cost.
 double gapOf(Total cost, Total bound);
 
-/// Returns "optimal", "iterations", "seconds" or "impossible".
+/// Returns "optimal", "iterations", "seconds", "stalled", "cutoff" or "impossible".
 const char *name(Stop stop);
 
 } // namespace millrace::autosharding

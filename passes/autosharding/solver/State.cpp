@@ -17,17 +17,17 @@ void State::assign(const std::vector<uint32_t> &choices) {
   total = model.constant;
   for (uint32_t node = 0; node < model.size(); ++node) {
     total += model.cost[model.first[node] + chosen[node]];
-    for (const Link *link = model.begin(node); link != model.end(node); ++link)
+    for (const EdgeEnd *link = model.begin(node); link != model.end(node); ++link)
       if (link->node > node)
-        total += link->out[size_t(chosen[node]) * model.choices(link->node) + chosen[link->node]];
+        total += link->out.row(chosen[node])[chosen[link->node]];
   }
 }
 
 double State::difference(uint32_t node, uint32_t choice) const {
-  uint32_t old = chosen[node], count = model.choices(node);
+  uint32_t old = chosen[node];
   double sum = model.cost[model.first[node] + choice] - model.cost[model.first[node] + old];
-  for (const Link *link = model.begin(node); link != model.end(node); ++link) {
-    const double *row = link->in + size_t(chosen[link->node]) * count;
+  for (const EdgeEnd *link = model.begin(node); link != model.end(node); ++link) {
+    const double *row = link->in.row(chosen[link->node]);
     double more = row[choice] - row[old];
     sum += more;
   }

@@ -26,15 +26,15 @@ uint64_t TreeMoves::grow(uint32_t start, uint32_t most, Random &random) {
     if (touches[place] > 1)
       continue; // the node would close a cycle
     uint32_t member = uint32_t(members.size()), count = model.choices(forest.core[place]);
-    const Link *toParent = nullptr;
-    const Link *begin = forest.coreLinks.data() + forest.firstCoreLink[place], *end = forest.coreLinks.data() + forest.firstCoreLink[place + 1];
+    const EdgeEnd *toParent = nullptr;
+    const EdgeEnd *begin = forest.coreLinks.data() + forest.firstCoreLink[place], *end = forest.coreLinks.data() + forest.firstCoreLink[place + 1];
     memberOf[place] = member;
-    for (const Link *link = begin; link != end; ++link) {
+    for (const EdgeEnd *link = begin; link != end; ++link) {
       uint32_t other = forest.place[link->node];
       work += count;
       if (memberOf[other] != Forest::kNone) {
         toParent = link;
-        work += uint64_t(count) * model.choices(link->node);
+        work += link->costs() / 2;
         continue;
       }
       if (stamp[other] != tree)
@@ -58,10 +58,10 @@ void TreeMoves::solve(const FoldedForest &folded, const State &state) {
     double *own = values.data() + member.values;
     std::copy_n(folded.cost.data() + model.first[node], count, own);
     for (uint32_t at = forest.firstCoreLink[member.place]; at < forest.firstCoreLink[member.place + 1]; ++at) {
-      const Link &link = forest.coreLinks[at];
+      const EdgeEnd &link = forest.coreLinks[at];
       if (memberOf[forest.place[link.node]] != Forest::kNone)
         continue;
-      const double *row = link.in + size_t(state[link.node]) * count;
+      const double *row = link.in.row(state[link.node]);
       for (uint32_t choice = 0; choice < count; ++choice)
         own[choice] += row[choice];
     }
@@ -71,19 +71,28 @@ void TreeMoves::solve(const FoldedForest &folded, const State &state) {
     uint32_t count = model.choices(forest.core[member.place]), others = model.choices(member.link->node);
     const double *own = values.data() + member.values;
     double *target = values.data() + members[member.parent].values;
-    for (uint32_t other = 0; other < others; ++other) {
-      const double *row = member.link->in + size_t(other) * count;
+    if (member.link->isEquality) {
+      for (uint32_t choice = 0; choice < count; ++choice)
+        target[choice] += own[choice];
+      continue;
+    }
+    const CostTable &table = member.link->in;
+    leasts.resize(table.count);
+    for (uint32_t number = 0; number < table.count; ++number) {
+      const double *row = table.costs + size_t(number) * table.columns;
       double least = own[0] + row[0];
       for (uint32_t choice = 1; choice < count; ++choice)
         least = std::min(least, own[choice] + row[choice]);
-      target[other] += least;
+      leasts[number] = least;
     }
+    for (uint32_t other = 0; other < others; ++other)
+      target[other] += leasts[table.rows[other]];
   }
   for (size_t index = 0; index < members.size(); ++index) {
     Member &member = members[index];
     uint32_t node = forest.core[member.place], count = model.choices(node);
     const double *own = values.data() + member.values;
-    const double *row = index ? member.link->in + size_t(members[member.parent].choice) * count : nullptr;
+    const double *row = index ? member.link->in.row(members[member.parent].choice) : nullptr;
     auto value = [&](uint32_t choice) { return own[choice] + (row ? row[choice] : 0.0); };
     uint32_t best = state[node];
     double least = value(best);

@@ -25,7 +25,7 @@ private:
   struct Member {
     uint32_t place;
     uint32_t parent;  ///< member, itself for the root
-    const Link *link; ///< link to the parent
+    const EdgeEnd *link; ///< link to the parent
     size_t values;    ///< position of its costs
     uint32_t choice;
     uint32_t group;
@@ -37,7 +37,7 @@ private:
   std::vector<std::pair<uint32_t, uint32_t>> border; ///< places, and the members from which they were reached
   std::vector<uint32_t> stamp, touches, memberOf;    ///< place -> last tree that reached it, its number of links to members then, its member
   uint32_t tree = 0;
-  std::vector<double> values;
+  std::vector<double> values, leasts; ///< leasts: beside each row of a table
   std::vector<std::vector<Change>> found;
 };
 
