@@ -8,6 +8,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
+#include "lowering/PredictMemory.h"
 #include "lowering/client/CompileThroughCache.h"
 #include "lowering/client/ModuleDifference.h"
 #include "pjrt/CustomPartitioner.h"
@@ -163,7 +164,7 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
                                  asked.mesh + "', but got one of a single device: compile it within jax.set_mesh(mesh)");
     return {};
   }
-  llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_", "_");
+  llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_machine", "millrace_memory_per_device");
   if (!options)
     return rt::invalidArgument(llvm::toString(options.takeError()));
   options->threads = rt::availableCpus();
@@ -174,6 +175,8 @@ rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Sessio
     options->plans = {store.find, store.store};
   }
   options->calls = &callPartitioner();
+  if (options->memoryPerDevice > 0)
+    options->memoryOf = memoryPredictor(); // the limit is one of the compiled program
   const bool needsDefault = asked.hasDefault && module.getOps<sdy::MeshOp>().empty();
   const std::string text = needsDefault ? "devices=" + std::to_string(partitions.getInt()) : asked.mesh;
   if (!text.empty()) {

@@ -547,6 +547,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
     // holds the leaves.
     if (keepsHeld)
       keepHeld(schedule(roots), roots);
+    MILLRACE_TRY(applyPlanSettings());
     MILLRACE_TRY(splitLeaves(roots));
   }
   Schedule plan = schedule(roots);

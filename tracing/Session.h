@@ -185,6 +185,8 @@ private:
   static std::vector<bool> dyingLeaves(const Schedule &schedule, const std::vector<Value> &roots);
   /// Shards the large unsharded leaves that roots depend on.
   runtime::Status splitLeaves(const std::vector<Value> &roots);
+  /// Forgets plans and programs of other settings than the environment has now. Errors: a setting that cannot be read. The caller holds the mutex.
+  runtime::Status applyPlanSettings();
   /// Returns XLA_AUTO_SPMD_MESH in the compiler's notation of meshes.
   runtime::StatusOr<std::string> autoMesh() const;
   /// Returns the sharding that each leaf is to have. The caller holds the mutex.
@@ -247,6 +249,7 @@ private:
   /// The shardings that use_spmd(auto=True) gives to the leaves of graphs, by the graphs' keys; guarded by mutex.
   std::unordered_map<Digest, std::vector<std::string>, DigestHash> planned;
   std::string lastSpread;
+  std::string planSettings; ///< of the programs and plans that are kept: the environment's mesh, machine and memory; guarded by mutex
 };
 
 } // namespace millrace::tracing

@@ -15,19 +15,18 @@ static int64_t parseBytes(llvm::StringRef text) {
   return number << shift;
 }
 
-llvm::Expected<AutoShardingOptions> Request::options(llvm::StringRef prefix, llvm::StringRef separator) const {
+llvm::Expected<AutoShardingOptions> Request::options(llvm::StringRef machineName, llvm::StringRef memoryName) const {
   AutoShardingOptions options;
   if (!machine.empty()) {
     llvm::Expected<Machine> read = Machine::find(machine);
     if (!read)
-      return llvm::createStringError(prefix + "machine: " + llvm::toString(read.takeError()));
+      return llvm::createStringError(machineName + ": " + llvm::toString(read.takeError()));
     options.machine = *read;
   }
   if (!memory.empty()) {
     options.memoryPerDevice = parseBytes(memory);
     if (options.memoryPerDevice == 0)
-      return llvm::createStringError(prefix + "memory" + separator + "per" + separator +
-                                     "device expects a number of bytes, with K, M, G or T for powers of 1024, but got '" + memory + "'");
+      return llvm::createStringError(memoryName + " expects a number of bytes, with K, M, G or T for powers of 1024, but got '" + memory + "'");
   }
   return options;
 }

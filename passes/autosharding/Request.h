@@ -10,11 +10,10 @@ namespace millrace::autosharding {
 struct Request {
   bool isOn = false;
   std::string machine; ///< name or file (Machine::find); empty for virtual devices of one process
-  std::string memory;  ///< limit of the bytes of values on a device, "16G"; empty for none
+  std::string memory;  ///< limit of the bytes on a device, "16G"; empty for none
 
-  /// Converts the texts. The error begins with the setting's name: `prefix` and "machine", or "memory", "per" and "device" joined by
-  /// `separator`.
-  llvm::Expected<AutoShardingOptions> options(llvm::StringRef prefix, llvm::StringRef separator) const;
+  /// Converts the texts. Errors begin with the name of the setting, which is `machineName` or `memoryName`.
+  llvm::Expected<AutoShardingOptions> options(llvm::StringRef machineName, llvm::StringRef memoryName) const;
 };
 
 } // namespace millrace::autosharding

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""XLA_AUTO_SPMD=1: every program of several devices is sharded automatically, as if each jax.jit had compiler_options={"millrace_auto_sharding": ...}."""
+"""XLA_AUTO_SPMD=1: every program of several devices is sharded automatically, as if each jax.jit had compiler_options={"millrace_auto_sharding": ...},
+with millrace_machine of XLA_AUTO_SPMD_MACHINE and millrace_memory_per_device of XLA_AUTO_SPMD_MEMORY."""
 import functools
 import math
 import os
@@ -35,6 +36,14 @@ def _option(num_partitions: int) -> str | None:
     return None
 
 
+def _with_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Adds what XLA_AUTO_SPMD_MACHINE and XLA_AUTO_SPMD_MEMORY say to the options of a program that is sharded automatically."""
+    if str(options["millrace_auto_sharding"]).lower() in ("false", "0"):
+        return options
+    settings = {"millrace_machine": os.environ.get("XLA_AUTO_SPMD_MACHINE", ""), "millrace_memory_per_device": os.environ.get("XLA_AUTO_SPMD_MEMORY", "")}
+    return {name: value for name, value in settings.items() if value} | options
+
+
 @functools.cache
 def _warn(message: str) -> None:
     """Warns once in a process."""
@@ -51,7 +60,7 @@ def install() -> None:
     def with_option(num_replicas: int, num_partitions: int, *arguments: Any, **options: Any) -> Any:
         if value := _option(num_partitions):
             given = options.get("env_options_overrides") or {}
-            options["env_options_overrides"] = {"millrace_auto_sharding": value} | given
+            options["env_options_overrides"] = _with_settings({"millrace_auto_sharding": value} | given)
         return before(num_replicas, num_partitions, *arguments, **options)
 
     compiler.get_compile_options = with_option

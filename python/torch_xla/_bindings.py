@@ -344,7 +344,8 @@ def _ensure_xla_coordinator_initialized(global_rank, world_size, master_addr, ma
 def _get_graph_hash(tensors):
     made = _replaced["_get_graph_hash"](tensors)
     if _XLAC._xla_get_auto_sharding():  # with automatic sharding the program depends on the shardings, too
-        plain, made = made, hashlib.blake2b(made + os.environ.get("XLA_AUTO_SPMD_MESH", "").encode(), digest_size=16).digest()
+        settings = "\n".join((os.environ.get("XLA_AUTO_SPMD_MESH", ""), os.environ.get("XLA_AUTO_SPMD_MACHINE", ""), os.environ.get("XLA_AUTO_SPMD_MEMORY", "")))
+        plain, made = made, hashlib.blake2b(made + settings.encode(), digest_size=16).digest()
         _hashes[made] = plain
     if _XLAC._get_donates_given_up():
         marked = [_XLAC._get_buffer_donation(leaf) for leaf in _XLAC._get_tensors_xla_device_data_node(tensors)[1]]

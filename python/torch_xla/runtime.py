@@ -164,7 +164,9 @@ def use_spmd(auto: bool = False, enable: bool = True) -> None:
     Args:
       auto: Whether to shard automatically: the first program that uses tensors of at least 1024 elements without an annotation is planned as a whole,
         and they are sharded as the plan says (docs/auto-sharding.md). XLA_AUTO_SPMD_MESH ("2,4") is the grid of the devices; without it they stand in
-        one row. XLA_AUTO_SPMD=1 in the environment says the same of a program that calls use_spmd().
+        one row. XLA_AUTO_SPMD_MACHINE is the machine that plans are for ("h100", or a file; by default this process's virtual devices), and a compiled
+        program takes at most XLA_AUTO_SPMD_MEMORY ("16G") on a device; if no plan does, running it is an error. XLA_AUTO_SPMD=1 in the environment says
+        the same of a program that calls use_spmd().
       enable: Whether to turn SPMD on. False turns it off, and sharded tensors are put together where they are used.
     """
     _auto_by_user[0] = check_env_flag("XLA_AUTO_SPMD") and (_auto_by_user[0] or not _auto_sharding[0])

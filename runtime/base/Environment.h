@@ -81,6 +81,8 @@ inline constexpr Variable variables[] = {
     {"SLURM_STEP_NUM_TASKS", Type::Text},
     {"WORLD_SIZE", Type::Text},
     {"XDG_CACHE_HOME", Type::Text},
+    {"XLA_AUTO_SPMD_MACHINE", Type::Text},
+    {"XLA_AUTO_SPMD_MEMORY", Type::Text},
     {"XLA_AUTO_SPMD_MESH", Type::Text},
     {"XLA_AUTO_USE_GROUP_SHARDING", Type::Switch},
     {"XLA_COMPILATION_CACHE_SIZE", Type::Count},

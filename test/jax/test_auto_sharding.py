@@ -78,13 +78,61 @@ def test_the_machine_decides(mesh):
     assert len(texts) == 2  # messages between hosts cost more than the little work that there is
 
 
+def test_a_limit_is_one_of_the_compiled_program(mesh, monkeypatch):
+    """What a program takes is less than all of its values, and more than the values of a plan where parts of the compiled program share no memory."""
+    def loss(weights, x):
+        for up, down in weights:
+            x = x + jnp.tanh(jax.nn.gelu(x @ up)) @ down
+        return jnp.mean(x * x)
+
+    def taken(options):
+        with jax.set_mesh(mesh):
+            memory = jax.jit(jax.grad(loss)).lower(*arguments).compile(compiler_options=options).memory_analysis()
+        return memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes - memory.alias_size_in_bytes
+    up, down, x = (jax.ShapeDtypeStruct(shape, np.float32) for shape in ((128, 512), (512, 128), (4096, 128)))
+    arguments = [(up, down)] * 6, x
+    asked = dict(OPTIONS, millrace_machine="h100")
+    limit = int(0.8 * taken(asked))
+    assert taken(dict(asked, millrace_memory_per_device=str(limit))) <= limit
+    for name, value in (("", "1"), ("_MESH", "2,4"), ("_MACHINE", "h100"), ("_MEMORY", str(limit))):
+        monkeypatch.setenv("XLA_AUTO_SPMD" + name, value)
+    assert taken(None) <= limit
+    monkeypatch.setenv("XLA_AUTO_SPMD_MACHINE", "abacus")
+    with pytest.raises(jax.errors.JaxRuntimeError, match="millrace_machine: expects a file or one of .* but got 'abacus'"):
+        taken(None)
+
+
+def test_manual_computations_among_tensors_without_annotations(mesh):
+    """The body of shard_map is what it says, with all axes or some of them; what is around it is planned."""
+    generator = np.random.default_rng(2)
+    x, up, down = (generator.normal(size=shape).astype(np.float32) / 16 for shape in ((4096, 64), (64, 256), (256, 64)))
+
+    def normalized(value):
+        return value / jax.lax.psum(jnp.sum(value * value, axis=1, keepdims=True), "model")
+
+    for axes in ({"data", "model"}, {"model"}):
+        rows = "data" if "data" in axes else None
+        spec = PartitionSpec(rows, "model")
+
+        def step(x, up, down):
+            inner = jax.shard_map(normalized, mesh=mesh, in_specs=spec, out_specs=spec, axis_names=axes)
+            return jnp.tanh(inner(jnp.tanh(x @ up))) @ down
+
+        program = compiled(step, (x, up, down), mesh, {"millrace_auto_sharding": True, "millrace_machine": "h100"})
+        given = placed(program, (x, up, down))
+        hidden = np.tanh(x @ up)
+        expected = np.tanh(hidden / np.sum(hidden * hidden, axis=1, keepdims=True)) @ down
+        np.testing.assert_allclose(program(*given), expected, rtol=2e-5, atol=2e-5)
+        assert given[0].addressable_shards[0].data.shape[0] < 4096  # rows of the batch
+
+
 def test_the_environment_asks_for_all_programs(mesh, monkeypatch):
     shapes = (8192, 64), (64, 256), (256, 64)
     arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
     own = [jax.ShapeDtypeStruct(shapes[0], np.float32, sharding=NamedSharding(mesh, PartitionSpec(None, "model"))), *arguments[1:]]
 
     def found(values, **environment):
-        for name in ("XLA_AUTO_SPMD", "XLA_AUTO_SPMD_MESH"):
+        for name in ("XLA_AUTO_SPMD", "XLA_AUTO_SPMD_MESH", "XLA_AUTO_SPMD_MACHINE", "XLA_AUTO_SPMD_MEMORY"):
             monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)

@@ -6,8 +6,10 @@
 #include "lowering/CompilerSession.h"
 #include "lowering/ModuleDump.h"
 #include "lowering/ModuleLocations.h"
+#include "lowering/PredictMemory.h"
 #include "lowering/client/CompileThroughCache.h"
 #include "lowering/hlo/HloProto.h"
+#include "passes/autosharding/Request.h"
 #include "passes/sharding/exchange/RoundTrip.h"
 #include "passes/spmd/Placement.h"
 #include "runtime/base/Cpu.h"
@@ -129,6 +131,23 @@ static std::string annotationOf(mlir::func::FuncOp function, unsigned argument, 
   return spmd::isWhole(placement) ? std::string() : sdy::toString(spmd::describe(placement, sharding.getMesh(module).getTotalSize()));
 }
 
+/// Returns what the environment says about plans.
+static llvm::Expected<autosharding::AutoShardingOptions> planOptions() {
+  autosharding::Request request;
+  request.machine = runtime::environment::text("XLA_AUTO_SPMD_MACHINE");
+  request.memory = runtime::environment::text("XLA_AUTO_SPMD_MEMORY");
+  return request.options("XLA_AUTO_SPMD_MACHINE", "XLA_AUTO_SPMD_MEMORY");
+}
+
+std::string planSettingsText() {
+  return runtime::environment::text("XLA_AUTO_SPMD_MACHINE") + '\n' + runtime::environment::text("XLA_AUTO_SPMD_MEMORY");
+}
+
+runtime::Status checkPlanSettings() {
+  llvm::Expected<autosharding::AutoShardingOptions> options = planOptions();
+  return options ? runtime::Status() : runtime::invalidArgument(llvm::toString(options.takeError()));
+}
+
 /// Returns a key of the mesh and of the program without the shardings of its arguments.
 static std::string keyOfPlan(mlir::ModuleOp module, const std::string &mesh) {
   mlir::OwningOpRef<mlir::ModuleOp> bare = withoutLocations(module);
@@ -138,6 +157,7 @@ static std::string keyOfPlan(mlir::ModuleOp module, const std::string &mesh) {
         function.removeArgAttr(i, name);
   runtime::CacheKey key;
   key.add("mesh", mesh);
+  key.add("settings", planSettingsText());
   for (auto &[name, value] : cacheKeyParts(*bare, {}))
     key.add(name, value);
   return key.digest();
@@ -168,18 +188,22 @@ mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, in
     if (type && !isAnnotated && type.getNumElements() < smallest)
       function.setArgAttr(i, sharding::hloShardingName, mlir::StringAttr::get(module.getContext(), "{replicated}"));
   }
-  autosharding::AutoShardingOptions options;
-  options.mesh = mesh;
-  options.threads = runtime::availableCpus();
+  llvm::Expected<autosharding::AutoShardingOptions> options = planOptions();
+  if (!options)
+    return mlir::emitError(module.getLoc(), llvm::toString(options.takeError()));
+  options->mesh = mesh;
+  options->threads = runtime::availableCpus();
+  if (options->memoryPerDevice > 0)
+    options->memoryOf = memoryPredictor(); // the limit is one of the compiled program
   runtime::Progress progress("automatic sharding");
-  options.progress = [&](const std::string &what) { progress.show(what); };
+  options->progress = [&](const std::string &what) { progress.show(what); };
   if (runtime::StatusOr<runtime::Cache *> cache = cacheInUse()) {
     runtime::ByteStore store = runtime::planStore(**cache);
-    options.plans = {store.find, store.store};
+    options->plans = {store.find, store.store};
   }
-  options.explains = report != nullptr;
+  options->explains = report != nullptr;
   autosharding::AutoShardingReport found;
-  if (failed(autosharding::autoShard(module, options, &found)))
+  if (failed(autosharding::autoShard(module, *options, &found)))
     return mlir::failure();
   if (report)
     *report = std::move(found);

@@ -19,6 +19,10 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
 /// such as those of fewer than `smallest` elements. compileModule() of the same program whose arguments have these shardings does not plan again.
 /// Plans are looked up and stored in the persistent cache; AutoShardingPlanHit and AutoShardingPlanMiss are counted.
 runtime::StatusOr<std::vector<std::string>> planArguments(TracedModule module, const std::string &mesh, int64_t smallest);
+/// Returns the settings of automatic sharding that the environment has besides the mesh: XLA_AUTO_SPMD_MACHINE and XLA_AUTO_SPMD_MEMORY.
+std::string planSettingsText();
+/// Returns an error that names the setting if one of them cannot be read.
+runtime::Status checkPlanSettings();
 /// Returns the program as HLO text (lowering/hlo).
 runtime::StatusOr<std::string> hloText(const std::string &text);
 /// Converts HLO text to a serialized HloModuleProto (lowering/hlo/HloProto.h) named `name`; such a module to JSON or to protocol buffers' text

@@ -127,6 +127,19 @@ runtime::StatusOr<std::string> Session::autoMesh() const {
   return text;
 }
 
+runtime::Status Session::applyPlanSettings() {
+  std::string settings = runtime::environment::text("XLA_AUTO_SPMD_MESH") + '\n' + planSettingsText();
+  if (settings == planSettings)
+    return {};
+  MILLRACE_TRY(checkPlanSettings());
+  if (!planSettings.empty()) {
+    planned.clear();
+    programs.clear();
+  }
+  planSettings = std::move(settings);
+  return {};
+}
+
 runtime::StatusOr<Session::Planning> Session::planning(bool isPending) const {
   if (!splitsAlone || numPartitions < 2)
     return Planning();
@@ -146,6 +159,8 @@ runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &
     return module.status();
   runtime::StatusOr<std::vector<std::string>> made = planArguments(std::move(*module), mesh, kSmallestSplit);
   if (!made) {
+    if (!runtime::environment::text("XLA_AUTO_SPMD_MEMORY").empty())
+      return made.status(); // the program would not be within the limit
     // As for annotations that cannot be partitioned, the program runs, with a warning.
     std::fprintf(stderr, "torch_xla: tensors of a program stay whole, because it cannot be planned: %s\n", std::string(made.status().message()).c_str());
     made = std::vector<std::string>(plan.leaves.size());

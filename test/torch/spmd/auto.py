@@ -2,6 +2,7 @@
 """Automatic sharding, xr.use_spmd(auto=True), on 8 virtual devices; test_spmd.py runs this file in a process that has them."""
 import copy
 import os
+import re
 
 import numpy as np
 import pytest
@@ -174,5 +175,44 @@ def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
         assert "devices=" in XLAC._get_xla_sharding_spec(a)
         counts = {kind: met.counter_value(kind) or 0 for kind in ("AutoShardingPlanHit", "AutoShardingPlanMiss", "CompileWithAutoSharding")}
         assert counts["AutoShardingPlanHit"] + counts["AutoShardingPlanMiss"] == counts["CompileWithAutoSharding"] == 1, counts
+    finally:
+        xr.use_spmd()
+
+
+def test_auto_keeps_a_limit_of_memory(monkeypatch):
+    """The limit is one of the compiled program; what no plan keeps is an error, and another limit is another program."""
+    monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
+    monkeypatch.setenv("XLA_AUTO_SPMD_MACHINE", "h100")
+    xr.use_spmd(auto=True)
+    try:
+        layers = [torch.randn(128, 128) / 11 for _ in range(4)]
+        rows = torch.randn(4096, 128)
+
+        def value(rows, layers):
+            for weight in layers:
+                rows = rows + torch.tanh(rows @ weight)
+            return rows.square().mean()
+
+        def peak():
+            """Bytes on a device that the compiler plans for the pending program."""
+            pending = value(rows.to("xla"), [weight.to("xla") for weight in layers])
+            return int(re.search(r"; ([0-9]+) bytes of values at the worst time", xs.explain(pending))[1])
+        free = peak()
+        monkeypatch.setenv("XLA_AUTO_SPMD_MEMORY", str(free))
+        compiled = peak()
+        assert compiled < free  # most values are computed within the kernels of their readers
+        monkeypatch.setenv("XLA_AUTO_SPMD_MEMORY", str(compiled))
+        assert peak() <= compiled
+        met.clear_all()
+        for limit in (str(compiled), "1G"):
+            monkeypatch.setenv("XLA_AUTO_SPMD_MEMORY", limit)
+            close(value(rows.to("xla"), [weight.to("xla") for weight in layers]), value(rows, layers), rtol=1e-4, atol=1e-4)
+        assert met.counter_value("UncachedCompile") >= 2
+        for name, setting, message in (("MEMORY", "1K", "automatic sharding finds no plan"), ("MEMORY", "much", "XLA_AUTO_SPMD_MEMORY expects a number of bytes"),
+                                       ("MEMORY", "-1", "XLA_AUTO_SPMD_MEMORY expects a number of bytes"),
+                                       ("MACHINE", "abacus", "XLA_AUTO_SPMD_MACHINE: expects a file or one of .*, but got 'abacus'")):
+            with monkeypatch.context() as settings, pytest.raises(RuntimeError, match=message):
+                settings.setenv(f"XLA_AUTO_SPMD_{name}", setting)
+                value(rows.to("xla"), [weight.to("xla") for weight in layers]).item()
     finally:
         xr.use_spmd()

@@ -62,7 +62,7 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
     return llvm::createStringError("--plan-memory expects values or compiled, but got '" + planMemory + "'");
   if (!planning.isOn && planMemory != "compiled")
     return llvm::createStringError("--plan-memory requires --auto-sharding");
-  llvm::Expected<autosharding::AutoShardingOptions> options = planning.options("--", "-");
+  llvm::Expected<autosharding::AutoShardingOptions> options = planning.options("--machine", "--memory-per-device");
   if (options && planMemory == "compiled")
     options->memoryOf = memoryPredictor();
   return options;
