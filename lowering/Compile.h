@@ -35,15 +35,16 @@ struct PipelineOptions {
   bool xlaSemantics = false;
 
   bool operator==(const PipelineOptions &) const = default;
+  /// Sums and products of floats may be regrouped, convolutions computed from fewer products, divisions be products with reciprocals, and zeros lose
+  /// their sign: faster, and no longer the same bits as the specification's order gives. NaN and infinities stay what they are, but reach the
+  /// neighbouring results of such a convolution; results still do not depend on threads.
+  bool relaxed = false;
 };
 
 struct CompileOptions : PipelineOptions {
   std::string entry; ///< function to run; empty: @main, else the only public function
   /// Passes that were prepared in the module's context (CompilerSession.h); null: they are made for this compilation.
   PreparedPasses *prepared = nullptr;
-  /// Sums and products of floats may be regrouped, divisions may be products with reciprocals, and zeros lose their sign: faster, and no
-  /// longer the same bits as the specification's order gives. NaN and infinities stay what they are; results still do not depend on threads.
-  bool relaxed = false;
   /// Kernels that other programs and processes compiled; runtime::kernelStore() is one. A process also remembers its own.
   runtime::ByteStore kernelStore;
   /// Machine code without LLVM's optimizations: made in two thirds of the time, several times slower, the same bits of results.

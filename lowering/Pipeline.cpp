@@ -76,6 +76,9 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(layout::createAssignLayoutsPass());
   // After layouts are assigned: its reshapes know one only.
   pm.addNestedPass<func::FuncOp>(layout::createSplitDilatedConvolutionsPass());
+  // Before borders are copied: what completes the last tiles is copied with them.
+  if (options.relaxed && !options.genericOnly)
+    pm.addNestedPass<func::FuncOp>(layout::createWinogradConvolutionsPass());
   pm.addNestedPass<func::FuncOp>(layout::createPadConvolutionsPass());
   // After layouts are assigned: whether channels are last decides.
   pm.addNestedPass<func::FuncOp>(layout::createSpreadWindowsPass());

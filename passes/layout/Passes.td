@@ -23,6 +23,15 @@ def SplitDilatedConvolutionsPass : Pass<"xla-split-dilated-convolutions", "::mli
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def WinogradConvolutionsPass : Pass<"xla-winograd-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "Compute convolutions of 3x3 from fewer products of sums (--relaxed)";
+  let description = [{
+    Winograd's minimal filtering F(2x2, 3x3): 16 products per channel and tile of 2x2 results instead of 36. The sums around the products round
+    differently, so that only relaxed compilation runs the pass.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 def PadConvolutionsPass : Pass<"xla-pad-convolutions", "::mlir::func::FuncOp"> {
   let summary = "Pad images with their borders for convolutions that would otherwise test every index";
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];

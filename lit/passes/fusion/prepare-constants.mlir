@@ -31,6 +31,33 @@ func.func private @add(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> at
 
 // -----
 
+// What only the preparation reads, also behind a reshape, is none of its results.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: (%arg0: tensor<2x4xf32>, %arg1: tensor<8xf32> {millrace.constant}, %[[P:.*]]: tensor<2x4xf32>)
+// CHECK: call @add(%arg0, %[[P]])
+// CHECK: func.func private @prepare(%arg0: tensor<8xf32>) -> tensor<2x4xf32>
+func.func @chain(%x: tensor<2x4xf32>, %w: tensor<8xf32> {millrace.constant}) -> tensor<2x4xf32> {
+  %0 = call @scale(%w) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = stablehlo.reshape %0 : (tensor<8xf32>) -> tensor<2x4xf32>
+  %2 = call @scales(%1) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = call @add(%x, %2) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %3 : tensor<2x4xf32>
+}
+func.func private @scale(%w: tensor<8xf32>) -> tensor<8xf32> attributes {millrace.kernel} {
+  %0 = stablehlo.sqrt %w : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @scales(%w: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {millrace.kernel} {
+  %0 = stablehlo.negate %w : tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+func.func private @add(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {millrace.kernel} {
+  %0 = stablehlo.add %x, %y : tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// -----
+
 // A result that is much larger than its operands is computed again: it would take memory, and time to read.
 // CHECK-LABEL: func.func @spreads
 // CHECK-NOT: millrace.prepare

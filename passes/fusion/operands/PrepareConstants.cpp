@@ -285,6 +285,14 @@ private:
     preparation.finish();
   }
 
+  /// Returns true if what uses the value stays in the program: kernels of constants move themselves, and so do reshapes that only these read.
+  static bool isOfProgram(OpOperand &use, const DenseMap<Value, int64_t> &constants) {
+    Operation *user = use.getOwner();
+    if (user->getNumResults() == 0 || !constants.contains(user->getResult(0)))
+      return true;
+    return isa<ReshapeOp>(user) && llvm::any_of(user->getResult(0).getUses(), [&](OpOperand &next) { return isOfProgram(next, constants); });
+  }
+
   /// Moves a kernel of constants to the preparation, whose results replace the kernel's.
   void move(func::CallOp call, const DenseMap<Value, int64_t> &constants, Preparation &preparation) {
     for (Value result : call.getResults()) {
@@ -292,12 +300,9 @@ private:
       if (bytes < 0 || bytes > kMaxGrowth * constants.lookup(result))
         continue;
       SmallVector<OpOperand *> uses;
-      for (OpOperand &use : result.getUses()) {
-        Operation *user = use.getOwner();
-        // Those of constants move themselves.
-        if (user->getNumResults() == 0 || !constants.contains(user->getResult(0)) || isa<ReshapeOp>(user))
+      for (OpOperand &use : result.getUses())
+        if (isOfProgram(use, constants))
           uses.push_back(&use);
-      }
       if (uses.empty())
         continue;
       BlockArgument argument = preparation.provide(preparation.import(result));
