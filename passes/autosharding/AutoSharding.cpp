@@ -261,6 +261,10 @@ struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
       emitError(getOperation().getLoc(), "expects plan-memory=values or compiled, but got '") << planMemory << "'";
       return signalPassFailure();
     }
+    if (memoryPerDevice < 0) {
+      emitError(getOperation().getLoc(), "expects memory-per-device of at least 0, but got ") << memoryPerDevice.getValue();
+      return signalPassFailure();
+    }
     if (memoryPerDevice > 0 && planMemory == "compiled")
       options.memoryOf = memoryOf;
     options.memoryPerDevice = memoryPerDevice;

@@ -4,6 +4,8 @@
 // RUN: xla-opt %s -xla-auto-sharding="memory-per-device=5000000 report" 2>&1 >/dev/null | FileCheck %s
 // RUN: not xla-opt %s -xla-auto-sharding="memory-per-device=5000000 plan-memory=values" 2>&1 >/dev/null | FileCheck %s --check-prefix=VALUES
 // RUN: not xla-opt %s -xla-auto-sharding="plan-memory=all" 2>&1 >/dev/null | FileCheck %s --check-prefix=INVALID
+// RUN: not xla-opt %s -xla-auto-sharding="memory-per-device=-1" 2>&1 >/dev/null | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: error: expects memory-per-device of at least 0, but got -1
 // CHECK: remark: sharded for {{.*}}; 41{{[0-9]+}} bytes of values
 // VALUES: error: automatic sharding finds no plan: {{.*}}every choice needs at least 16777216 bytes
 // INVALID: error: expects plan-memory=values or compiled, but got 'all'
