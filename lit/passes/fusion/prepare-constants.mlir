@@ -34,6 +34,7 @@ func.func private @add(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> at
 // What only the preparation reads, also behind a reshape, is none of its results.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: (%arg0: tensor<2x4xf32>, %arg1: tensor<8xf32> {millrace.constant}, %[[P:.*]]: tensor<2x4xf32>)
+// CHECK-NOT: call @scale
 // CHECK: call @add(%arg0, %[[P]])
 // CHECK: func.func private @prepare(%arg0: tensor<8xf32>) -> tensor<2x4xf32>
 func.func @chain(%x: tensor<2x4xf32>, %w: tensor<8xf32> {millrace.constant}) -> tensor<2x4xf32> {

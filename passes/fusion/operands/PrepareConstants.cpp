@@ -20,6 +20,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
@@ -268,20 +269,20 @@ private:
       if (auto call = dyn_cast<func::CallOp>(op))
         calls.push_back(call);
     auto reads = [&](Value value) { return constants.lookup(value) > 0 || preparation.hasProvided(value); };
-    SmallVector<Operation *> moved;
+    llvm::SmallPtrSet<Operation *, 16> moved;
     for (func::CallOp call : calls) {
       if (call.getNumResults() && constants.lookup(call.getResult(0)) > 0) {
         move(call, constants, preparation);
-        moved.push_back(call);
+        moved.insert(call);
       } else {
         pack(call, reads, preparation);
       }
     }
     if (preparation.isEmpty())
       return;
-    for (Operation *op : llvm::reverse(moved))
-      if (op->use_empty())
-        op->erase();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (op.use_empty() && (moved.contains(&op) || (isa<ReshapeOp>(op) && constants.contains(op.getResult(0)))))
+        op.erase();
     preparation.finish();
   }
 
