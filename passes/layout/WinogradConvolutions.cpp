@@ -23,9 +23,13 @@ namespace millrace::layout {
 
 namespace {
 
-/// A tile has kStep x kStep results, which read kSpan x kSpan elements. Unit: elements along a dimension. Source: F(2x2, 3x3); larger tiles need
-/// factors other than 1/2, whose rounding errors grow with them.
-constexpr int64_t kStep = 2, kSpan = 4, kPoints = kSpan * kSpan;
+/// A tile has kStep x kStep results. Unit: elements along a dimension. Source: F(2x2, 3x3); larger tiles need factors other than 1/2, whose rounding
+/// errors grow with them.
+constexpr int64_t kStep = 2;
+/// A tile reads kSpan x kSpan elements: its results and a window around each. Unit: elements along a dimension. Source: arithmetic, kStep + 3 - 1.
+constexpr int64_t kSpan = kStep + 2;
+/// The products of a tile and a pair of channels. Unit: products. Source: arithmetic, one for each element.
+constexpr int64_t kPoints = kSpan * kSpan;
 /// Winograd's form is taken if it saves at least so many multiply-adds per element that its sums read or write. Unit: multiply-adds per element.
 /// Source: xla-run --repeat=200 of ResNet-50's four convolutions on an AMD Zen 4: 20 to 35 per element saved 30 to 46 % of the time; below 10 the sums
 /// take about as long as what they save. Judgement for other machines.
