@@ -41,6 +41,7 @@ class Traced:
     results: list    # (tensor, dynamic dims)
     input_spec: str
     output_spec: str
+    open_sizes: list  # for each symbol the places of it in inputs: [position, dim, factor, offset]
 
 
 _library = torch.library.Library("aten", "IMPL")
@@ -170,6 +171,17 @@ def _open_symbols(program, placeholders):
     return found
 
 
+def _places(sources):
+    """Where the inputs have each open size: they have to agree."""
+    found: dict[Any, list] = {}
+    for source in sources:
+        for dim in source.dynamic:
+            symbol, factor, offset = _symbol_of(source.tensor.shape[dim].node.expr)
+            if source.kind == "input" and symbol is not None:
+                found.setdefault(symbol, []).append([source.position, dim, factor, offset])
+    return list(found.values())
+
+
 def _record(program, placeholders, symbols, options):
     """Returns one recording: (text, constants, results, which tensor each parameter of the text is)."""
     arguments = []
@@ -202,9 +214,10 @@ def _record(program, placeholders, symbols, options):
 
 def _dumped(spec):
     try:
-        return pytree.treespec_dumps(spec)
+        text = pytree.treespec_dumps(spec)
+        return text if pytree.treespec_loads(text) == spec else None
     except (NotImplementedError, TypeError):
-        return None  # a user's class, which a file cannot name
+        return None  # a user's class or keys, which a file cannot name
 
 
 def trace(program, options):
@@ -256,4 +269,4 @@ def trace(program, options):
         dynamic = [[d for d in range(result.dim()) if len({m[2][i].shape[d] for m in made}) > 1]
                    for i, result in enumerate(results)]
     return Traced(text, [sources[position] for position in order], constants, list(zip(results, dynamic)), _dumped(program.call_spec.in_spec),
-                  _dumped(program.call_spec.out_spec))
+                  _dumped(program.call_spec.out_spec), _places(sources))

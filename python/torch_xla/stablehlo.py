@@ -61,7 +61,10 @@ class InputLocation:
 
 @dataclasses.dataclass
 class StableHLOFunctionMeta:
-    """What is known of a function beside its code: its parameters and results, and the structure of its inputs and outputs."""
+    """What is known of a function beside its code: its parameters and results, and the structure of its inputs and outputs.
+
+    `open_sizes` has for each size that a call chooses the places where it is read: [input, dimension, factor, offset], where the dimension is
+    factor * size + offset."""
     name: str
     stablehlo_version: str
     input_signature: list
@@ -70,6 +73,7 @@ class StableHLOFunctionMeta:
     unused_inputs: list
     input_pytree_spec: str | None = None
     output_pytree_spec: str | None = None
+    open_sizes: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -156,10 +160,47 @@ def _from_numpy(array, dtype):
 
 @dataclasses.dataclass
 class _Compiled:
-    """A method's program with its weights and constants, its inputs in the program's order as (position, type), and the structure of the results."""
+    """A method's program with its weights and constants, its inputs in the program's order as (position, type), the places of its open sizes by
+    parameter, and the structures of arguments and results, where they are known."""
     program: Any
     inputs: list
+    sizes: list
+    given: Any
     output: Any
+
+
+def _structure(spec):
+    try:
+        return pytree.treespec_loads(spec) if spec else None
+    except NotImplementedError:
+        return None  # a class that this process has not registered
+
+
+def _in_order(given, args, kwargs):
+    """Returns the inputs of a program in its order. Dicts and keywords are in any order; what has no structure is already in order."""
+    try:
+        return given.flatten_up_to((args, kwargs))
+    except ValueError as error:
+        if not kwargs and len(args) == given.num_leaves and not any(isinstance(each, (tuple, list, dict)) for each in args):
+            return list(args)
+        raise ValueError(f"expects the arguments that the program was exported with: {error}") from error
+
+
+def _check_sizes(sizes, inputs):
+    """Raises ValueError where the inputs disagree about an open size: the program reads it in one place only."""
+    for places in sizes:
+        first = None
+        for index, position, dim, factor, offset in places:
+            if dim >= inputs[index].dim():
+                continue  # of another number of dimensions, which is an error of the call
+            size, rest = divmod(inputs[index].shape[dim] - offset, factor)
+            if rest:
+                raise ValueError(f"expects a size of {factor} * n + {offset} in dimension {dim} of input {position}, but got {inputs[index].shape[dim]}")
+            if first is None:
+                first = size, position, dim
+            elif size != first[0]:
+                raise ValueError(f"expects {first[0] * factor + offset} in dimension {dim} of input {position}, as dimension {first[2]} of input "
+                                 f"{first[1]} says, but got {inputs[index].shape[dim]}")
 
 
 class StableHLOGraphModule:
@@ -199,17 +240,22 @@ class StableHLOGraphModule:
           The results, on the device.
 
         Raises:
-          ValueError: An input is missing.
+          ValueError: An input is missing, or inputs disagree about an open size.
         """
-        compiled = self._programs.get(method_name)
-        if compiled is None:
-            compiled = self._programs[method_name] = self._compile(self._name_to_stablehlo[method_name])
+        compiled = self._compiled(method_name)
         inputs = []
         for position, dtype in compiled.inputs:
             if position >= len(args):
                 raise ValueError(f"expects at least {position + 1} inputs, but got {len(args)}")
             inputs.append(torch.as_tensor(args[position], dtype=dtype).detach().to("xla"))
+        _check_sizes(compiled.sizes, inputs)
         return _XLAC._run_bound(compiled.program, inputs)
+
+    def _compiled(self, name):
+        compiled = self._programs.get(name)
+        if compiled is None:
+            compiled = self._programs[name] = self._compile(self._name_to_stablehlo[name])
+        return compiled
 
     def _compile(self, function):
         """Weights are the same in every call, so that what depends on them alone is computed once."""
@@ -221,21 +267,29 @@ class StableHLOGraphModule:
                 arguments.append(None)
             else:
                 arguments.append(self._fixed_argument(location, signature))
+        index = {position: number for number, (position, _) in enumerate(inputs)}
+        sizes = [[(index[place[0]], *place) for place in places if place[0] in index] for places in function.meta.open_sizes]
         spec = function.meta.output_pytree_spec
-        return _Compiled(_XLAC._bind_program(function.text, arguments), inputs, pytree.treespec_loads(spec) if spec else None)
+        return _Compiled(_XLAC._bind_program(function.text, arguments), inputs, sizes, _structure(function.meta.input_pytree_spec),
+                         pytree.treespec_loads(spec) if spec else None)
 
     def __call__(self, *args: Any, method_name: str | None = None, **kwargs: Any) -> Any:
-        """Runs a method, the only one by default, with the arguments of the module that was exported.
+        """Runs a method, the only one by default, with the arguments of the module that was exported, or all tensors of theirs one after the other.
 
         Returns:
           The results in the structure of the module's.
+
+        Raises:
+          ValueError: The arguments have another structure, or sizes that do not fit together.
         """
         name = self._name_of(method_name)
-        flat, _ = pytree.tree_flatten((args, kwargs))
+        compiled = self._compiled(name)
+        flat, structure = pytree.tree_flatten((args, kwargs))
+        if compiled.given is not None and structure != compiled.given:
+            flat = _in_order(compiled.given, args, kwargs)
         results = self.evaluate(name, flat)
-        spec = self._programs[name].output
-        if spec is not None:
-            return pytree.tree_unflatten(results, spec)
+        if compiled.output is not None:
+            return pytree.tree_unflatten(results, compiled.output)
         return results[0] if len(results) == 1 else tuple(results)
 
     def get_stablehlo_text(self, method_name: str | None = None) -> str:
@@ -324,7 +378,8 @@ def exported_program_to_stablehlo(exported_model: torch.export.ExportedProgram,
     meta = StableHLOFunctionMeta(
         name="forward", stablehlo_version="1.0.0" if options.target_version == "current" else options.target_version,
         input_signature=signatures, output_signature=[_signature(t, dynamic) for t, dynamic in traced.results],
-        input_locations=locations, unused_inputs=[], input_pytree_spec=traced.input_spec, output_pytree_spec=traced.output_spec)
+        input_locations=locations, unused_inputs=[], input_pytree_spec=traced.input_spec, output_pytree_spec=traced.output_spec,
+        open_sizes=traced.open_sizes)
     function = StableHLOFunc(meta, _XLAC._artifact(traced.text, options.target_version), traced.text)
     return StableHLOGraphModule(StableHLOModelBundle(weights, [_to_numpy(t) for t in traced.constants], [function]))
 

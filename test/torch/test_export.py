@@ -127,6 +127,51 @@ def test_dynamic_dimensions(tmp_path):
     assert "?" in stablehlo.StableHLOGraphModule.load(tmp_path).get_stablehlo_text()
 
 
+class Named(torch.nn.Module):
+    def forward(self, x, parts, *, add, by):
+        return {"sum": x * by + add, "parts": parts["first"] - parts["second"][0]}
+
+
+def test_arguments_by_name(tmp_path):
+    """Keywords and dicts are in any order; another structure is an error; tensors one after the other are in the program's order."""
+    model, (x, add, by, first, second) = Named(), torch.randn(5, 2, 3)
+    module = stablehlo.exported_program_to_stablehlo(export(model, (x, {"first": first, "second": (second,)}), dict(add=add, by=by)))
+    module.save(tmp_path)
+    want = model(x, {"first": first, "second": (second,)}, add=add, by=by)
+    for each in (module, stablehlo.StableHLOGraphModule.load(tmp_path)):
+        for got in (each(x, {"first": first, "second": (second,)}, add=add, by=by), each(x, {"second": (second,), "first": first}, by=by, add=add),
+                    each(x, first, second, add, by)):
+            torch.testing.assert_close({name: value.cpu() for name, value in got.items()}, want)
+        for args, kwargs in (((x, {"first": first, "second": (second,)}), dict(add=add)), ((x, {"first": first, "third": (second,)}), dict(add=add, by=by)),
+                             ((x, {"first": first, "second": (second,)}), dict(add=add, by=by, more=x)), ((x, first, second, add, by, x), {}),
+                             ((), dict(by=by, add=add, x=x, parts={"first": first, "second": (second,)}))):
+            with pytest.raises(ValueError, match="expects the arguments that the program was exported with"):
+                each(*args, **kwargs)
+
+
+def test_open_sizes_agree(tmp_path):
+    """An open size is read in one place of the program, and what the others say is checked: memory beyond their end would be read else."""
+    class Halves(torch.nn.Module):
+        def forward(self, x, y, z):
+            return x.reshape(2, -1).sum(0) + y, z * 2
+    n = Dim("n", min=2)
+    given = torch.randn(8), torch.randn(4), torch.randn(3, 4)
+    module = stablehlo.exported_program_to_stablehlo(export(Halves(), given, dynamic_shapes=({0: 2 * n}, {0: n}, {0: Dim("m"), 1: n})))
+    module.save(tmp_path)
+    for each in (module, stablehlo.StableHLOGraphModule.load(tmp_path)):
+        for count, rows in ((4, 3), (7, 5), (300, 2)):
+            inputs = torch.randn(2 * count), torch.randn(count), torch.randn(rows, count)
+            for got, want in zip(each(*inputs), Halves()(*inputs)):
+                torch.testing.assert_close(got.cpu(), want)
+        for sizes, message in (((8, 5, 4), "expects 4 in dimension 0 of input 1, as dimension 0 of input 0 says, but got 5"),
+                               ((10_000_000, 4, 4), "expects 5000000 in dimension 0 of input 1"), ((8, 4, 3), "expects 4 in dimension 1 of input 2"),
+                               ((9, 4, 4), "expects a size of 2 [*] n [+] 0 in dimension 0 of input 0, but got 9")):
+            with pytest.raises(ValueError, match=message):
+                each(torch.randn(sizes[0]), torch.randn(sizes[1]), torch.randn(3, sizes[2]))
+    with pytest.raises(RuntimeError, match="expects argument"):
+        module(*given[:2], torch.randn(4))
+
+
 def test_dimensions_without_bounds():
     """Dim("n") is what most programs say."""
     model, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
