@@ -139,9 +139,11 @@ void FunctionBuilder::planBranches(Operation *op) {
       continue;
     }
     SlotId place = preferred.lookup(made);
-    for (Region &region : op->getRegions())
-      for (Value update : *updatesIn(region.front(), array, region.front().getTerminator()->getOperand(made.getResultNumber())))
+    for (Region &region : op->getRegions()) {
+      auto updates = updatesIn(region.front(), array, region.front().getTerminator()->getOperand(made.getResultNumber()));
+      for (Value update : *updates)
         preferred[update] = place;
+    }
   }
 }
 
