@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 import torch_xla
+from torch_xla.experimental import _grouped, _ragged_attention, custom_kernel
 
 varlen = pytest.importorskip("torch.nn.attention.varlen")
 
@@ -91,3 +92,57 @@ def test_what_a_sequence_gets_does_not_depend_on_the_others(no_fallback):
         assert torch.equal(run(slice(first, first + length), length), together[first:first + length])
     text = torch_xla._XLAC._get_xla_tensors_hlo([varlen.varlen_attn(*(t.to("xla") for t in (q, k, v, ends, ends)), 140, 140, **options)])
     assert "179,179" not in text
+
+
+def test_wrong_ends():
+    """Numbers that no tensor has are read nowhere and cost no more than all rows and keys; what is certainly wrong is an error."""
+    q, k, v, ends, _ = case([100, 44], [100, 44], (4, 4))
+    device = [t.to("xla") for t in (q, k, v)]
+    sequences = _ragged_attention.Sequences(ends[:-1], *(torch.tensor(numbers) for numbers in ([100, 2**31 - 1], [0, 0], [-5, 10**6])), 144, 80)
+    assert sequences.counts.tolist() == [100, 144] and sequences.lengths.tolist() == [0, 80]
+    want = varlen.varlen_attn(*device, ends.to("xla"), ends.to("xla"), 100, 100)
+    for wrong in ([0, 100, 10**6], [0, 100, 50], [0, 100, -2**31]):
+        wrong = torch.tensor(wrong, dtype=torch.int32, device="xla")
+        assert torch.equal(varlen.varlen_attn(*device, wrong, wrong, 100, 100)[:50], want[:50])
+    none = torch.zeros(1, dtype=torch.int32, device="xla")
+    empty = [t.detach().requires_grad_() for t in device]
+    got = varlen.varlen_attn(*empty, none, none, 1, 1)
+    got.sum().backward()
+    assert not got.any() and not any(t.grad.any() for t in empty)
+    for q_ends, k_ends, values, message in ((ends, ends[:2], v, "as many sequences of keys as of queries, but got 1 and 2"), (ends[None], ends[None], v, "vectors"),
+                                            (ends[:0], ends[:0], v, "vectors"), (ends, ends, v[:100], "as many keys as values")):
+        with pytest.raises(ValueError, match=message):
+            varlen.varlen_attn(*device[:2], values.to("xla"), q_ends.to("xla"), k_ends.to("xla"), 100, 100)
+
+
+def test_wrong_pages():
+    q, (k, v) = torch.randn(3, 8, 64, device="xla"), torch.randn(2, 4, 10, 16, 64, device="xla")
+    table, lengths = torch.randint(0, 10, (3, 6), device="xla"), torch.tensor([5, 96, 33], device="xla")
+    want = custom_kernel.paged_attention(q, k, v, lengths, table, 4)
+    for number in (10, -1, 2**31 - 1, -2**31):
+        other = table.clone()
+        other[::2] = number
+        assert torch.equal(custom_kernel.paged_attention(q, k, v, lengths, other, 4)[1], want[1])
+        other = torch.tensor([number, 96, number], device="xla")
+        assert torch.equal(custom_kernel.paged_attention(q, k, v, other, table, 4)[1], want[1])
+    for numbers, pages, keys in ((lengths[:2], table, k), (lengths, table[:2], k), (lengths, table[0], k), (lengths, table, k[:, :9])):
+        with pytest.raises(ValueError, match="expects"):
+            custom_kernel.paged_attention(q, keys, v, numbers, pages, 4)
+        with pytest.raises(ValueError, match="expects"):
+            custom_kernel.multi_queries_paged_attention(q[:, None], keys, v, numbers, pages, torch.ones_like(lengths), 4, 4)
+    with pytest.raises(ValueError, match="expects numbers of 3 sequences"):
+        custom_kernel.ragged_paged_attention(q, torch.cat([k, v]).permute(1, 2, 0, 3), lengths[:2], table, torch.tensor([0, 1, 2, 3], device="xla"),
+                                             torch.tensor([3], device="xla"))
+
+
+def test_wrong_sizes_of_groups():
+    lhs, rhs = torch.randn(40, 16), torch.randn(3, 16, 8)
+    for sizes in ([10, 2**31 - 1, 2], [10, -2**31, 2], [10, 2**40, 2**33]):
+        groups = _grouped._Groups(torch.tensor(sizes), None, 3, 40)
+        assert 0 <= int(groups.visits.total) <= 3 * -(-40 // groups.size)
+        got = custom_kernel.gmm(lhs.to("xla"), rhs.to("xla"), torch.tensor(sizes, device="xla"))
+        torch.testing.assert_close(got[:10].cpu(), lhs[:10] @ rhs[0], rtol=1e-4, atol=1e-4)
+    small = torch.tensor([100, 20, 0], dtype=torch.int8)
+    wide = torch.randn(300, 16)
+    torch.testing.assert_close(custom_kernel.gmm(wide.to("xla"), rhs.to("xla"), small.to("xla"))[:120].cpu(), torch.cat([wide[:100] @ rhs[0], wide[100:120] @ rhs[1]]),
+                               rtol=1e-4, atol=1e-4)

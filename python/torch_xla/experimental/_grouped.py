@@ -21,7 +21,7 @@ class _Groups:
     """Pieces of those groups that have a matrix: `count` groups from the number `offset` on (None: 0)."""
 
     def __init__(self, sizes: torch.Tensor, offset: torch.Tensor | None, count: int, rows: int) -> None:
-        self.sizes, self.rows = sizes.to(torch.int32), rows
+        self.sizes, self.rows = _tiles.bounded(sizes, rows), rows  # wrong numbers cost no more than all rows for each group
         self.size = _piece(rows, count)
         self.ends = self.sizes.cumsum(0, dtype=torch.int32)
         self.offset = torch.zeros((), dtype=torch.int32, device=sizes.device) if offset is None else offset.to(torch.int32).reshape(())

@@ -33,7 +33,8 @@ def _paged_loops(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tensor, 
         return tuple(pages.index_select(1, numbers).float().reshape(kv_heads, -1, dim) for pages in (k_pages, v_pages))
 
     keys, read = _ragged_attention.paged(table, page_size, take)
-    sequences = _ragged_attention.Sequences(starts, torch.full_like(starts, queries), lengths - q_lengths, lengths)
+    sequences = _ragged_attention.Sequences(starts, torch.full_like(starts, queries), lengths - q_lengths, lengths, batch * queries,
+                                            table.size(1) * page_size)
     rules = _ragged_attention.Rules(kv_heads, keys, 1.0, right=0, cap=cap)
     return _ragged_attention.attended(q.reshape(-1, heads, dim), sequences, read, rules, dim, queries)[0].reshape(q.shape)
 
@@ -61,7 +62,7 @@ def _ragged_loops(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: torch.Tensor
     there = torch.arange(kv_lens.size(0), device=q.device) < num_seqs.reshape(())
     counts = torch.where(there, cu_q_lens[1:] - cu_q_lens[:-1], torch.zeros_like(cu_q_lens[1:]))
     keys, read = _ragged_attention.paged(page_indices, page_size, take)
-    sequences = _ragged_attention.Sequences(cu_q_lens[:-1], counts, kv_lens - counts, kv_lens)
+    sequences = _ragged_attention.Sequences(cu_q_lens[:-1], counts, kv_lens - counts, kv_lens, q.size(0), page_indices.size(1) * page_size)
     rules = _ragged_attention.Rules(combined // 2, keys, sm_scale, None if sliding_window is None else sliding_window - 1, 0, soft_cap)
     return _ragged_attention.attended(q, sequences, read, rules, dim, q.size(0))[0]
 
@@ -83,6 +84,17 @@ def _attend(q, k, v, visible, soft_cap=None):
 def _check_heads(q_heads, kv_heads):
     if q_heads % kv_heads:
         raise ValueError(f"expects a number of query heads that the number of key heads divides, but got {q_heads} and {kv_heads}")
+
+
+def _check_sequences(count, table, **numbers):
+    wrong = {name: tuple(each.shape) for name, each in numbers.items() if tuple(each.shape) != (count,)}
+    if wrong or table.dim() != 2 or table.size(0) != count:
+        raise ValueError(f"expects numbers of {count} sequences and their pages, but got {wrong or tuple(table.shape)}")
+
+
+def _check_pages(k_pages, v_pages):
+    if k_pages.shape != v_pages.shape:
+        raise ValueError(f"expects pages of keys and values of one shape, but got {tuple(k_pages.shape)} and {tuple(v_pages.shape)}")
 
 
 def _gathered(pages, page_indices, q_heads):
@@ -111,11 +123,13 @@ def paged_attention(q: torch.Tensor, k_pages: torch.Tensor, v_pages: torch.Tenso
       A tensor (batch, heads, dim) of the type of q.
 
     Raises:
-      ValueError: The numbers of heads do not fit, or megacore_mode is another text.
+      ValueError: The numbers of heads, sequences or pages do not fit, or megacore_mode is another text.
     """
     if megacore_mode not in (None, "kv_head", "batch"):
         raise ValueError(f"expects megacore_mode kv_head, batch or None, but got {megacore_mode!r}")
     _check_heads(q.size(1), k_pages.size(0))
+    _check_sequences(q.size(0), page_indices, lengths=lengths)
+    _check_pages(k_pages, v_pages)
     if _loops(q, k_pages, v_pages):
         return _paged_loops(q[:, None], k_pages, v_pages, lengths, page_indices, torch.ones_like(lengths), attn_logits_soft_cap)[:, 0]
     k, v = _gathered(k_pages, page_indices, q.size(1)), _gathered(v_pages, page_indices, q.size(1))
@@ -147,9 +161,11 @@ def multi_queries_paged_attention(q: torch.Tensor, k_pages: torch.Tensor, v_page
       A tensor (batch, queries, heads, dim) of the type of q.
 
     Raises:
-      ValueError: The numbers of heads do not fit.
+      ValueError: The numbers of heads, sequences or pages do not fit.
     """
     _check_heads(q.size(2), k_pages.size(0))
+    _check_sequences(q.size(0), page_indices, lengths=lengths, effective_q_lens=effective_q_lens)
+    _check_pages(k_pages, v_pages)
     if _loops(q, k_pages, v_pages):
         return _paged_loops(q, k_pages, v_pages, lengths, page_indices, effective_q_lens, attn_logits_soft_cap)
     k, v = _gathered(k_pages, page_indices, q.size(2)), _gathered(v_pages, page_indices, q.size(2))
@@ -190,11 +206,12 @@ def ragged_paged_attention(q: torch.Tensor, kv_pages: torch.Tensor, kv_lens: tor
       A tensor of the sizes and type of q; the rows of tokens of no sequence are 0.
 
     Raises:
-      ValueError: The numbers of heads do not fit.
+      ValueError: The numbers of heads, sequences or pages do not fit.
     """
     tokens, heads, _ = q.shape
     _, page_size, combined, dim = kv_pages.shape
     _check_heads(heads, combined // 2)
+    _check_sequences(cu_q_lens.size(0) - 1, page_indices, kv_lens=kv_lens)
     if _loops(q, kv_pages):
         return _ragged_loops(q, kv_pages, kv_lens, page_indices, cu_q_lens, num_seqs, sm_scale, sliding_window, soft_cap, k_scale, v_scale)
     token = torch.arange(tokens, device=q.device)

@@ -17,10 +17,12 @@ Piece = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 class Sequences:
-    """What the rows of q are: those of sequence i are `counts[i]` from `starts[i]` on, at the positions from `positions[i]` on, with `lengths[i]` keys."""
+    """What the rows of q are: those of sequence i are `counts[i]` from `starts[i]` on, at the positions from `positions[i]` on, with `lengths[i]` keys.
+    Wrong numbers cost no more than a sequence of all `rows` and `keys` that there are."""
 
-    def __init__(self, starts: torch.Tensor, counts: torch.Tensor, positions: torch.Tensor, lengths: torch.Tensor) -> None:
-        self.starts, self.counts, self.positions, self.lengths = (tensor.to(torch.int32) for tensor in (starts, counts, positions, lengths))
+    def __init__(self, starts: torch.Tensor, counts: torch.Tensor, positions: torch.Tensor, lengths: torch.Tensor, rows: int, keys: int) -> None:
+        self.starts, self.positions = starts.to(torch.int32), positions.to(torch.int32)
+        self.counts, self.lengths = _tiles.bounded(counts, rows), _tiles.bounded(lengths, keys)
 
 
 class Rules:
@@ -132,6 +134,8 @@ def attended(q: torch.Tensor, sequences: Sequences, read: Callable[[torch.Tensor
     size = max(_QUERIES, _ROWS * rules.kv_heads // heads)
     q = _padded(q, size if most > 1 else 1)
     results = [torch.zeros(q.size(0), heads, width, dtype=q.dtype, device=q.device), torch.zeros(q.size(0), heads, 1, device=q.device)]
+    if sequences.counts.size(0) == 0:
+        return results[0][:rows], results[1][:rows, :, 0]
     counts, none = sequences.counts, torch.zeros_like(sequences.counts)
     # Sequences with one query come first: their blocks have one row.
     results = _forward(q, results, sequences, 1, torch.where(counts == 1, counts, none), read, rules)
@@ -143,6 +147,8 @@ def attended(q: torch.Tensor, sequences: Sequences, read: Callable[[torch.Tensor
 def gradients(grad: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, result: torch.Tensor, sums: torch.Tensor, sequences: Sequences,
               key_starts: torch.Tensor, rules: Rules) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns the gradients of attended() for q, k and v (keys, key heads, dim), of which sequence i has those from key_starts[i] on."""
+    if sequences.counts.size(0) == 0:
+        return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
     rows, heads, _ = q.shape
     kv_heads, group, device = rules.kv_heads, heads // rules.kv_heads, q.device
     size = max(_QUERIES, _ROWS * kv_heads // heads)
@@ -189,7 +195,7 @@ def _own(cumulative: torch.Tensor | None, batch: int, length: int, like: torch.T
 def _flash_forward(q, k, v, ends_q, ends_k, used, table, scale, left, right):
     counts = ends_q[1:] - ends_q[:-1]
     lengths = ends_k[1:] - ends_k[:-1] if used is None else used.to(torch.int32)
-    sequences = Sequences(ends_q[:-1], counts, lengths - counts, lengths)
+    sequences = Sequences(ends_q[:-1], counts, lengths - counts, lengths, q.size(0), k.size(0) if table is None else table.size(1) * k.size(1))
     if table is not None:
         keys, read = paged(table, k.size(1), lambda numbers: tuple(
             pages.index_select(0, numbers).float().flatten(0, 1).transpose(0, 1) for pages in (k, v)))
@@ -201,7 +207,7 @@ def _flash_forward(q, k, v, ends_q, ends_k, used, table, scale, left, right):
 @_tiles.recorded
 def _flash_backward(grad, q, k, v, result, sums, ends_q, ends_k, scale, left, right):
     counts, lengths = ends_q[1:] - ends_q[:-1], ends_k[1:] - ends_k[:-1]
-    sequences = Sequences(ends_q[:-1], counts, lengths - counts, lengths)
+    sequences = Sequences(ends_q[:-1], counts, lengths - counts, lengths, q.size(0), k.size(0))
     return gradients(grad, q, k, v, result, sums, sequences, ends_k[:-1], Rules(k.size(1), KEYS, scale, left, right))
 
 
@@ -220,8 +226,12 @@ def flash_forward(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout
     q, k, v = (tensor.flatten(0, 1) if is_dense else tensor for tensor in (query, key, value))
     ends_q = _own(cum_seq_q, batch, query.size(1), q)
     ends_k = ends_q if cum_seq_k is None and not is_dense else _own(cum_seq_k, batch, key.size(1), q)
-    if seqused_k is not None and ends_k.size(0) != ends_q.size(0):
+    if ends_q.dim() != 1 or ends_q.size(0) == 0 or ends_k.dim() != 1:
+        raise ValueError(f"expects vectors of where sequences begin and the last one ends, but got {tuple(ends_q.shape)} and {tuple(ends_k.shape)}")
+    if ends_k.size(0) != ends_q.size(0):
         raise ValueError(f"expects as many sequences of keys as of queries, but got {ends_k.size(0) - 1} and {ends_q.size(0) - 1}")
+    if k.shape[:-1] != v.shape[:-1]:
+        raise ValueError(f"expects as many keys as values, but got {tuple(k.shape)} and {tuple(v.shape)}")
     result, sums = _flash_forward(q, k, v, ends_q, ends_k, seqused_k, block_table, q.size(-1) ** -0.5 if scale is None else scale,
                                   *_sides(is_causal, window_size_left, window_size_right))
     if is_dense:

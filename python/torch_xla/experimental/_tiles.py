@@ -84,6 +84,13 @@ def product(lhs: torch.Tensor, rhs: torch.Tensor, contracting: tuple[Sequence[in
     return torch.einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", lhs.float(), rhs.float())
 
 
+def bounded(numbers: torch.Tensor, most: int) -> torch.Tensor:
+    """Returns numbers as int32 between 0 and `most`, whatever type they have."""
+    if numbers.dtype in (torch.int8, torch.uint8, torch.int16):  # which may not have `most`
+        numbers = numbers.to(torch.int32)
+    return numbers.clamp(0, most).to(torch.int32)
+
+
 def picked(vector: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """Returns an element of a vector, as a scalar."""
     return vector.index_select(0, index.reshape(1)).reshape(())
