@@ -57,7 +57,7 @@ class _Operand:
         result = []
         for size, block, length in zip(self.mapping.array_aval.shape, self.mapping.block_shape, self.sizes, strict=True):
             low, high = block.padding if isinstance(block, pallas_core.Element) else (0, 0)
-            result.append((low, high + -(size + low + high) % length))
+            result.append((low, high + -(size + low + high) % max(1, length)))
         return result
 
     def split(self, array: Any, grid: Sequence[Any]) -> Any:

@@ -50,7 +50,9 @@ def product(lhs: Any, rhs: Any, sizes: Any, *, ragged_dot_dimension_numbers: Any
     (ragged,), dtype = numbers.lhs_ragged_dimensions, preferred_element_type or jnp.result_type(lhs, rhs)
     rows, count = lhs.shape[ragged], sizes.shape[0]
     size = _piece(rows, count)
-    sizes = sizes.astype(jnp.int32)
+    if jnp.dtype(sizes.dtype).itemsize < 4:
+        sizes = sizes.astype(jnp.int32)
+    sizes = jnp.clip(sizes, 0, rows).astype(jnp.int32)  # wrong numbers cost no more than all rows for each group
     ends = jnp.cumsum(sizes, dtype=jnp.int32)
     pieces = (sizes + np.int32(size - 1)) // np.int32(size)
     last = jnp.cumsum(pieces, dtype=jnp.int32)

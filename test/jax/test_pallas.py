@@ -104,6 +104,13 @@ def test_partial_blocks():
     np.testing.assert_array_equal(result, x * 2)
 
 
+def test_empty_arrays():
+    def double(x, out):
+        out[...] = x[...] * 2
+    made = jax.jit(lambda x: pl.pallas_call(double, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x))(jnp.ones((0, 8)))
+    assert made.shape == (0, 8)
+
+
 def test_scalar_prefetch_and_index_maps():
     def kernel(order, x, scale, out):
         out[...] = x[...] * scale[order[pl.program_id(0)]] + order[pl.program_id(0)]

@@ -73,3 +73,13 @@ def test_batches_and_devices_are_jaxs():
     parts = jax.jit(jax.shard_map(jax.lax.ragged_dot, mesh=mesh, in_specs=(PartitionSpec("x"), PartitionSpec(), PartitionSpec()),
                                   out_specs=PartitionSpec("x"), check_vma=False))(sharded, matrices, jnp.asarray([1, 3]))
     close(parts, np.concatenate([by_groups(x[0][4 * i:4 * i + 4], matrices, [1, 3]) for i in range(4)]))
+
+
+@pytest.mark.parametrize("wrong", [2**31 - 1, -2**31, 10**9])
+def test_wrong_sizes(wrong):
+    """What reaches beyond the rows is not there, and costs no more than all rows."""
+    x, matrices = some(40, 16), some(3, 16, 8)
+    got = jax.jit(jax.lax.ragged_dot)(x, matrices, jnp.asarray([10, wrong, 10**9], jnp.int32))
+    close(got[:10], x[:10] @ matrices[0], 1e-3)
+    small = jax.jit(jax.lax.ragged_dot)(some(300, 16), matrices, jnp.asarray([100, 20, 0], jnp.int8))
+    close(small[120:], np.zeros((180, 8)))
