@@ -49,7 +49,7 @@ def test_kernels():
                          text=True, capture_output=True, timeout=300)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     differences = [float(difference) for difference in re.findall(r"ratio \d+\.\d+, difference (\S+)$", ran.stdout, re.M)]
-    assert len(differences) == 6 and max(differences) < 1e-3, ran.stdout
+    assert len(differences) == 8 and max(differences) < 1e-3, ran.stdout
 
 
 def test_llama_generates():
