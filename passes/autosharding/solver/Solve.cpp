@@ -37,11 +37,13 @@ constexpr uint64_t kNeedIterations = 10;
 /// The first increase of a limit without a solution. Unit: share of the limit. Source: judgement, not measured alone.
 constexpr double kFirstRaise = 1.0 / 64;
 
-/// Without any other limit a search ends after so many iterations in which neither cost nor bound has changed by kLeastProgress, and which are at least
-/// the share kPatience of all. Unit: iterations; share of cost and bound. Source: planning_time.py, 1000 operations over 2x2x2x2: the last change of
-/// the cost after 4 of 100 iterations, of the bound after 18.
+/// Without any other limit a search ends after at least so many iterations in which neither cost nor bound has changed. Unit: iterations. Source:
+/// planning_time.py, 1000 operations over 2x2x2x2: the last change of the cost after 4 of 100 iterations, of the bound after 18.
 constexpr uint64_t kLeastPatience = 10;
-constexpr double kPatience = 0.5, kLeastProgress = 1e-4;
+/// The same, of all iterations so far. Unit: share of the iterations. Source: judgement, beside the figures above.
+constexpr double kPatience = 0.5;
+/// What counts as a change. Unit: share of the cost, or of the bound. Source: judgement: a hundredth of the 1 % within which plans are asked for.
+constexpr double kLeastProgress = 1e-4;
 
 /// Tells when a search does not come nearer to the best solution any more.
 class Patience {

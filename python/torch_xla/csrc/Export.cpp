@@ -264,11 +264,15 @@ std::vector<runtime::BufferPtr> plainBuffers(const std::vector<Value> &values) {
   return buffers;
 }
 
-/// Starts a program that takes no argument's memory.
-std::vector<Value> launch(const Program &program, const std::vector<runtime::BufferPtr> &buffers) {
+/// Options of launches that take no argument's memory.
+runtime::ExecuteOptions keepingArguments(size_t count) {
   runtime::ExecuteOptions options;
-  for (size_t i = 0; i < buffers.size(); ++i)
+  for (size_t i = 0; i < count; ++i)
     options.nonDonatable.push_back(uint32_t(i));
+  return options;
+}
+
+std::vector<Value> launch(const Program &program, const std::vector<runtime::BufferPtr> &buffers, const runtime::ExecuteOptions &options) {
   std::vector<Value> results;
   for (runtime::BufferPtr &buffer : valueOrRaise(program.launch(buffers, options)))
     results.push_back(valueOrRaise(tracing::Session::get().adopt(std::move(buffer))));
@@ -286,7 +290,7 @@ PyObject *runProgram(PyObject *, PyObject *args) {
     std::vector<Value> values = valuesOf(list), results;
     {
       WithoutGil released;
-      results = launch(*program, plainBuffers(values));
+      results = launch(*program, plainBuffers(values), keepingArguments(values.size()));
     }
     return wrapAllLike(list, std::move(results));
   });
@@ -297,6 +301,7 @@ struct BoundProgram {
   std::unique_ptr<Program> program;
   std::vector<runtime::BufferPtr> arguments; ///< null in the place of inputs
   std::vector<size_t> inputs;                ///< their positions
+  runtime::ExecuteOptions options;
 };
 
 /// _bind_program(text, tensors) -> a program that _run_bound can call. None in the list of tensors: an input of each call.
@@ -326,6 +331,7 @@ PyObject *bindProgram(PyObject *, PyObject *args) {
         if (!isFixed[i])
           made->inputs.push_back(i);
       }
+      made->options = keepingArguments(isFixed.size());
       return made;
     });
   });
@@ -346,7 +352,7 @@ PyObject *runBound(PyObject *, PyObject *args) {
       std::vector<runtime::BufferPtr> given = plainBuffers(values), arguments = bound->arguments;
       for (size_t i = 0; i < given.size(); ++i)
         arguments[bound->inputs[i]] = std::move(given[i]);
-      results = launch(*bound->program, arguments);
+      results = launch(*bound->program, arguments, bound->options);
     }
     return wrapAllLike(list, std::move(results));
   });
