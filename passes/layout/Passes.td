@@ -29,6 +29,10 @@ def WinogradConvolutionsPass : Pass<"xla-winograd-convolutions", "::mlir::func::
     Winograd's minimal filtering F(2x2, 3x3): 16 products per channel and tile of 2x2 results instead of 36. The sums around the products round
     differently, so that only relaxed compilation runs the pass.
   }];
+  let options = [Option<"minSaved", "min-saved", "double", "8",
+                        "multiply-adds that a convolution has to save per element that its sums move; the pipeline asks the target">,
+                 Option<"nearBytes", "near-bytes", "int64_t", "1 << 19",
+                        "sums of weights of more bytes come from memory in every call; the pipeline asks the target">];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 

@@ -32,10 +32,9 @@ constexpr int64_t kStep = 2;
 constexpr int64_t kSpan = kStep + 2;
 /// The products of a tile and a pair of channels. Unit: products. Source: arithmetic, one for each element.
 constexpr int64_t kPoints = kSpan * kSpan;
-/// Winograd's form is taken if it saves at least so many multiply-adds per element that its sums read or write. Unit: multiply-adds per element.
-/// Source: xla-run --repeat=200 of ResNet-50's four convolutions on an AMD Zen 4: 20 to 35 per element saved 30 to 46 % of the time. Fewer were not
-/// measured, nor other machines, on whose arithmetic per byte it depends: judgement.
-constexpr double kMinSavedPerElement = 12;
+/// What reading an element from memory costs, in moves of an element between two kernels. Unit: moves. Source: xla-run --repeat=60 of 7x7x512, whose
+/// sums of weights take 16.8 MB: 1.59 to 2.16 ms on an AMD Zen 3, 1.98 to between 1.33 and 1.7 on a Zen 4; with 2 it would still be taken on both.
+constexpr double kMovesPerFarRead = 3;
 
 /// Returns true if the value is computed from constant arguments of the function alone (millrace.constant): its computation is prepared once.
 bool isPrepared(Value value) {
@@ -70,12 +69,13 @@ Sizes sizesOf(ConvolutionOp op) {
   return {result.getDimSize(0), result.getDimSize(1), result.getDimSize(2), image.getDimSize(3), result.getDimSize(3)};
 }
 
-/// Returns the multiply-adds that Winograd's form saves, per element that its sums read or write.
-double savedPerElement(const Sizes &sizes, bool isPrepared) {
+/// Returns the multiply-adds that Winograd's form saves, per element that its sums move between kernels; what comes from memory counts as several.
+double savedPerElement(const Sizes &sizes, bool isPrepared, int64_t nearBytes) {
   const double weights = double(sizes.channels) * double(sizes.results), tiles = double(sizes.tiles());
   const double saved = 9 * double(sizes.batch * sizes.height * sizes.width) * weights - kPoints * tiles * weights;
   // Sums are written once and read once; the 16 sums of weights replace 9 weights, and are written and read in each call unless they are prepared.
-  const double moved = 2 * kPoints * tiles * double(sizes.channels + sizes.results) + (isPrepared ? kPoints - 9 : 9 + 2 * kPoints) * weights;
+  const double far = kPoints * weights * sizeof(float) > double(nearBytes) ? kMovesPerFarRead : 1;
+  const double moved = 2 * kPoints * tiles * double(sizes.channels + sizes.results) + (isPrepared ? far * (kPoints - 9) : 9 + 2 * kPoints) * weights;
   return saved / moved;
 }
 
@@ -83,8 +83,8 @@ bool areOnes(std::optional<ArrayRef<int64_t>> values) {
   return !values || llvm::all_of(*values, [](int64_t value) { return value == 1; });
 }
 
-/// Why the convolution stays as it is; empty if Winograd's form takes its place.
-StringRef whyNot(ConvolutionOp op) {
+/// Why the convolution stays as it is; empty if Winograd's form takes its place, which has to save `minSaved` multiply-adds per element that is moved.
+StringRef whyNot(ConvolutionOp op, double minSaved, int64_t nearBytes) {
   RankedTensorType image = typeOf(op.getLhs()), kernel = typeOf(op.getRhs()), result = typeOf(op.getResult());
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   if (image.getRank() != 4 || !hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()) ||
@@ -107,7 +107,7 @@ StringRef whyNot(ConvolutionOp op) {
     return "its precision is not the default";
   if (op.getPaddingAttr() && llvm::any_of(op.getPaddingAttr().getValues<APInt>(), [](const APInt &amount) { return amount.isNegative(); }))
     return "negative padding cuts elements off";
-  if (savedPerElement(sizesOf(op), isPrepared(op.getRhs())) < kMinSavedPerElement)
+  if (savedPerElement(sizesOf(op), isPrepared(op.getRhs()), nearBytes) < minSaved)
     return "its sums would move more than its products save";
   return "";
 }
@@ -251,11 +251,12 @@ private:
 };
 
 struct WinogradConvolutions : impl::WinogradConvolutionsPassBase<WinogradConvolutions> {
+  using WinogradConvolutionsPassBase::WinogradConvolutionsPassBase;
   void runOnOperation() override {
     SmallVector<ConvolutionOp> convolutions;
     getOperation().walk([&](ConvolutionOp op) { convolutions.push_back(op); });
     for (ConvolutionOp op : convolutions) {
-      if (StringRef why = whyNot(op); !why.empty()) {
+      if (StringRef why = whyNot(op, minSaved, nearBytes); !why.empty()) {
         remarkMissed(op, "xla-winograd-convolutions", why);
         continue;
       }
