@@ -5,6 +5,7 @@
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -40,6 +41,20 @@ def matmul(x: torch.Tensor, y: torch.Tensor, size: int = 256) -> torch.Tensor:
                   out_specs=Block((size, size), lambda i, j, k: (i, j)), out_shape=((m, n), x.dtype), scratch=[Memory((size, size))])(x, y)
 
 
+def attend(q: Any, k: Any, v: Any, best: Any, total: Any, result: Any, is_first: bool, is_diagonal: bool) -> None:
+    """Adds a block of keys to rows' greatest scores, sums of exponentials and weighted sums of values; on the diagonal, later keys are hidden."""
+    scores = q[...] @ k[...].T
+    if is_diagonal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -1e30)
+    high = scores.amax(-1, keepdim=True)
+    new = high if is_first else torch.maximum(best[...], high)
+    p = torch.exp(scores - new)
+    old = 0.0 if is_first else torch.exp(best[...] - new)
+    total[...] = p.sum(-1, keepdim=True) + (0.0 if is_first else total[...] * old)
+    result[...] = p @ v[...] + (0.0 if is_first else result[...] * old)
+    best[...] = new
+
+
 @assume_pure
 def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, size: int = 256) -> torch.Tensor:
     """softmax(q @ k.T) @ v for q (batch, heads, length, dim), k and v (batch, kv heads, length, dim); `size` divides the length."""
@@ -49,16 +64,7 @@ def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: b
     def body(q, k, v, out, best, total, result):
         i, j = program_id(2), program_id(3)
         if not causal or j <= i:
-            scores = q[...] @ k[...].T
-            if causal and i == j:
-                scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -1e30)
-            high = scores.amax(-1, keepdim=True)
-            new = high if j == 0 else torch.maximum(best[...], high)
-            p = torch.exp(scores - new)
-            old = 0.0 if j == 0 else torch.exp(best[...] - new)
-            total[...] = p.sum(-1, keepdim=True) + (0.0 if j == 0 else total[...] * old)
-            result[...] = p @ v[...] + (0.0 if j == 0 else result[...] * old)
-            best[...] = new
+            attend(q, k, v, best, total, result, j == 0, causal and i == j)
         if j == num_programs(3) - 1:
             out[...] = result[...] / total[...]
 
@@ -76,16 +82,7 @@ def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, siz
     def body(q, k, v, out, sums, best, total, result):
         i, j = program_id(2), program_id(3)
         if not causal or j <= i:
-            scores = q[...] @ k[...].T
-            if causal and i == j:
-                scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -1e30)
-            high = scores.amax(-1, keepdim=True)
-            new = high if j == 0 else torch.maximum(best[...], high)
-            p = torch.exp(scores - new)
-            old = 0.0 if j == 0 else torch.exp(best[...] - new)
-            total[...] = p.sum(-1, keepdim=True) + (0.0 if j == 0 else total[...] * old)
-            result[...] = p @ v[...] + (0.0 if j == 0 else result[...] * old)
-            best[...] = new
+            attend(q, k, v, best, total, result, j == 0, causal and i == j)
         if j == num_programs(3) - 1:
             out[...] = result[...] / total[...]
             sums[...] = best[...] + torch.log(total[...])

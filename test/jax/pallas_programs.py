@@ -58,3 +58,15 @@ def plain(x):
 
 def equal(got, want, tolerance=0.0):
     np.testing.assert_allclose(plain(got), plain(want), tolerance, tolerance)
+
+
+def product_kernel(x, y, out, total):
+    @pl.when(pl.program_id(2) == 0)
+    def _():
+        total[...] = jnp.zeros_like(total)
+
+    total[...] += x[...] @ y[...]
+
+    @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+    def _():
+        out[...] = total[...]

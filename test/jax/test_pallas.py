@@ -12,6 +12,7 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from jax.sharding import NamedSharding, PartitionSpec
+from pallas_programs import product_kernel
 
 F32 = jnp.float32
 random = np.random.RandomState(0)
@@ -31,18 +32,6 @@ def both(kernel, *arguments, tolerance=1e-5, **options):
     expected = jax.jit(pl.pallas_call(kernel, interpret=True, **options))(*arguments)
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, tolerance, tolerance), result, expected)
     return result
-
-
-def product_kernel(x, y, out, total):
-    @pl.when(pl.program_id(2) == 0)
-    def _():
-        total[...] = jnp.zeros_like(total)
-
-    total[...] += x[...] @ y[...]
-
-    @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
-    def _():
-        out[...] = total[...]
 
 
 PRODUCT = dict(grid=(2, 3, 4), in_specs=[pl.BlockSpec((16, 8), lambda i, j, k: (i, k)), pl.BlockSpec((8, 32), lambda i, j, k: (k, j))],

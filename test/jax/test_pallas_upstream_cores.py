@@ -10,7 +10,7 @@ import pytest
 from jax import export, lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
-from pallas_programs import ANY, F32, I32, SMEM, count, equal, run, shape, some
+from pallas_programs import ANY, F32, I32, SMEM, count, equal, product_kernel, run, shape, some
 
 MESH = pltpu.create_tensorcore_mesh("core", num_cores=2)
 
@@ -45,15 +45,7 @@ class TestStateful:
             x, y, out = refs
 
             def inside(total, x, y, out):
-                @pl.when(pl.program_id(2) == 0)
-                def _():
-                    total[...] = jnp.zeros_like(total)
-
-                total[...] += x[...] @ y[...]
-
-                @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
-                def _():
-                    out[...] = total[...]
+                product_kernel(x, y, out, total)
 
             def kernel(total):
                 pltpu.emit_pipeline(functools.partial(inside, total), grid=(2, 2, 2), out_specs=pl.BlockSpec((16, 128), lambda i, j, k: (i, j)), in_specs=[

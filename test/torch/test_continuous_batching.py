@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """transformers' continuous batching on the device: generate_batch(), and the manager with its own signatures and results."""
 import asyncio
-import random
 import time
 
 import pytest
@@ -10,27 +9,12 @@ import torch_xla.debug.metrics as met
 
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("transformers.generation.continuous_batching")
+from language_models import model, prompts  # noqa: E402
 from transformers import ContinuousBatchingConfig, GenerationConfig  # noqa: E402
 from transformers.generation.continuous_batching.requests import GenerationOutput, RequestStatus  # noqa: E402
 
 KINDS = [("Llama", {}), ("GPT2", {}), ("Gemma3", dict(head_dim=16, sliding_window=32, layer_types=["sliding_attention", "full_attention"]))]
 WAIT_S = 300.0  # longer than any step takes; what waits so long has failed
-
-
-def model(kind="Llama", **more):
-    torch.manual_seed(0)
-    if kind == "GPT2":
-        return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=259, n_embd=64, n_layer=2, n_head=4, n_positions=256, bos_token_id=1,
-                                                                    eos_token_id=None, pad_token_id=0)).eval()
-    sizes = dict(vocab_size=259, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-                 max_position_embeddings=256, bos_token_id=1, eos_token_id=None, pad_token_id=0)
-    config = getattr(transformers, {"Gemma3": "Gemma3TextConfig"}.get(kind, f"{kind}Config"))(**sizes, **more)
-    return getattr(transformers, f"{kind}ForCausalLM")(config).eval()
-
-
-def prompts(count, longest, seed=1):
-    numbers = random.Random(seed)
-    return [[numbers.randrange(3, 259) for _ in range(numbers.randint(1, longest))] for _ in range(count)]
 
 
 def alone(reference, given, **options):
@@ -166,7 +150,7 @@ def test_a_bad_request_fails_alone():
                                                   continuous_batching_config=batching) as manager:
         first = manager.add_request(given[0])
         bad = {manager.add_request(ids, max_new_tokens=count, **more): message for ids, count, more, message in (
-            ([], 4, {}, "at least one token"), ([5] * 200, 100, {}, "at most 256 tokens"), ([5, 300], 4, {}, "0 to 258"), (["a"], 4, {}, "invalid literal"),
+            ([], 4, {}, "at least one token"), ([5] * 1000, 100, {}, "at most 1024 tokens"), ([5, 300], 4, {}, "0 to 258"), (["a"], 4, {}, "invalid literal"),
             ([5], 0, {}, "max_tokens"), ([5], 4, dict(temperature="hot"), "temperature of type float"), ([5], 4, dict(beams=3), "but got beams"))}
         second = manager.add_request(given[1])
         results = results_of(manager, [first, *bad, second])

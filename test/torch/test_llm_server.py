@@ -16,11 +16,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+from language_models import model, prompts  # noqa: E402
 from paths import PYTHONPATH, ROOT  # noqa: E402
 import torch_xla.debug.metrics as met  # noqa: E402
 from torch_xla.experimental.serving import Engine, PagePool, Request, sample  # noqa: E402
-
-import transformers  # noqa: E402
 
 EVERY_REQUEST = dict(temperature=0, ignore_eos=True)
 
@@ -58,19 +57,6 @@ def test_a_page_whose_memory_is_taken_is_forgotten():
 
 
 #===-- the engine ----------------------------------------------------------===
-
-
-def model(kind="Llama", **more):
-    torch.manual_seed(0)
-    sizes = dict(vocab_size=259, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-                 max_position_embeddings=1024, bos_token_id=1, eos_token_id=None, pad_token_id=0)
-    config = getattr(transformers, {"Gemma3": "Gemma3TextConfig"}.get(kind, f"{kind}Config"))(**sizes, **more)
-    return getattr(transformers, f"{kind}ForCausalLM")(config).eval()
-
-
-def prompts(count, longest, seed=1):
-    numbers = random.Random(seed)
-    return [[numbers.randrange(3, 259) for _ in range(numbers.randint(1, longest))] for _ in range(count)]
 
 
 class Recording(Engine):
