@@ -22,10 +22,6 @@ inline constexpr llvm::StringLiteral kInPlaceAttr = "millrace.in_place";
 inline constexpr llvm::StringLiteral kHoistedAttr = "millrace.hoisted";
 /// Dense i64 array: peak bytes of live temporaries, {in the program's order, lower bound for every order}.
 inline constexpr llvm::StringLiteral kOrderBytesAttr = "millrace.order_bytes";
-/// Dictionary, of a kernel that is a single reduce_window: the window, which is not visible in the kernel's linalg form.
-inline constexpr llvm::StringLiteral kWindowReduceAttr = "millrace.window_reduce";
-/// Dictionary, of a kernel that is a single select_and_scatter: the window, which is not visible in the kernel's linalg form.
-inline constexpr llvm::StringLiteral kWindowScatterAttr = "millrace.window_scatter";
 /// String, of an emitted kernel: the emitter's name.
 inline constexpr llvm::StringLiteral kEmitterAttr = "millrace.emitter";
 /// Integer, of an emitted kernel: the number of iterations of its range, which threads share.

@@ -85,8 +85,6 @@ constexpr Rule kRules[] = {
     {kOrderBytesAttr, Place::Function, isPairOfBytes, "two numbers of bytes"},
     {kRowsAttr, Place::Function, isListOfCounts, "a dense array of i64 of at least 1"},
     {kFewRowsAttr, Place::Function, isCount, "an i64 of at least 0"},
-    {kWindowReduceAttr, Place::Function, isA<DictionaryAttr>, "a dictionary"},
-    {kWindowScatterAttr, Place::Function, isA<DictionaryAttr>, "a dictionary"},
     {kEmitterAttr, Place::Function, isA<StringAttr>, "a string"},
     {kRangeEndAttr, Place::Function, isCount, "an i64 of at least 0"},
     {kScratchBytesAttr, Place::Function, isCount, "an i64 of at least 0"},

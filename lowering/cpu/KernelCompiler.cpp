@@ -47,10 +47,9 @@ template <typename OpT> std::string textOf(OpT op) {
   return text;
 }
 
-/// Tries the emitters of vector code, which report refusals as remarks.
-FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target) {
-  // A kernel that updates an operand in place takes the generic path, except for slices that are copied.
-  FailureOr<EmittedKernel> emitted = fn->hasAttr(kInPlaceAttr) ? emitSliceUpdate(fn, target) : emitKernel(fn, target);
+/// Tries an emitter of vector code, which reports a refusal as a remark. Its code replaces `fn`.
+FailureOr<BufferKernel> tryEmitter(FailureOr<EmittedKernel> (*emitter)(func::FuncOp, const KernelTarget &), func::FuncOp fn, const KernelTarget &target) {
+  FailureOr<EmittedKernel> emitted = emitter(fn, target);
   if (failed(emitted))
     return failure();
   BufferKernel kernel;
@@ -343,16 +342,20 @@ private:
     OpBuilder builder(module.getBodyRegion());
     auto fn = cast<func::FuncOp>(builder.clone(*kernel.getOperation()));
     fn.setName(symbol);
-    takeLowerings(module.getContext());
-    if (failed(lowerings->toLinalg.run(module)))
-      return failure(symbol, "linalg", module);
-    dump(module, symbol, "linalg");
-    fn = module.lookupSymbol<func::FuncOp>(symbol);
+    KernelTarget target = kernelTarget(options.target);
+    target.fma &= options.contract || options.relaxed || !sumsFewProducts(kernel);
     FailureOr<BufferKernel> buffered = mlir::failure();
-    if (!options.genericOnly) {
-      KernelTarget target = kernelTarget(options.target);
-      target.fma &= options.contract || options.relaxed || !sumsFewProducts(kernel);
-      buffered = tryEmitters(fn, target);
+    if (!options.genericOnly)
+      buffered = tryEmitter(emitWindows, fn, target);
+    if (failed(buffered)) {
+      takeLowerings(module.getContext());
+      if (failed(lowerings->toLinalg.run(module)))
+        return failure(symbol, "linalg", module);
+      dump(module, symbol, "linalg");
+      fn = module.lookupSymbol<func::FuncOp>(symbol);
+      // A kernel that updates an operand in place takes the generic path, except for slices that are copied.
+      if (!options.genericOnly)
+        buffered = tryEmitter(fn->hasAttr(kInPlaceAttr) ? emitSliceUpdate : emitKernel, fn, target);
     }
     if (failed(buffered)) {
       // The generic path would be correct, but far slower than the kernels before fusion: attentionCheck() has accepted the kernel.

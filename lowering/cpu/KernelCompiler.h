@@ -24,7 +24,8 @@ struct KernelOptions {
   bool relaxed = false;     ///< CompileOptions::relaxed
   bool quick = false;       ///< CompileOptions::quick
   unsigned threads = 1;
-  /// Receives the text of each kernel at the stops "linalg", "vector", "llvm", "asm" if set. Calls are serialized.
+  /// Receives the text of each kernel at the stops "linalg" (kernels of windows have none), "vector", "llvm", "asm" if set. Calls are
+  /// serialized.
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
   /// Called before each kernel with text such as "kernel 12 of 40". Calls are serialized.
   std::function<void(llvm::StringRef)> onProgress;

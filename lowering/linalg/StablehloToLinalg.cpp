@@ -9,8 +9,6 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Patterns.h"
 #include "lowering/linalg/storage/StorageTypes.h"
-#include "lowering/linalg/reduction/WindowReduce.h"
-#include "lowering/linalg/reduction/WindowScatter.h"
 #include "passes/fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -120,10 +118,6 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) { return converter.isLegal(op); });
 
     SetVector<func::FuncOp> functions = functionsToConvert(module, allFunctions);
-    for (func::FuncOp function : functions) {
-      noteWindowReduce(function);
-      noteWindowScatter(function);
-    }
     SmallVector<Operation *> roots(functions.begin(), functions.end());
     if (failed(applyPartialConversion(roots, target, frozen)))
       return signalPassFailure();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Emitter.cpp - Try the emitters in order of preference --------------===//
-// Input:   private functions with the attribute `millrace.kernel`, bodies in linalg on tensors.
+// Input:   private functions with the attribute `millrace.kernel`, bodies in linalg on tensors; for the emitter "window", in StableHLO.
 // Output:  for those that an emitter supports: @<name>_range in vector code with the attributes `millrace.emitter`, `millrace.range_end`,
 //          `millrace.scratch_bytes`; the kernel itself is removed if it has no callers.
 // Leaves alone all others, with one remark per emitter that gives the reason.
@@ -38,7 +38,7 @@ FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target)
     parts->erase();
     return kernel;
   }
-  for (auto emitter : {emitCodedProduct, emitWindowReduce, emitSpreadWindow, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitIndependentParts, emitRowKernel}) {
+  for (auto emitter : {emitCodedProduct, emitAttention, emitContraction, emitDataMovement, emitIndependentParts, emitRowKernel}) {
     FailureOr<EmittedKernel> kernel = emitter(fn, target);
     if (succeeded(kernel))
       return kernel;
@@ -88,7 +88,7 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
   EmitKernelsPass() = default;
   EmitKernelsPass(const EmitKernelsPass &other) : PassWrapper(other) {}
 
-  Option<std::string> only{*this, "emitter", llvm::cl::desc("attention, contraction, movement, row, or all of them if empty")};
+  Option<std::string> only{*this, "emitter", llvm::cl::desc("attention, contraction, movement, row, window (before the lowering to linalg), or all but the last if empty")};
   Option<std::string> cpu{*this, "target", llvm::cl::desc("host, or a fixed target for reproducible output: avx512, avx2, aarch64, …"),
                           llvm::cl::init("host")};
   Option<unsigned> threads{*this, "threads", llvm::cl::desc("threads to cut kernels for; 0: as the target says"), llvm::cl::init(0)};
@@ -123,6 +123,8 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
         kernel = emitDataMovement(fn, target);
       else if (only == "row")
         kernel = emitRowKernel(fn, target);
+      else if (only == "window")
+        kernel = emitWindows(fn, target);
       else
         kernel = emitKernel(fn, target);
       if (failed(kernel))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Emitter.h - Emit rank-1 vector code for kernels on tensors ---------===//
 //
-// An emitter takes a kernel whose body is linalg on tensors and generates, next to it, a function that computes the iterations [begin, end) of the
-// kernel's parallel range with rank-1 vectors, scf loops and memrefs:
+// An emitter takes a kernel whose body is linalg on tensors, or StableHLO for windows, and generates, next to it, a function that computes the
+// iterations [begin, end) of the kernel's parallel range with rank-1 vectors, scf loops and memrefs:
 //
 //   func.func private @<name>_range(memref inputs..., memref outputs..., memref<?xi8> scratch, index begin, index end)
 //
@@ -109,18 +109,10 @@ mlir::FailureOr<EmittedKernel> emitIndependentParts(mlir::func::FuncOp fn, const
 /// Transposes, with elementwise operations on the values.
 mlir::FailureOr<EmittedKernel> emitDataMovement(mlir::func::FuncOp fn, const KernelTarget &target);
 
-/// Pooling with windows along the last dimension.
-mlir::FailureOr<EmittedKernel> emitWindowReduce(mlir::func::FuncOp fn, const KernelTarget &target);
+/// Pooling and its gradients: kernels that are one operation on windows, before they are lowered to linalg.
+mlir::FailureOr<EmittedKernel> emitWindows(mlir::func::FuncOp fn, const KernelTarget &target);
 
-/// Gradients of mean pooling, channels last.
-mlir::FailureOr<EmittedKernel> emitSpreadWindow(mlir::func::FuncOp fn, const KernelTarget &target);
-
-/// Gradients of max pooling, channels last.
-mlir::FailureOr<EmittedKernel> emitWindowScatter(mlir::func::FuncOp fn, const KernelTarget &target);
-/// Gradients of max pooling, columns last.
-mlir::FailureOr<EmittedKernel> emitWindowScatterRows(mlir::func::FuncOp fn, const KernelTarget &target);
-
-/// Tries all emitters in order of preference; forwards the remarks of all that refused.
+/// Tries all emitters of linalg in order of preference; forwards the remarks of all that refused.
 mlir::FailureOr<EmittedKernel> emitKernel(mlir::func::FuncOp fn, const KernelTarget &target);
 
 KernelTarget kernelTarget(const CpuTarget &cpu);

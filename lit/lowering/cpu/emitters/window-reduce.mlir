@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Windows along the last dimension: rows first, then neighbours in scratch. Other windows are a row kernel's, and sums that start
 // from a number or reducers of two operations are left to the generic path.
-// RUN: xla-opt %s -xla-lower-to-linalg -xla-emit-kernels=target=avx2 | FileCheck %s
+// RUN: xla-opt %s -xla-emit-kernels='target=avx2 emitter=window' -xla-lower-to-linalg -xla-emit-kernels=target=avx2 | FileCheck %s
 
 // CHECK-LABEL: func.func private @greatest_range
 // CHECK-SAME: millrace.emitter = "window_reduce", millrace.range_end = 10

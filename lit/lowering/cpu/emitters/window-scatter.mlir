@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients of max pooling get vector code over channels or over neighbouring windows; other selections do not.
-// RUN: xla-opt %s -xla-lower-to-linalg -xla-emit-kernels=target=avx2 | FileCheck %s
+// RUN: xla-opt %s -xla-emit-kernels='target=avx2 emitter=window' | FileCheck %s
 
 // CHECK-LABEL: func.func private @greatest_range
 // CHECK-SAME: millrace.emitter = "window_scatter", millrace.range_end = 2

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SpreadWindow.cpp - Emit windows with base dilation ------------------===//
-// Input:   a kernel noted as reduce_window (lowering/linalg/reduction/WindowReduce.h) with a base dilation: the gradient of mean pooling.
+// Input:   a kernel that is one reduce_window (WindowKernel.h) with a base dilation: the gradient of mean pooling.
 // Output:  an iteration is one row of the result: for each of its positions, the elements in the window, whole vectors of channels, are combined in
 //          the window's order. The holes of the dilation are neither stored nor read.
 // Leaves alone windows along the last dimension, window dilation together with base dilation, and few channels.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/windows/WindowEmitter.h"
-#include "lowering/linalg/reduction/WindowReduce.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -37,7 +36,7 @@ private:
   Range range(OpBuilder &b, int64_t dim, Value index);
   void place(OpBuilder &b, ArrayRef<Range> ranges, Value to);
   void strip(OpBuilder &b, ArrayRef<Range> ranges, Value channel, Value to, int64_t count, Value mask);
-  Value combine(OpBuilder &b, Value x, Value y) { return combineElements(b, loc, what, x, y); }
+  Value combine(OpBuilder &b, Value x, Value y) { return what.combine(b, loc, x, y); }
 
   Value splat(VectorType type) {
     OpBuilder b(shell.getContext());
@@ -74,7 +73,7 @@ LogicalResult SpreadWindowEmitter::match() {
   auto type = cast<RankedTensorType>(kernel.getArgument(0).getType());
   shape = type.getShape();
   resultShape = cast<RankedTensorType>(kernel.getResultTypes()[0]).getShape();
-  element = type.getElementType();
+  element = what.element;
   if (!what.isSpread()) {
     why = "elements of the argument lie side by side";
     return failure();
@@ -222,11 +221,6 @@ FailureOr<EmittedKernel> SpreadWindowEmitter::run() {
 
 } // namespace
 
-FailureOr<EmittedKernel> emitSpreadWindow(func::FuncOp fn, const KernelTarget &target) {
-  std::optional<WindowReduce> what = windowReduceOf(fn);
-  if (!what)
-    return failure();
-  return SpreadWindowEmitter(fn, *what, target).run();
-}
+FailureOr<EmittedKernel> emitSpreadWindow(func::FuncOp fn, const WindowReduce &what, const KernelTarget &target) { return SpreadWindowEmitter(fn, what, target).run(); }
 
 } // namespace millrace::lowering

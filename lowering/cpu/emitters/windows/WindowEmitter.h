@@ -2,11 +2,20 @@
 //===- WindowEmitter.h - What the emitters of windows share ---------------===//
 #pragma once
 #include "lowering/cpu/emitters/EmitterShell.h"
-#include "lowering/linalg/reduction/WindowScatter.h"
+#include "lowering/cpu/emitters/windows/WindowKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace millrace::lowering {
+
+/// Pooling with windows along the last dimension.
+mlir::FailureOr<EmittedKernel> emitWindowReduce(mlir::func::FuncOp fn, const WindowReduce &what, const KernelTarget &target);
+/// Gradients of mean pooling, channels last.
+mlir::FailureOr<EmittedKernel> emitSpreadWindow(mlir::func::FuncOp fn, const WindowReduce &what, const KernelTarget &target);
+/// Gradients of max pooling, channels last.
+mlir::FailureOr<EmittedKernel> emitWindowScatter(mlir::func::FuncOp fn, const WindowScatter &what, const KernelTarget &target);
+/// Gradients of max pooling, columns last.
+mlir::FailureOr<EmittedKernel> emitWindowScatterRows(mlir::func::FuncOp fn, const WindowScatter &what, const KernelTarget &target);
 
 /// Index arithmetic with constants that stand once, where the function begins.
 class WindowEmitter {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WindowReduce.cpp - Emit pooling along the last dimension ------------===//
-// Input:   a kernel noted as reduce_window (lowering/linalg/reduction/WindowReduce.h): images with their columns last.
+// Input:   a kernel that is one reduce_window (WindowKernel.h): images with their columns last.
 // Output:  an iteration is one row of the result, or a piece of a long one. It first combines whole rows of the argument, those that the windows of
 //          the other dimensions cover, into a padded row in scratch; then neighbours in that row. A window of h x w elements so costs h + w steps
 //          instead of h * w, all of them on contiguous vectors.
@@ -10,7 +10,6 @@
 // Sums of narrower floats (in f32) are added first along the leading dimensions of a window, then along the last.
 // Leaves alone windows along other dimensions only (their row kernels are contiguous anyway) and those that cover the whole row.
 //===----------------------------------------------------------------------===//
-#include "lowering/linalg/reduction/WindowReduce.h"
 
 #include "dialects/millrace/Attributes.h"
 #include "lowering/cpu/emitters/rows/VectorStride.h"
@@ -47,7 +46,7 @@ private:
   /// Returns `count` vectors of the argument from `from` on, combined over the windows of the leading dimensions.
   SmallVector<Value> column(OpBuilder &b, Value from, int64_t count, Value mask);
   Value window(OpBuilder &b, Value at);
-  Value combine(OpBuilder &b, Value x, Value y) { return combineElements(b, loc, what, x, y); }
+  Value combine(OpBuilder &b, Value x, Value y) { return what.combine(b, loc, x, y); }
   Value widened(OpBuilder &b, Value stored);
   Value narrowed(OpBuilder &b, Value computed);
 
@@ -101,7 +100,7 @@ LogicalResult WindowReduceEmitter::match() {
   auto result = cast<RankedTensorType>(kernel.getResultTypes()[0]);
   shape = type.getShape();
   resultShape = result.getShape();
-  element = type.getElementType();
+  element = what.element;
   last = type.getRank() - 1;
   if (last < 0 || type.getNumElements() == 0 || result.getNumElements() == 0) {
     why = "no elements";
@@ -415,11 +414,6 @@ FailureOr<EmittedKernel> WindowReduceEmitter::run() {
 
 } // namespace
 
-FailureOr<EmittedKernel> emitWindowReduce(func::FuncOp fn, const KernelTarget &target) {
-  std::optional<WindowReduce> what = windowReduceOf(fn);
-  if (!what)
-    return failure();
-  return WindowReduceEmitter(fn, *what, target).run();
-}
+FailureOr<EmittedKernel> emitWindowReduce(func::FuncOp fn, const WindowReduce &what, const KernelTarget &target) { return WindowReduceEmitter(fn, what, target).run(); }
 
 } // namespace millrace::lowering

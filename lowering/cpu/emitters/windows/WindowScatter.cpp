@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WindowScatter.cpp - Emit gradients of max pooling, channels last ----===//
-// Input:   a kernel noted as select_and_scatter (lowering/linalg/reduction/WindowScatter.h) whose last dimension has no window: channels.
+// Input:   a kernel that is one select_and_scatter (WindowKernel.h) whose last dimension has no window: channels.
 // Output:  an iteration is a few vectors of channels at one position of the other dimensions without a window. First it finds for each source
 //          element, per lane, which element of its window is selected, and stores that element's index in scratch. Then for each element of the
 //          result it adds, in the order of the sources, those of the surrounding windows that have selected it: every element of the result is
@@ -300,11 +300,6 @@ FailureOr<EmittedKernel> WindowScatterEmitter::run() {
 
 } // namespace
 
-FailureOr<EmittedKernel> emitWindowScatter(func::FuncOp fn, const KernelTarget &target) {
-  std::optional<WindowScatter> what = windowScatterOf(fn);
-  if (!what)
-    return failure();
-  return WindowScatterEmitter(fn, *what, target).run();
-}
+FailureOr<EmittedKernel> emitWindowScatter(func::FuncOp fn, const WindowScatter &what, const KernelTarget &target) { return WindowScatterEmitter(fn, what, target).run(); }
 
 } // namespace millrace::lowering

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WindowScatterRows.cpp - Emit gradients of max pooling, columns last ===//
-// Input:   a kernel noted as select_and_scatter (lowering/linalg/reduction/WindowScatter.h) with a window along the last dimension.
+// Input:   a kernel that is one select_and_scatter (WindowKernel.h) with a window along the last dimension.
 // Output:  an iteration is one image: the dimensions with a window at one position of the others. It fills its part of the result; then for each row
 //          of the source it copies the rows of the operand that the windows cover to scratch, finds, with neighbouring windows in the lanes, which
 //          element of each window is selected, and adds the sources to those one by one.
@@ -319,11 +319,6 @@ FailureOr<EmittedKernel> WindowScatterRowsEmitter::run() {
 
 } // namespace
 
-FailureOr<EmittedKernel> emitWindowScatterRows(func::FuncOp fn, const KernelTarget &target) {
-  std::optional<WindowScatter> what = windowScatterOf(fn);
-  if (!what)
-    return failure();
-  return WindowScatterRowsEmitter(fn, *what, target).run();
-}
+FailureOr<EmittedKernel> emitWindowScatterRows(func::FuncOp fn, const WindowScatter &what, const KernelTarget &target) { return WindowScatterRowsEmitter(fn, what, target).run(); }
 
 } // namespace millrace::lowering
