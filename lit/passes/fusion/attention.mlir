@@ -61,20 +61,6 @@ func.func @decode(%q: tensor<4x2x8xf32>, %k: tensor<4x400x8xf32>, %v: tensor<4x4
 
 // -----
 
-// The second product sums over the rows of the first one.
-// CHECK-LABEL: func.func @transposed
-// CHECK-COUNT-2: call @
-func.func @transposed(%q: tensor<32x8xf32>, %k: tensor<32x8xf32>, %v: tensor<32x16xf32>) -> tensor<32x16xf32> {
-  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<32x32xf32>
-  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<32x32xf32>) -> tensor<32x32xf32>
-  %2 = stablehlo.add %0, %1 : tensor<32x32xf32>
-  %3 = stablehlo.exponential %2 : tensor<32x32xf32>
-  %4 = stablehlo.dot_general %3, %v, contracting_dims = [1] x [0] : (tensor<32x32xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
-  return %4 : tensor<32x16xf32>
-}
-
-// -----
-
 // No exponential: two layers of a perceptron have large weights instead of keys and values.
 // CHECK-LABEL: func.func @perceptron
 // CHECK-COUNT-2: call @

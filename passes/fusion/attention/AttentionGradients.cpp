@@ -90,15 +90,11 @@ private:
 
   bool isWorthwhile() const {
     return !hasOtherSources && reached.size() <= kMaxGradientOps && llvm::all_of(sources, [&](DotGeneralOp dot) {
-      auto shape = cast<RankedTensorType>(dot.getLhs().getType()).getShape();
-      int64_t heads = 1, depth = 1;
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(dot.getLhs().getType()).getShape();
+      int64_t heads = 1;
       for (int64_t dim : dot.getDotDimensionNumbers().getLhsBatchingDimensions())
         heads *= shape[dim];
-      for (int64_t dim : dot.getDotDimensionNumbers().getLhsContractingDimensions())
-        depth *= shape[dim];
-      int64_t left = elementsOf(dot.getLhs()) / (heads * depth), right = elementsOf(dot.getRhs()) / (heads * depth);
-      return sumsIn(dot) && sumsIn(dot) == sumsIn(first) && heads >= kMinHeadsOfGradients && depth > 1 && depth <= kMaxHeadElements &&
-             left >= kMinQueryRows && right >= kMinKeys;
+      return heads >= kMinHeadsOfGradients && haveTiles(dot, first);
     });
   }
 

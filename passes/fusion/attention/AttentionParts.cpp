@@ -5,6 +5,9 @@
 #include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/fusion/plan/Outline.h"
 
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
 using namespace mlir;
 using namespace millrace::stablehlo;
 
@@ -32,6 +35,32 @@ bool isRowOperation(Operation *op) {
 unsigned sumsIn(DotGeneralOp dot) {
   auto type = dyn_cast<FloatType>(dot.getType().getElementType());
   return type ? std::max(32u, type.getWidth()) : 0;
+}
+
+SmallVector<int64_t> freeDimensions(DotGeneralOp dot, bool isLhs) {
+  DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  ArrayRef<int64_t> batch = isLhs ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions();
+  ArrayRef<int64_t> contracted = isLhs ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
+  int64_t rank = cast<RankedTensorType>((isLhs ? dot.getLhs() : dot.getRhs()).getType()).getRank();
+  return llvm::filter_to_vector(llvm::seq<int64_t>(0, rank),
+                                [&](int64_t dim) { return !llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim); });
+}
+
+int64_t freeElements(DotGeneralOp dot, bool isLhs) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>((isLhs ? dot.getLhs() : dot.getRhs()).getType()).getShape();
+  int64_t elements = 1;
+  for (int64_t dim : freeDimensions(dot, isLhs))
+    elements *= shape[dim];
+  return elements;
+}
+
+bool haveTiles(DotGeneralOp scores, DotGeneralOp product) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(scores.getLhs().getType()).getShape();
+  int64_t depth = 1;
+  for (int64_t dim : scores.getDotDimensionNumbers().getLhsContractingDimensions())
+    depth *= shape[dim];
+  return sumsIn(scores) && sumsIn(scores) == sumsIn(product) && depth > 1 && depth <= kMaxHeadElements &&
+         freeElements(scores, true) >= kMinQueryRows && freeElements(scores, false) >= kMinKeys;
 }
 
 bool isSplat(Value value) {

@@ -3,17 +3,13 @@
 // Input:   %s = dot_general %q, %k ; … scale, mask, maximum of each row, exponential, sum, division … ; %o = dot_general %p, %v
 // Output:  these operations as one cluster: the scores never exist in memory (lowering/cpu/emitters/attention/AttentionEmitter.cpp).
 //          Operations on q, k and v (transposes, broadcasts over heads, scales) join, because all three are packed anyway.
-// Leaves alone scores with other users, few rows (which are bound by reading the keys), products of which the second does not contract the first
-// one's columns, operations between them without an exponential.
+// Leaves alone scores with other users, few rows (which are bound by reading the keys), operations between the products without an exponential, and
+// all that the emitter does not support: it knows how the indices of the products and of what is between them belong together.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/attention/AttentionPattern.h"
 
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/plan/FusionPolicy.h"
-
-#include "llvm/ADT/DenseMap.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -26,15 +22,6 @@ namespace {
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-/// For each dimension of a tensor, the dimension of the scores along which it runs.
-using Labels = SmallVector<int64_t>;
-/// Fact: a mark instead of a dimension's number: the dimension has size 1.
-constexpr int64_t kOne = -1;
-/// Fact: a mark instead of a dimension's number: the value is the same everywhere.
-constexpr int64_t kFree = -2;
-/// Fact: numbers from here on are dimensions of the batch that were joined or split; no tensor has so many dimensions.
-constexpr int64_t kJoined = 1000;
-
 class Matcher {
 public:
   /// `taken`: operations of other clusters.
@@ -46,7 +33,6 @@ public:
       scores = nullptr;
       hasSecondScores = false;
       visited.clear();
-      labels.clear();
       bool isLhs = operand == last.getLhs();
       auto dims = isLhs ? last.getDotDimensionNumbers().getLhsContractingDimensions() : last.getDotDimensionNumbers().getRhsContractingDimensions();
       if (dims.size() != 1 || !operand.getDefiningOp())
@@ -54,7 +40,7 @@ public:
       weights = operand;
       values = isLhs ? last.getRhs() : last.getLhs();
       keyDimension = dims[0];
-      if (dependsOnScores(operand.getDefiningOp()) && scores && !hasSecondScores && collect() && isConsistent())
+      if (dependsOnScores(operand.getDefiningOp()) && scores && !hasSecondScores && collect() && isWorthwhile())
         return true;
     }
     return false;
@@ -105,7 +91,7 @@ private:
       if (depends)
         members.insert(op);
     members.insert(last);
-    if (!hasVectorizableTypes(scores) || !hasVectorizableTypes(last) || visited.size() > kMaxAttentionOps || !sumsIn(scores) || sumsIn(scores) != sumsIn(last))
+    if (!hasVectorizableTypes(scores) || visited.size() > kMaxAttentionOps)
       return false;
     for (Operation *op : members) {
       hasExponential |= isa<ExpOp>(op);
@@ -122,187 +108,69 @@ private:
     return hasExponential;
   }
 
-  /// Every value between the products has the dimensions of the scores in a known order, and the second product sums over one that
-  /// only the keys have.
-  bool isConsistent() {
-    if (scores.getDotDimensionNumbers().getLhsContractingDimensions().size() != 1)
-      return false;
-    SmallVector<Operation *> order(members.begin(), members.end());
-    llvm::sort(order, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    Labels own;
-    for (auto [dim, size] : llvm::enumerate(shapeOf(scores.getResult())))
-      own.push_back(size == 1 ? kOne : int64_t(dim));
-    labels[scores.getResult()] = own;
-    for (Operation *op : order)
-      if (op != scores && op != last && !label(op))
-        return false;
-    key = labels[weights][keyDimension];
-    if (key < 0 || key >= kJoined)
-      return false;
-    for (Operation *op : order)
+  /// Finds the dimension of the keys. Returns false if there is none, or if the kernel would not pay. Whether the emitter supports the operations
+  /// between the products is its own question, which the check asks.
+  bool isWorthwhile() {
+    key = inScores(weights, keyDimension);
+    // Rows that are reduced together would be one thread's work.
+    for (Operation *op : members)
       if (auto reduce = dyn_cast<ReduceOp>(op))
         for (int64_t dim : reduce.getDimensions())
-          if (int64_t along = labels[reduce.getInputs().front()][dim]; along != key)
+          if (inScores(reduce.getInputs().front(), dim) != key)
             return false;
-    return isWorthwhile();
-  }
-
-  /// Records which dimensions of the scores the dimensions of the operation's result are. Returns false if they are others.
-  bool label(Operation *op) {
-    Labels found;
-    if (auto transpose = dyn_cast<TransposeOp>(op)) {
-      for (int64_t dim : transpose.getPermutation())
-        found.push_back(labels[transpose.getOperand()][dim]);
-    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      if (!labelReshape(labels[reshape.getOperand()], shapeOf(reshape.getOperand()), shapeOf(reshape.getResult()), found))
-        return false;
-    } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
-      for (int64_t size : shapeOf(broadcast.getResult()))
-        found.push_back(size == 1 ? kOne : kFree);
-      for (auto [from, to] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-        if (int64_t l = labels[broadcast.getOperand()][from]; l != kOne)
-          found[to] = l;
-    } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (reduce.getInputs().size() != 1 || reduce.getDimensions().size() != 1 || !isPlainReduction(reduce))
-        return false;
-      for (auto [dim, l] : llvm::enumerate(labels[reduce.getInputs().front()]))
-        if ((int64_t)dim != reduce.getDimensions()[0])
-          found.push_back(l);
-    } else {
-      for (Value operand : op->getOperands()) {
-        auto it = labels.find(operand);
-        if (it == labels.end() || it->second.empty())
-          continue;
-        if (found.empty())
-          found = it->second;
-        for (auto [mine, other] : llvm::zip(found, it->second)) {
-          if (mine == kFree)
-            mine = other;
-          else if (other != kFree && other != mine)
-            return false;
-        }
-      }
-    }
-    labels[op->getResult(0)] = found;
-    return true;
-  }
-
-  /// Reshapes may add and drop unit dimensions and merge and split batch dimensions: each merged or split dimension has a label of its own.
-  bool labelReshape(const Labels &labels, ArrayRef<int64_t> from, ArrayRef<int64_t> to, Labels &found) {
-    size_t i = 0, j = 0;
-    while (i < from.size() || j < to.size()) {
-      if (j < to.size() && to[j] == 1) {
-        found.push_back(kOne);
-        ++j;
-        continue;
-      }
-      if (i < from.size() && from[i] == 1) {
-        ++i;
-        continue;
-      }
-      if (i == from.size() || j == to.size())
-        return false;
-      if (from[i] == to[j]) {
-        found.push_back(labels[i++]);
-        ++j;
-        continue;
-      }
-      // A group of dimensions with one product on both sides.
-      Labels joined{labels[i]};
-      int64_t before = from[i++], after = to[j], first = j++;
-      while (before != after) {
-        if (before < after ? i == from.size() : j == to.size())
-          return false;
-        if (before < after) {
-          joined.push_back(labels[i]);
-          before *= from[i++];
-        } else {
-          after *= to[j++];
-        }
-      }
-      int64_t batch = scores.getDotDimensionNumbers().getLhsBatchingDimensions().size();
-      if (llvm::any_of(joined, [&](int64_t l) { return l == kFree || (l >= batch && l < kJoined); }))
-        return false;
-      for (; first < (int64_t)j; ++first) {
-        joined.push_back(to[first]);
-        found.push_back(to[first] == 1 ? kOne : kJoined + int64_t(joins.insert({joined, joins.size()}).first->second));
-      }
-    }
-    return true;
-  }
-
-  /// Returns true if the combiner is one operation with a known neutral element.
-  static bool isPlainReduction(ReduceOp reduce) {
-    Block &body = reduce.getBody().front();
-    return llvm::hasSingleElement(body.without_terminator()) && isa<AddOp, MaxOp, MinOp, MulOp>(body.front());
-  }
-
-  /// Returns true if the keys are the left operand of the first contraction.
-  bool isKeysLeft() {
-    return key < int64_t(shapeOf(scores.getLhs()).size()) - 1; // of batch and its own dimensions
-  }
-
-  bool isWorthwhile() {
-    // The key's dimension in the result of the first product: batch, left, right.
     int64_t batch = scores.getDotDimensionNumbers().getLhsBatchingDimensions().size();
-    int64_t leftFree = shapeOf(scores.getLhs()).size() - batch - 1;
-    if (key < batch)
-      return false;
-    bool keysLeft = isKeysLeft();
-    Value keys = keysLeft ? scores.getLhs() : scores.getRhs();
-    int64_t depth = shapeOf(keys)[keysLeft ? scores.getDotDimensionNumbers().getLhsContractingDimensions()[0] : scores.getDotDimensionNumbers().getRhsContractingDimensions()[0]];
-    // Rows: dimensions that neither keys nor values have.
-    bool weightsLeft = weights == last.getLhs();
-    auto lastBatch = weightsLeft ? last.getDotDimensionNumbers().getLhsBatchingDimensions() : last.getDotDimensionNumbers().getRhsBatchingDimensions();
-    int64_t rows = 1;
-    for (auto [dim, l] : llvm::enumerate(labels[weights])) {
-      if (l < 0 || l >= kJoined || l == key || llvm::is_contained(lastBatch, (int64_t)dim) || l < batch)
-        continue;
-      bool inKeys = keysLeft ? l < batch + leftFree : l >= batch + leftFree;
-      if (!inKeys)
-        rows *= shapeOf(weights)[dim];
-    }
-    // The values have one dimension that is neither batch nor contracted.
-    int64_t width = 1, widths = 0;
-    auto valueBatch = weightsLeft ? last.getDotDimensionNumbers().getRhsBatchingDimensions() : last.getDotDimensionNumbers().getLhsBatchingDimensions();
-    int64_t summed = weightsLeft ? last.getDotDimensionNumbers().getRhsContractingDimensions()[0] : last.getDotDimensionNumbers().getLhsContractingDimensions()[0];
-    for (auto [dim, size] : llvm::enumerate(shapeOf(values)))
-      if ((int64_t)dim != summed && !llvm::is_contained(valueBatch, (int64_t)dim) && size != 1) {
-        width = size;
-        ++widths;
-      }
-    return rows >= kMinQueryRows && shapeOf(scores.getResult())[key] >= kMinKeys && depth > 1 && depth <= kMaxHeadElements && widths == 1 &&
-           width <= kMaxHeadElements;
+    bool isLhs = weights == last.getLhs();
+    return key >= batch && scores.getDotDimensionNumbers().getLhsContractingDimensions().size() == 1 && haveTiles(scores, last) &&
+           freeElements(last, isLhs) >= kMinQueryRows && freeElements(last, !isLhs) <= kMaxHeadElements;
+  }
+
+  /// Returns the dimension of the scores that is dimension `dim` of `value`; -1 if `value` has not the elements of the scores, or if a reshape has
+  /// regrouped the dimension.
+  int64_t inScores(Value value, int64_t dim) const {
+    llvm::SmallDenseSet<Operation *> seen;
+    return inScores(value, dim, seen);
+  }
+
+  /// The same without the operations in `seen`, from which there is no way to the scores.
+  int64_t inScores(Value value, int64_t dim, llvm::SmallDenseSet<Operation *> &seen) const {
+    Operation *op = value.getDefiningOp();
+    if (op == scores)
+      return dim;
+    if (!visited.lookup(op) || elementsOf(value) != elementsOf(weights) || isa<ReduceOp>(op) || !seen.insert(op).second)
+      return -1;
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      dim = transpose.getPermutation()[dim];
+    else if (auto reshape = dyn_cast<ReshapeOp>(op))
+      dim = wholeBefore(shapeOf(reshape.getOperand()), shapeOf(value), dim);
+    else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
+      dim = placeIn(broadcast.getBroadcastDimensions(), dim);
+    if (dim < 0)
+      return -1;
+    for (Value operand : op->getOperands())
+      if (int64_t found = inScores(operand, dim, seen); found >= 0)
+        return found;
+    return -1;
   }
 
   /// Adds transposes, broadcasts over heads and scales of q, k and v, which become part of packing. The dimensions along which they are packed stay
   /// undivided.
   void absorbOperands() {
-    bool keysLeft = isKeysLeft();
-    auto first = scores.getDotDimensionNumbers(), second = last.getDotDimensionNumbers();
-    bool valuesLeft = values == last.getLhs();
-    auto keyOf = [&](bool left) {
-      // The one dimension of the keys that is neither batch nor summed up and that becomes `key`.
-      int64_t batch = first.getLhsBatchingDimensions().size(), at = batch;
-      if (!left)
-        at += shapeOf(scores.getLhs()).size() - batch - 1;
-      ArrayRef<int64_t> batchDims = left ? first.getLhsBatchingDimensions() : first.getRhsBatchingDimensions();
-      int64_t summed = (left ? first.getLhsContractingDimensions() : first.getRhsContractingDimensions())[0];
-      for (int64_t dim = 0, rank = shapeOf(left ? scores.getLhs() : scores.getRhs()).size(); dim < rank; ++dim)
-        if (dim != summed && !llvm::is_contained(batchDims, dim) && at++ == key)
-          return dim;
-      return int64_t(-1);
+    auto contracted = [](DotGeneralOp dot, bool isLhs) {
+      DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+      return (isLhs ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions())[0];
     };
-    for (bool left : {true, false}) {
-      SmallVector<int64_t> whole{(left ? first.getLhsContractingDimensions() : first.getRhsContractingDimensions())[0]};
-      if (left == keysLeft)
-        whole.push_back(keyOf(left));
-      absorb(scores->getOpOperand(left ? 0 : 1), whole);
+    // The dimensions of the scores: the batch, what is left of the first operand, what is left of the second one.
+    int64_t at = key - scores.getDotDimensionNumbers().getLhsBatchingDimensions().size(), leftDims = freeDimensions(scores, true).size();
+    for (bool isLhs : {true, false}) {
+      SmallVector<int64_t> whole{contracted(scores, isLhs)};
+      if (isLhs == (at < leftDims))
+        whole.push_back(freeDimensions(scores, isLhs)[isLhs ? at : at - leftDims]);
+      absorb(scores->getOpOperand(isLhs ? 0 : 1), whole);
     }
-    SmallVector<int64_t> whole{(valuesLeft ? second.getLhsContractingDimensions() : second.getRhsContractingDimensions())[0]};
-    ArrayRef<int64_t> batchDims = valuesLeft ? second.getLhsBatchingDimensions() : second.getRhsBatchingDimensions();
-    for (auto [dim, size] : llvm::enumerate(shapeOf(values)))
-      if (size != 1 && (int64_t)dim != whole[0] && !llvm::is_contained(batchDims, (int64_t)dim))
+    bool valuesLeft = values == last.getLhs();
+    SmallVector<int64_t> whole{contracted(last, valuesLeft)};
+    for (int64_t dim : freeDimensions(last, valuesLeft))
+      if (shapeOf(values)[dim] != 1)
         whole.push_back(dim);
     absorb(last->getOpOperand(valuesLeft ? 0 : 1), whole);
   }
@@ -325,10 +193,9 @@ private:
           isKept &= (dim = wholeBefore(shapeOf(reshape.getOperand()), shapeOf(reshape.getResult()), dim)) >= 0;
       } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
         for (int64_t &dim : whole) {
-          auto found = llvm::find(broadcast.getBroadcastDimensions(), dim);
-          isKept &= found != broadcast.getBroadcastDimensions().end();
-          dim = found - broadcast.getBroadcastDimensions().begin();
-          isKept = isKept && shapeOf(broadcast.getOperand())[dim] == shapeOf(op->getResult(0))[*found];
+          int64_t from = placeIn(broadcast.getBroadcastDimensions(), dim);
+          isKept = isKept && from >= 0 && shapeOf(broadcast.getOperand())[from] == shapeOf(op->getResult(0))[dim];
+          dim = from;
         }
       } else if (isa<MulOp, DivOp>(op)) {
         // A multiplication with a scalar.
@@ -362,6 +229,12 @@ private:
     }
   }
 
+  /// Returns the place of `dim` in `dims`; -1 if it is not there.
+  static int64_t placeIn(ArrayRef<int64_t> dims, int64_t dim) {
+    const auto *found = llvm::find(dims, dim);
+    return found == dims.end() ? -1 : found - dims.begin();
+  }
+
   /// Returns the dimension of `from` that is dimension `dim` of `to`; -1 if there is none.
   static int64_t wholeBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t dim) {
     if (dim < 0)
@@ -380,13 +253,11 @@ private:
   DotGeneralOp last, scores;
   const llvm::DenseSet<Operation *> &taken;
   Value weights, values;
-  int64_t keyDimension = 0, key = kOne;
+  int64_t keyDimension = 0, key = -1; ///< the index of the keys, in the weights and in the scores
   bool hasSecondScores = false, hasRowResults = false;
   llvm::MapVector<Operation *, bool> visited;
   Members members;
   Copies copies;
-  DenseMap<Value, Labels> labels;
-  std::map<Labels, size_t> joins;
 };
 
 } // namespace
@@ -398,7 +269,7 @@ std::vector<Cluster> findAttention(Block &block, const KernelCheck &isAttention)
   findGradients(block, isAttention, found, taken);
   for (auto dot : llvm::make_early_inc_range(block.getOps<DotGeneralOp>())) {
     Matcher matcher(dot, taken);
-    if (taken.contains(dot) || !matcher.match())
+    if (taken.contains(dot) || !hasVectorizableTypes(dot) || !matcher.match())
       continue;
     std::optional<Cluster> cluster = matcher.cluster(isAttention);
     if (!cluster)

@@ -55,6 +55,15 @@ bool isSplat(mlir::Value value);
 /// Returns the bits of the accumulator of a contraction of floats; 0 for other types.
 unsigned sumsIn(stablehlo::DotGeneralOp dot);
 
+/// Returns the dimensions of the left, or right, operand that are neither batching nor contracting dimensions.
+llvm::SmallVector<int64_t> freeDimensions(stablehlo::DotGeneralOp dot, bool isLhs);
+/// Returns the number of elements along these dimensions.
+int64_t freeElements(stablehlo::DotGeneralOp dot, bool isLhs);
+
+/// Returns true if the scores have so many queries and keys that computing them a tile at a time pays, and `product`, a contraction of what is computed
+/// from them, sums in the same type.
+bool haveTiles(stablehlo::DotGeneralOp scores, stablehlo::DotGeneralOp product);
+
 /// Adds operations that cost less than reading their results, such as masks; copies of those that have other users, too. Operands of contractions
 /// (`isProduct`) are read from memory.
 void joinMasks(Members &members, llvm::function_ref<bool(mlir::Operation *)> isProduct, Copies &copies, unsigned mostOps);
