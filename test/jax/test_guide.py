@@ -42,6 +42,15 @@ def test_explained_program():
     assert program.count("stablehlo.all_reduce") == 1
 
 
+def test_relaxed_convolutions():
+    """docs/accuracy.md: 3x3 convolutions from fewer products, about as exactly."""
+    with open(os.path.join(ROOT, "docs", "accuracy.md")) as file:
+        code, = re.findall(r"```python file=relaxed_jax.py\n(.*?)```", file.read(), re.S)
+    assert run(code).stdout == "True True\n"
+    assert run(code.replace("millrace_relaxed", "xla_cpu_enable_fast_math")).stdout == "True True\n"
+    assert run(code.replace('"millrace_relaxed": True', '"millrace_relaxed": False')).stdout == "False True\n"
+
+
 def test_first_program_names_millrace_and_warns_of_nothing():
     process = run("import jax; print(jax.devices()[0].client.platform_version); print(jax.numpy.arange(3) + 1)")
     assert "illrace" in process.stdout and "[1 2 3]" in process.stdout and process.stderr == ""

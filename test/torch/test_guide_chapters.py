@@ -53,3 +53,13 @@ def test_chapter(page, printed, tmp_path):
                          env=dict(os.environ, PYTHONPATH=SITE, MILLRACE_CACHE_DIR=str(tmp_path)))
     assert ran.returncode == 0, ran.stderr
     assert re.fullmatch(printed, ran.stdout), ran.stdout
+
+
+def test_relaxed_convolutions(tmp_path):
+    """docs/accuracy.md: the program computes 3x3 convolutions from fewer products where the variable says so, about as exactly."""
+    with open(os.path.join(ROOT, "docs", "accuracy.md")) as file:
+        code, = re.findall(r"```python file=relaxed_torch.py\n(.*?)```", file.read(), re.S)
+    printed = [subprocess.run([sys.executable, "-c", "import torch; torch.manual_seed(0)\n" + code], capture_output=True, text=True, timeout=300, check=True,
+                              env=dict(os.environ, PYTHONPATH=SITE, MILLRACE_CACHE_DIR=str(tmp_path), XLA_FLAGS=flags)).stdout.split()
+               for flags in ("", "--xla_cpu_enable_fast_math")]
+    assert [fits for _, fits in printed] == ["True", "True"] and printed[0][0] != printed[1][0]
