@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What recording costs: microseconds per operator, and training steps, next to eager PyTorch on the CPU. One thread.
 
-    PYTHONPATH=python .venv/bin/python -m benchmarks.torch_overhead [--only operators,layer,steps] [--repeat 7] [--processor-time]
+    PYTHONPATH=python .venv/bin/python -m benchmarks.torch_overhead [--only operators,layer,steps,calls] [--repeat 7] [--processor-time]
 
 `operators`: one call, 4x4 float32, the result dropped. `layer`: the training step of a Transformer layer so small that eager
 time is dispatch; `traced` is forward, backward and optimizer until the step barrier, `sync` the barrier itself. `steps`: whole
 training steps, with everything waited for at the end. All times are the least of the repetitions. `--processor-time` takes the
 processor time of all threads for `operators` and `layer`, in which nothing runs besides: right on a busy machine, too.
+
+`calls`: microseconds of one call around programs, medians: step barriers with nothing to do, transfers of 4x4 float32, calls of an exported
+program and of a compiled module of 100 linear layers (200 weights), steps of optimizers of 200 parameters until their barrier. `program` is the
+call of the compiled part alone.
 """
 import argparse
+import statistics
 import time
 
 import torch
@@ -149,10 +154,92 @@ def steps(repeat):
         print(f"{name:34}{a:10.3f}{b:10.3f}{b / a:8.2f}{t:9.3f}{compiled:10}", flush=True)
 
 
+class Chain(torch.nn.Module):
+    """100 small layers, each with two parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(100))
+
+    def forward(self, x):
+        for each in self.layers:
+            x = torch.relu(each(x))
+        return x
+
+
+def calls(repeat):
+    """Prints medians of times of calls; what each of them has started is waited for outside."""
+    import torch_xla.core.xla_model as xm
+    from torch_xla._dynamo.dynamo_bridge import extract_compiled_graph
+    from torch_xla.stablehlo import exported_program_to_stablehlo
+
+    def row(name, run, count=100, after=lambda: None):
+        times = []
+        for _ in range(10 + repeat * 20):
+            start = clock()
+            for _ in range(count):
+                run()
+            times.append((clock() - start) / count)
+            after()
+        print(f"{name:44}{statistics.median(times[10:]) * 1e6:10.2f}", flush=True)
+
+    def region():
+        with torch_xla.step():
+            pass
+
+    torch.manual_seed(0)
+    print(f"{'call':44}{'us':>10}")
+    row("torch_xla.sync()", torch_xla.sync)
+    row("xm.mark_step()", xm.mark_step)
+    row("with torch_xla.step()", region)
+    row("a function of torch_xla.compile()", torch_xla.compile(lambda: None))
+    x, on_cpu = torch.rand(4, 16, device="xla"), torch.rand(4, 4)
+    number, small = x.sum(), torch.rand(4, 4, device="xla")
+    torch_xla.sync(wait=True)
+    row(".item()", number.item)
+    row('.to("cpu")', lambda: small.to("cpu"))
+    row('.to("xla")', lambda: on_cpu.to("xla"))
+
+    def wait():
+        torch_xla._XLAC._wait()
+
+    with torch.no_grad():
+        model = Chain().eval()
+        exported = exported_program_to_stablehlo(torch.export.export(model, (torch.rand(4, 16),)))
+        exported(x)
+        program = exported._programs["forward"].program
+        row("exported program, 200 weights", lambda: exported(x), 1, wait)
+        row("  program", lambda: torch_xla._XLAC._run_bound(program, [x]), 1, wait)
+        model = model.to("xla")
+        graphs = []
+
+        def backend(graph, inputs):
+            def call(*args):
+                if not graphs:
+                    graphs.extend((extract_compiled_graph(graph, args), args))
+                return graphs[0](*args)
+            return call
+
+        torch.compile(model, backend=backend)(x)
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend="openxla")
+        for _ in range(3):
+            compiled(x)
+        row("torch.compile, 200 weights", lambda: compiled(x), 1, wait)
+        row("  torch_xla", lambda: graphs[0](*graphs[1]), 1, wait)
+        row("  program", lambda: graphs[0].compiled(*graphs[1]), 1, wait)
+    for optimizer in (torch.optim.SGD, torch.optim.Adam):
+        parameters = [torch.nn.Parameter(torch.rand(16, 16, device="xla")) for _ in range(200)]
+        for each in parameters:
+            each.grad = torch.rand(16, 16, device="xla")
+        torch_xla.sync(wait=True)
+        row(f"{optimizer.__name__}, step of 200 parameters", optimizer(parameters, lr=1e-3).step, 1, lambda: torch_xla.sync(wait=True))
+
+
 def main():
     global clock
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="operators,layer,steps")
+    parser.add_argument("--only", default="operators,layer,steps,calls")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--processor-time", action="store_true")
     options = parser.parse_args()
@@ -160,7 +247,7 @@ def main():
         clock = time.process_time
     torch.set_num_threads(1)
     for part in options.only.split(","):
-        {"operators": operators, "layer": layer, "steps": steps}[part](options.repeat)
+        {"operators": operators, "layer": layer, "steps": steps, "calls": calls}[part](options.repeat)
 
 
 if __name__ == "__main__":

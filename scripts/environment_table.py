@@ -11,11 +11,11 @@ TABLE = os.path.join("docs", "environment.toml")
 PAGE = os.path.join("docs", "environment.md")
 CPP_TABLE = os.path.join("runtime", "base", "Environment.h")
 # Calls that read a variable whose name stands there as a literal: C's getenv, the functions of runtime/base/Environment.h, Python's
-# os.environ, and the helpers of torch_xla.utils.utils.
+# os.environ, torch_xla._c_environment.getenv (names are bytes), and the helpers of torch_xla.utils.utils.
 _CALL = (r"(?:getenv|environment::\w+|setting|check_env_flag|getenv_as"
          r"|environ\.get|environ\.setdefault|environ\.pop)\(\s*|environ\[\s*|\bget\(")
 _CPP_ENTRY = re.compile(r'^ *\{"(\w+)", Type::(\w+)\},', re.MULTILINE)
-_READ = re.compile(rf'(?:{_CALL})"([A-Z][A-Z0-9_]{{2,}})"|"([A-Z][A-Z0-9_]{{2,}})" (?:not )?in os\.environ|"(MILLRACE_[A-Z0-9_]+)"')
+_READ = re.compile(rf'(?:{_CALL})b?"([A-Z][A-Z0-9_]{{2,}})"|"([A-Z][A-Z0-9_]{{2,}})" (?:not )?in os\.environ|"(MILLRACE_[A-Z0-9_]+)"')
 _SOURCES = (".cpp", ".h", ".c", ".py")
 # Names that look like a variable of ours and are none, or that belong to the system.
 _OTHER = {"MILLRACE_CPU_", "MILLRACE_INTERFACE_", "PATH", "PYTHONPATH", "LD_PRELOAD"}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _load, _replicas
+from ._c_environment import getenv, is_on
 from .utils import closures as _closure_handlers
-from .utils.utils import check_env_flag
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _closures: list[Callable[[], Any]] = []
@@ -31,24 +31,25 @@ def _barrier(wait: bool = False, counts: bool = True, reset_scope: bool = True) 
             return
     if counts:
         _XLAC._count("MarkStep")
-        if check_env_flag("XLA_EMIT_STEPLOG"):
+        if is_on(getenv(b"XLA_EMIT_STEPLOG")):
             print("torch_xla: step barrier", file=sys.stderr, flush=True)
     _XLAC._profile_begin_region("StepMarker", "")
     try:
-        _XLAC._sync(bool(wait) or check_env_flag("XLA_SYNC_WAIT"))
+        _XLAC._sync(bool(wait) or is_on(getenv(b"XLA_SYNC_WAIT")))
     finally:
         _XLAC._profile_end_region()
     if counts and reset_scope:
         _XLAC._reset_scopes()
-    _run_step_closures()
-    if counts and ("PT_XLA_DEBUG" in os.environ or "PT_XLA_DEBUG_LEVEL" in os.environ):
+    if _closures or _async_closures:
+        _run_step_closures()
+    if counts and (getenv(b"PT_XLA_DEBUG") or getenv(b"PT_XLA_DEBUG_LEVEL")):
         from .debug import _auto_metrics
         if _auto_metrics.is_on():
             _auto_metrics.after_step()
-    if port := os.environ.get("MILLRACE_METRICS_PORT"):
+    if port := getenv(b"MILLRACE_METRICS_PORT"):
         from .debug import open_metrics
-        open_metrics.start_from_environment(port)
-    if "XLA_METRICS_FILE" in os.environ:
+        open_metrics.start_from_environment(os.fsdecode(port))
+    if getenv(b"XLA_METRICS_FILE"):
         from .debug import metrics_saver
         metrics_saver.save_metrics()
 

@@ -437,6 +437,29 @@ def test_compile_as_function_decorator_and_region():
         torch_xla.compile(3)
 
 
+def test_a_region_ends_as_it_began():
+    region = torch_xla.step()
+    for is_eager in (False, True):
+        with eager_mode_context(is_eager):
+            with region:
+                assert not is_eager_mode()
+                with region:
+                    assert not is_eager_mode()
+            assert is_eager_mode() is is_eager
+            with pytest.raises(ZeroDivisionError), torch_xla.compile(full_graph=True):
+                assert not is_eager_mode() and not _XLAC._get_allow_execution()
+                1 / 0
+            assert is_eager_mode() is is_eager and _XLAC._get_allow_execution()
+
+    @torch_xla.step()
+    def power(x, n):
+        """x to the n, by functions that each call the next."""
+        return x * power(x, n - 1) if n else torch.ones_like(x)
+    x = on_device(4)
+    torch.testing.assert_close(power(x, 3).cpu(), x.cpu() ** 3)
+    assert power.__doc__ == "x to the n, by functions that each call the next."
+
+
 @pytest.mark.parametrize("option", ["num_different_graphs_allowed", "max_different_graphs"])
 def test_number_of_graphs(option):
     f = torch_xla.compile(lambda x: x * 2, **{option: 1})

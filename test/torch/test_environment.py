@@ -117,6 +117,21 @@ def test_switches_of_barriers_and_programs(tmp_path):
     assert sorted(file for _, _, files in os.walk(folder) for file in files) == kept, "XLA_PERSISTENT_CACHE_READ_ONLY"
 
 
+def test_switches_of_barriers_in_a_process_that_runs(monkeypatch, capfd):
+    """Every barrier asks for them: what os.environ says meanwhile counts."""
+    waits, sync = [], torch_xla._XLAC._sync
+    monkeypatch.setattr(torch_xla._XLAC, "_sync", lambda wait: (waits.append(wait), sync(wait)))
+    for value, is_on in ((None, False), ("1", True), ("off", False), ("yes", True), ("", False), ("True", True), (None, False)):
+        for name in ("XLA_EMIT_STEPLOG", "XLA_SYNC_WAIT"):
+            if value is None:
+                monkeypatch.delenv(name, raising=False)
+            else:
+                monkeypatch.setenv(name, value)
+        capfd.readouterr()
+        torch_xla.sync()
+        assert waits.pop() is is_on and ("torch_xla: step barrier" in capfd.readouterr().err) is is_on, value
+
+
 def test_a_process_that_begins_on_all_devices():
     code = ("import torch, torch_xla.runtime as xr; torch.ones(2, device='xla').tolist()\n"
             "print(xr.is_spmd(), xr.global_runtime_device_count())")
