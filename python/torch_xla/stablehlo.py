@@ -5,8 +5,10 @@ A bundle is a folder: functions/NAME.mlir (text), functions/NAME.bytecode (porta
 weight or input is which parameter, their types), data/WEIGHT and constants/NUMBER (NumPy arrays)."""
 import dataclasses
 import enum
+import functools
 import io
 import json
+import operator
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -141,6 +143,8 @@ def stablehlo_obj_hook(dct: dict[str, Any]) -> Any:
 _NUMPY_HAS_NOT = {torch.bfloat16: torch.uint16, torch.float8_e4m3fn: torch.uint8, torch.float8_e5m2: torch.uint8,
                   torch.float8_e4m3fnuz: torch.uint8, torch.float8_e5m2fnuz: torch.uint8}
 
+_TENSOR = frozenset({torch.Tensor})
+
 
 def _dtype_name(dtype):
     return str(dtype).removeprefix("torch.")
@@ -161,12 +165,31 @@ def _from_numpy(array, dtype):
 @dataclasses.dataclass
 class _Compiled:
     """A method's program with its weights and constants, its inputs in the program's order as (position, type), the places of its open sizes by
-    parameter, and the structures of arguments and results, where they are known."""
+    parameter, and the structures of arguments and results, where they are known. What __call__() asks in every call is derived from them once."""
     program: Any
     inputs: list
     sizes: list
     given: Any
     output: Any
+
+    def __post_init__(self):
+        # The number of arguments, where all of them are tensors one after the other; -1: any number, as nothing is known; None: they have a structure.
+        self.num_tensors = -1 if self.given is None else self.given.num_leaves
+        if self.given is not None and self.given != pytree.tree_structure(((0,) * self.num_tensors, {})):
+            self.num_tensors = None
+        self.build = _build_of(self.output)
+
+
+def _build_of(output):
+    """Returns the function from the list of a program's results to what a call returns, by its structure, if that is known."""
+    if output is None:
+        return lambda results: results[0] if len(results) == 1 else tuple(results)
+    if output == pytree.tree_structure(0):
+        return operator.itemgetter(0)
+    for kind in (tuple, list):
+        if output == pytree.tree_structure(kind((0,) * output.num_leaves)):
+            return kind
+    return functools.partial(pytree.tree_unflatten, treespec=output)
 
 
 def _structure(spec):
@@ -242,13 +265,20 @@ class StableHLOGraphModule:
         Raises:
           ValueError: An input is missing, or inputs disagree about an open size.
         """
-        compiled = self._compiled(method_name)
-        inputs = []
+        return self._run(self._compiled(method_name), args)
+
+    def _run(self, compiled, args):
+        inputs, here = [], _XLAC._current_device()
         for position, dtype in compiled.inputs:
             if position >= len(args):
                 raise ValueError(f"expects at least {position + 1} inputs, but got {len(args)}")
-            inputs.append(torch.as_tensor(args[position], dtype=dtype).detach().to("xla"))
-        _check_sizes(compiled.sizes, inputs)
+            arg = args[position]
+            # Three operators are called only where they make another tensor than the argument.
+            if type(arg) is not torch.Tensor or arg.dtype is not dtype or not arg.is_xla or arg.get_device() != here:
+                arg = torch.as_tensor(arg, dtype=dtype).detach().to("xla")
+            inputs.append(arg)
+        if compiled.sizes:
+            _check_sizes(compiled.sizes, inputs)
         return _XLAC._run_bound(compiled.program, inputs)
 
     def _compiled(self, name):
@@ -284,13 +314,13 @@ class StableHLOGraphModule:
         """
         name = self._name_of(method_name)
         compiled = self._compiled(name)
-        flat, structure = pytree.tree_flatten((args, kwargs))
-        if compiled.given is not None and structure != compiled.given:
-            flat = _in_order(compiled.given, args, kwargs)
-        results = self.evaluate(name, flat)
-        if compiled.output is not None:
-            return pytree.tree_unflatten(results, compiled.output)
-        return results[0] if len(results) == 1 else tuple(results)
+        if not kwargs and compiled.num_tensors in (-1, len(args)) and _TENSOR.issuperset(map(type, args)):
+            flat = args  # what pytree would say, which takes longer than the rest of the call
+        else:
+            flat, structure = pytree.tree_flatten((args, kwargs))
+            if compiled.given is not None and structure != compiled.given:
+                flat = _in_order(compiled.given, args, kwargs)
+        return compiled.build(self._run(compiled, flat))
 
     def get_stablehlo_text(self, method_name: str | None = None) -> str:
         """Returns the StableHLO text of a method, the only one by default."""

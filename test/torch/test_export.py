@@ -149,6 +149,38 @@ def test_arguments_by_name(tmp_path):
                 each(*args, **kwargs)
 
 
+class Sums(torch.nn.Module):
+    """The sum and the difference of two tensors, in a structure."""
+
+    def __init__(self, build):
+        super().__init__()
+        self.build = build
+
+    def forward(self, x, y):
+        return self.build(x + 2 * y, x - y)
+
+
+@pytest.mark.parametrize("build", [lambda a, b: a, lambda a, b: (a,), lambda a, b: (a, b), lambda a, b: [a, b], lambda a, b: {"b": b, "a": a},
+                                   lambda a, b: (a, [b])], ids=["tensor", "one", "tuple", "list", "dict", "nested"])
+def test_arguments_of_all_kinds_and_structures_of_results(build):
+    """Tensors of the device are taken as they are; others are converted."""
+    torch.manual_seed(0)
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    model, moved = Sums(build), y.to("xla")
+    module = stablehlo.exported_program_to_stablehlo(export(model, (x, y)))
+    on_device = x.to("xla")
+    for given in (x, on_device, x.numpy(), x.double(), on_device.double(), torch.nn.Parameter(x), torch.nn.Parameter(on_device),
+                  on_device.clone().requires_grad_(), x.t().contiguous().to("xla").t(), on_device * 1):
+        for made in (module(given, moved), module(given, y)):
+            torch.testing.assert_close(torch.utils._pytree.tree_map(torch.Tensor.cpu, made), model(x, y))
+            assert not any(each.requires_grad for each in torch.utils._pytree.tree_leaves(made))
+    for wrong in ((on_device,), (on_device, moved, moved), ((on_device, moved),)):
+        with pytest.raises(ValueError):
+            module(*wrong)
+    with pytest.raises(ValueError, match="expects at least 2 inputs, but got 1"):
+        module.evaluate("forward", [on_device])
+
+
 def test_open_sizes_agree(tmp_path):
     """An open size is read in one place of the program, and what the others say is checked: memory beyond their end would be read else."""
     class Halves(torch.nn.Module):
