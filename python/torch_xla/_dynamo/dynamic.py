@@ -4,6 +4,7 @@
 The graph is recorded for several sizes, and the recordings become one program (tracing/sizes/DynamicShapes.h). Where that is not
 possible, every size has a program of its own; the counter DynamoStaticShapes says how many."""
 import itertools
+import operator
 
 import torch
 from torch.utils import _pytree as pytree
@@ -75,12 +76,11 @@ class DynamicProgram:
         # to the device, where any value of them is a parameter.
         if any(values[i].device.type != "xla" and values[i].dim() for i in tensors):
             raise NotDynamic("an argument is on the CPU")
-        self.has_numbers_of_cpu = any(values[i].device.type != "xla" for i in tensors)
         self.returns_tensors = all(isinstance(value, torch.Tensor) for value in self.results)
         self.run, self.tensors, self.constants = run, tensors, constants
         self.why_no_rows, self.is_refused = None, False
         self.by_rows = {}  # from the largest number of rows to the program for up to that number; None: no program could be compiled
-        self.order = self.program = self.text = None
+        self.program = self.text = None  # `program`: the one of run-time shapes with what picks its arguments, as in by_rows
         # The size that is the number of rows is the first of an argument; all others are those of the first call.
         self.row_symbol = next((symbol for symbol, (_, dim, *_) in found.items() if dim == 0), None)
         self.other_sizes = self._sizes(args)
@@ -101,10 +101,24 @@ class DynamicProgram:
             raise NotDynamic("which operators are recorded depends on the sizes")
         self.text = _XLAC._generalize([text for text, _ in records], [sample + self.divisions.values(each) for sample, each in zip(samples, symbols)],
                                       [(order.index(self.tensors.index(i)), *rest) for i, *rest in found.values()] + self.divisions.described)
-        self.order, self.program = order, _XLAC._program(self.text)
+        self.program = _XLAC._program(self.text), self._picker(order)
+
+    def _picker(self, order):
+        """Returns the function from the arguments of a call to those of a program with this order of parameters, all of them on the device."""
+        places = [self.tensors[position] for position in order]
+        pick = operator.itemgetter(*places) if len(places) > 1 else lambda args: [args[place] for place in places]
+        numbers = [index for index, place in enumerate(places) if self.values[place].device.type != "xla"]
+
+        def moved(args):
+            given = list(pick(args))
+            for index in numbers:
+                if given[index].device.type != "xla":
+                    given[index] = given[index].to("xla")
+            return given
+        return moved if numbers else pick
 
     def program_for_rows(self, args):
-        """Returns the program for up to as many rows as these and more (tracing/sizes/RowPrograms.cpp), with the order of its parameters; None if
+        """Returns the program for up to as many rows as these and more (tracing/sizes/RowPrograms.cpp), with what picks its arguments; None if
         there is none: rows are mixed, sizes are no multiples of one number, or there are too many; or other sizes than the rows' differ."""
         if self.row_place is None:
             return None
@@ -137,7 +151,7 @@ class DynamicProgram:
             raise NotDynamic("which operators are recorded depends on the sizes")
         text = _XLAC._row_program([text for text, _ in records], samples, [self.constants[self.tensors[position]] for position in order])
         self.text = self.text or text
-        return _XLAC._program(text), order
+        return _XLAC._program(text), self._picker(order)
 
     def _record(self, run, symbols):
         arguments = [torch.empty([_size(s, symbols) for s in v.shape], dtype=v.dtype, device="xla")
@@ -165,7 +179,7 @@ class DynamicProgram:
         return {symbol: (args[index].shape[dim] - offset) // factor for symbol, (index, dim, factor, offset) in self.symbols.items()}
 
     def find(self, args):
-        """Returns (program, order of its parameters, whether it is one for a number of rows) for these arguments, or None. A program for a number of
+        """Returns (program, what picks its arguments, whether it is one for a number of rows) for these arguments, or None. A program for a number of
         rows is about as fast as one for their sizes alone; that of run-time shapes is made when no program for a number of rows takes them."""
         found = self.program_for_rows(args)
         if found is not None:
@@ -177,7 +191,7 @@ class DynamicProgram:
                 if not is_refusal(error):
                     raise
                 self.is_refused = True
-        return None if self.program is None else (self.program, self.order, False)
+        return None if self.program is None else (*self.program, False)
 
     def sizes_of(self, args):
         """Returns the open sizes of these arguments."""
@@ -185,11 +199,8 @@ class DynamicProgram:
 
     def call(self, found, args):
         """Returns the results of the program that find() has returned for `args`."""
-        program, order, _ = found
-        given = [args[self.tensors[position]] for position in order]
-        if self.has_numbers_of_cpu:
-            given = [arg if arg.device.type == "xla" else arg.to("xla") for arg in given]
-        computed = _XLAC._run_program(program, given)
+        program, pick, _ = found
+        computed = _XLAC._run_program(program, pick(args))
         if self.returns_tensors:
             return computed
         computed = iter(computed)
