@@ -236,6 +236,10 @@ class StableHLOGraphModule:
         self._programs: dict[str, _Compiled] = {}
         self._fixed: dict[tuple, torch.Tensor] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what copies and pickles take: the bundle. Programs and weights on the device belong to this process, and are made again by the next call."""
+        return {**self.__dict__, "_programs": {}, "_fixed": {}}
+
     def _name_of(self, method_name: str | None) -> str:
         """Returns the name of a method, or of the default one. KeyError if there is no such method."""
         name = method_name or self._default_method

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.stablehlo: exported programs as StableHLO, saved, loaded, run here, by xla-run and by JAX."""
+import copy
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -202,6 +204,22 @@ def test_open_sizes_agree(tmp_path):
                 each(torch.randn(sizes[0]), torch.randn(sizes[1]), torch.randn(3, sizes[2]))
     with pytest.raises(RuntimeError, match="expects argument"):
         module(*given[:2], torch.randn(4))
+
+
+def test_a_called_module_is_copied_and_pickled(tmp_path):
+    """What it has compiled belongs to the process: a copy compiles again."""
+    torch.manual_seed(0)
+    model, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    module = stablehlo.exported_program_to_stablehlo(export(model, (x,)))
+    want = model(x).detach()
+    torch.testing.assert_close(module(x).cpu(), want)
+    torch.save(module, tmp_path / "module.pt")
+    others = [copy.copy(module), copy.deepcopy(module), pickle.loads(pickle.dumps(module)), torch.load(tmp_path / "module.pt", weights_only=False)]
+    for each in (*others, *map(copy.deepcopy, others), module):
+        torch.testing.assert_close(each(x).cpu(), want)
+    others[1]._bundle.state_dict["weight"][:] = 0  # its own
+    torch.testing.assert_close(copy.copy(others[1])(x).cpu(), model.bias.detach().expand(4, 2))
+    torch.testing.assert_close(module(x).cpu(), want)
 
 
 def test_dimensions_without_bounds():
