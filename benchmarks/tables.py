@@ -114,9 +114,10 @@ def tables(folder):
     if os.path.exists(os.path.join(folder, "bench.json")):
         bench = load(folder, "bench.json")
         made |= {"summary": summary(bench), "models": programs(bench, "model"), "operations": programs(bench, "op")}
-    if os.path.exists(os.path.join(folder, "bench_znver4.json")):
-        bench = load(folder, "bench_znver4.json")
-        made |= {"summary_znver4": summary(bench), "models_znver4": programs(bench, "model")}
+    for machine in ("znver3", "znver4"):
+        if os.path.exists(os.path.join(folder, f"bench_{machine}.json")):
+            bench = load(folder, f"bench_{machine}.json")
+            made |= {f"summary_{machine}": summary(bench), f"models_{machine}": programs(bench, "model")}
     if os.path.exists(os.path.join(folder, "bench_one_thread.json")):
         bench = load(folder, "bench_one_thread.json")
         made |= {"summary_one_thread": summary(bench), "models_one_thread": programs(bench, "model"), "operations_one_thread": programs(bench, "op")}

@@ -61,5 +61,7 @@ def test_relaxed_convolutions(tmp_path):
         code, = re.findall(r"```python file=relaxed_torch.py\n(.*?)```", file.read(), re.S)
     printed = [subprocess.run([sys.executable, "-c", "import torch; torch.manual_seed(0)\n" + code], capture_output=True, text=True, timeout=300, check=True,
                               env=dict(os.environ, PYTHONPATH=SITE, MILLRACE_CACHE_DIR=str(tmp_path), XLA_FLAGS=flags)).stdout.split()
-               for flags in ("", "--xla_cpu_enable_fast_math")]
-    assert [fits for _, fits in printed] == ["True", "True"] and printed[0][0] != printed[1][0]
+               for flags in ("", "--xla_cpu_enable_fast_math", "--xla_cpu_enable_fast_math=1", "--xla_cpu_enable_fast_math=false")]
+    assert [fits for _, fits in printed] == ["True"] * 4
+    (strict, _), (relaxed, _), (by_number, _), (off, _) = printed
+    assert strict == off != relaxed == by_number

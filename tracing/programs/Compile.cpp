@@ -246,7 +246,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileModule(TracedM
   CompileRequest request;
   request.options.prepared = &traced.impl->session.passes();
   request.options.xlaSemantics = true;
-  request.options.relaxed = runtime::xlaFlag("xla_cpu_enable_fast_math") == "true";
+  request.options.relaxed = runtime::isXlaFlagOn("xla_cpu_enable_fast_math");
   request.what = "a step";
   request.dumpName = "SyncTensorsGraph";
   request.dumpProcess = dumpPrefix();
