@@ -33,7 +33,8 @@ constexpr int64_t kSpan = kStep + 2;
 /// The products of a tile and a pair of channels. Unit: products. Source: arithmetic, one for each element.
 constexpr int64_t kPoints = kSpan * kSpan;
 /// What reading an element from memory costs, in moves of an element between two kernels. Unit: moves. Source: xla-run --repeat=60 of 7x7x512, whose
-/// sums of weights take 16.8 MB: 1.59 to 2.16 ms on an AMD Zen 3, 1.98 to between 1.33 and 1.7 on a Zen 4; with 2 it would still be taken on both.
+/// sums of weights take 16.8 MB: 1.59 to 2.16 ms on an AMD Zen 3, where 2 would still take it. It depends on the
+/// machine's memory, which the target does not describe.
 constexpr double kMovesPerFarRead = 3;
 
 /// Returns true if the value is computed from constant arguments of the function alone (millrace.constant): its computation is prepared once.
