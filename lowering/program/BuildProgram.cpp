@@ -143,7 +143,8 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
   func::FuncOp prepare = preparationOf(entry);
   if ((prepare && failed(calls.order(prepare, functions))) || failed(calls.order(entry, functions)))
     return failure();
-  ProgramContext context{kernels, program, nearBytes, {}, {}, 0, {}, LocationTable(program)};
+  SymbolTable symbols(module);
+  ProgramContext context{kernels, symbols, program, nearBytes, {}, {}, 0, {}, LocationTable(program)};
   for (func::FuncOp function : functions) {
     if (failed(checkHeldSizes(function)))
       return failure();

@@ -107,15 +107,29 @@ FailureOr<CollectiveStep> FunctionBuilder::describeCollective(Operation *op) {
   return step;
 }
 
+LogicalResult FunctionBuilder::sizeCollective(Operation *op, ValueRange operands, ValueRange results, Location loc) {
+  for (auto [operand, value] : llvm::zip(operands, results)) { // the last operand may be a root
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || type.hasStaticShape())
+      continue;
+    if (isa<shlo::AllGatherOp, shlo::AllToAllOp, shlo::ReduceScatterOp>(op))
+      return emitError(loc) << op->getName() << " has a result whose sizes only a run knows, which is not supported: " << type;
+    slotFor(value);
+    assignDims(dimsOf(value), dimsOf(operand), loc);
+  }
+  return success();
+}
+
 LogicalResult FunctionBuilder::visitCollective(Operation *op) {
   FailureOr<CollectiveStep> step = describeCollective(op);
-  if (failed(step))
+  if (failed(step) || failed(sizeCollective(op, op->getOperands(), op->getResults(), op->getLoc())))
     return failure();
   for (Value operand : op->getOperands())
     if (isTensor(operand))
       step->arguments.push_back(useWithShape(operand));
-  for (SlotId slot : slotsForAll(op->getResults()))
-    step->results.push_back(slot);
+  for (Value value : op->getResults())
+    if (isTensor(value))
+      step->results.push_back(slotOfResult(value));
   if (isa<shlo::AllGatherOp>(op))
     llvm::append_range(gathered, step->results);
   context.program.stepOps.push_back(op->getName().getStringRef().str());
@@ -133,12 +147,13 @@ LogicalResult FunctionBuilder::visitAsyncStart(Operation *op) {
       collective->getResults() != start.getBody().front().getTerminator()->getOperands())
     return op->emitError("has a body that is more than a collective of its operands");
   FailureOr<CollectiveStep> step = describeCollective(collective);
-  if (failed(step))
+  if (failed(step) || failed(sizeCollective(collective, op->getOperands(), done->getResults(), op->getLoc())))
     return failure();
   for (Value operand : op->getOperands())
     step->arguments.push_back(useWithShape(operand));
-  for (SlotId slot : slotsForAll(done->getResults()))
-    step->results.push_back(slot);
+  for (Value value : done->getResults())
+    if (isTensor(value))
+      step->results.push_back(slotOfResult(value));
   if (isa<shlo::AllGatherOp>(collective))
     llvm::append_range(gathered, step->results);
   step->phase = CollectiveStep::Phase::Start;

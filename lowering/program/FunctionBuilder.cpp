@@ -2,8 +2,10 @@
 //===- FunctionBuilder.cpp - Slots and lifetimes of one function ----------===//
 #include "lowering/program/FunctionBuilder.h"
 
+#include "dialects/millrace/Attributes.h"
 #include "dialects/millrace/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/program/OpenRows.h"
 #include "lowering/program/ResultMemory.h"
 #include "passes/fusion/plan/FusionPolicy.h"
 
@@ -282,14 +284,18 @@ Value FunctionBuilder::producedAs(Value value) const {
 LogicalResult FunctionBuilder::build() {
   Block &body = function.getBody().front();
   SmallVector<BlockArgument> arguments;
+  if (isEntry && function->hasAttr(kRowsAttr))
+    result.numDims = kRowsDim + 1; // openRows() sets it
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
     if (!isTensor(argument))
       continue;
     auto type = cast<RankedTensorType>(argument.getType());
     Dims dims = freshDims(type);
     for (auto [axis, dim] : llvm::enumerate(dims))
-      if (dim.isRuntime)
+      if (dim.isRuntime) {
         result.dimBindings.push_back({(uint32_t)dim.value, (uint32_t)result.arguments.size(), (uint32_t)axis, {}});
+        definitions[dim.value] = DimExpr::dim(dim.value);
+      }
     if (!type.hasStaticShape())
       dynamicDims[argument] = dims;
     SlotId slot = addSlot(Slot::Kind::Argument, type, dims, result.arguments.size());

@@ -6,7 +6,10 @@
 #include "lowering/program/MemoryPlan.h"
 #include "lowering/program/ProgramTypes.h"
 
+#include "passes/fusion/plan/ShapeRecipe.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -17,6 +20,7 @@ namespace millrace::lowering {
 /// The state that the builders of all functions of a program share.
 struct ProgramContext {
   const llvm::StringMap<KernelSummary> &kernels;
+  const mlir::SymbolTable &symbols; ///< of the module
   runtime::Program &program;
   uint64_t nearBytes = 0; ///< see buildProgram()
   llvm::StringMap<uint32_t> functions; ///< indices of the functions built so far (callees first)
@@ -71,8 +75,18 @@ private:
   mlir::LogicalResult visitConstant(mlir::Operation *op, mlir::DenseElementsAttr value);
   mlir::LogicalResult visitCall(mlir::func::CallOp call);
   mlir::Value producedAs(mlir::Value value) const;
-  /// Computes the dynamic sizes of results before the kernel runs, and creates their slots.
-  mlir::LogicalResult sizeResults(mlir::func::CallOp call);
+  /// Appends to `step`, which precedes the kernel, what computes the dynamic sizes of results, and creates their slots.
+  mlir::LogicalResult sizeResults(mlir::func::CallOp call, mlir::func::FuncOp kernel, runtime::SetDimsStep &step);
+
+  // SizeChecks.cpp
+  /// Returns `recipe` in terms of run-time dims. Appends to `step` what loads the elements of shapes in it.
+  runtime::DimExpr sizeExpr(const fusion::ShapeRecipe &recipe, mlir::func::CallOp call, runtime::SetDimsStep &step);
+  /// Notes that `dim` is set to `expr` once in the whole function.
+  void define(uint32_t dim, const runtime::DimExpr &expr);
+  /// Returns `expr` in terms of the sizes of the function's arguments; none if it depends on more, or is long.
+  std::optional<runtime::DimExpr> inArgumentSizes(const runtime::DimExpr &expr) const;
+  /// Appends what the kernel requires of sizes to `step`, or to the checks of the function if that is about its arguments and in every execution.
+  mlir::LogicalResult checkSizes(mlir::func::CallOp call, mlir::func::FuncOp kernel, runtime::SetDimsStep &step);
   /// Returns the argument whose memory a slot reads, or a result writes (its alias); kNone for other memory.
   uint32_t argumentRead(SlotId slot) const;
   uint32_t argumentWritten(SlotId slot) const;
@@ -129,6 +143,10 @@ private:
   mlir::LogicalResult visitAsyncStart(mlir::Operation *op);
   mlir::LogicalResult visitAsyncDone(mlir::Operation *op);
   mlir::FailureOr<runtime::CollectiveStep> describeCollective(mlir::Operation *op);
+  /// Gives results with open sizes those of the operands, and creates their slots. Fails where a collective changes sizes.
+  mlir::LogicalResult sizeCollective(mlir::Operation *op, mlir::ValueRange operands, mlir::ValueRange results, mlir::Location loc);
+  /// The slot of a result, which it has already if its sizes are open.
+  SlotId slotOfResult(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).hasStaticShape() ? slotFor(value) : use(value); }
   mlir::LogicalResult visitTransfer(mlir::Operation *op);
 
   ProgramContext &context;
@@ -138,6 +156,7 @@ private:
   runtime::Steps *steps; ///< the list that emit() appends to
   llvm::DenseMap<mlir::Value, SlotId> slots;
   llvm::DenseMap<mlir::Value, Dims> dynamicDims; ///< of values with `?`
+  llvm::DenseMap<uint32_t, runtime::DimExpr> definitions; ///< run-time dims that follow from the sizes of arguments
   llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that are written to their destination directly
   llvm::DenseMap<mlir::Value, std::string> fills;            ///< one element of large splat constants
   llvm::DenseMap<mlir::Value, SlotId> copiedWhenMade;        ///< results that are copied once their kernel has run

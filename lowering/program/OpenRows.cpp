@@ -354,7 +354,6 @@ void openRows(func::FuncOp entry, const llvm::StringMap<KernelSummary> &summarie
   if (!rows)
     return;
   Function &function = program.functions[program.entry];
-  function.numDims = kRowsDim + 1;
   std::map<uint32_t, RowKernel> kernels;
   for (const auto &summary : summaries) {
     RowKernel &kernel = kernels[summary.second.index];

@@ -10,9 +10,6 @@
 #include "lowering/program/OpenRows.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/plan/FusionPolicy.h"
-#include "passes/fusion/plan/ShapeRecipe.h"
-
-#include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -123,26 +120,8 @@ void FunctionBuilder::start(Value value, SlotId at, Location loc) {
     copy(use(value), at, loc);
 }
 
-static DimExpr::Op dimOp(fusion::ShapeRecipe::Op op) {
-  using Op = fusion::ShapeRecipe::Op;
-  switch (op) {
-  case Op::Add: return DimExpr::Op::Add;
-  case Op::Sub: return DimExpr::Op::Sub;
-  case Op::Mul: return DimExpr::Op::Mul;
-  case Op::FloorDiv: return DimExpr::Op::FloorDiv;
-  case Op::CeilDiv: return DimExpr::Op::CeilDiv;
-  case Op::Max: return DimExpr::Op::Max;
-  case Op::Min: return DimExpr::Op::Min;
-  default: llvm_unreachable("not an operator");
-  }
-}
-
-LogicalResult FunctionBuilder::sizeResults(func::CallOp call) {
-  if (llvm::all_of(call.getResultTypes(), [](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); }))
-    return success();
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+LogicalResult FunctionBuilder::sizeResults(func::CallOp call, func::FuncOp kernel, SetDimsStep &step) {
   Operation *ret = kernel.getBody().front().getTerminator();
-  SetDimsStep step;
   for (auto [value, returned] : llvm::zip_equal(call.getResults(), ret->getOperands())) {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.hasStaticShape())
@@ -156,26 +135,11 @@ LogicalResult FunctionBuilder::sizeResults(func::CallOp call) {
       if (!recipe)
         return call.emitError("has a result whose dimension ")
                << d << " depends on values that the operation computes itself: " << type;
-      DimExpr expr;
-      for (const fusion::ShapeRecipe::Term &term : recipe->terms) {
-        using Op = fusion::ShapeRecipe::Op;
-        if (term.op == Op::Constant) {
-          expr.terms.push_back({DimExpr::Op::Constant, term.value});
-        } else if (term.op == Op::ArgumentDim) {
-          Dim dim = dimsOf(call.getOperand(term.value))[term.index];
-          expr.terms.push_back({dim.isRuntime ? DimExpr::Op::Dim : DimExpr::Op::Constant, dim.value});
-        } else if (term.op == Op::ArgumentElement) {
-          uint32_t element = result.numDims++;
-          step.entries.push_back({element, use(call.getOperand(term.value)), (uint64_t)term.index, {}});
-          expr.terms.push_back({DimExpr::Op::Dim, element});
-        } else {
-          expr.terms.push_back({dimOp(term.op), 0});
-        }
-      }
+      DimExpr expr = sizeExpr(*recipe, call, step);
+      define(dims[d].value, expr);
       step.entries.push_back({(uint32_t)dims[d].value, kNone, 0, std::move(expr)});
     }
   }
-  emit({std::move(step)}, call.getLoc());
   return success();
 }
 
@@ -210,8 +174,12 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
       completeJoin(call, summary.joined);
       return success();
     }
-    if (failed(sizeResults(call)))
+    auto function = context.symbols.lookup<func::FuncOp>(call.getCallee());
+    SetDimsStep sizes;
+    if (failed(sizeResults(call, function, sizes)) || failed(checkSizes(call, function, sizes)))
       return failure();
+    if (!sizes.entries.empty() || !sizes.checks.empty())
+      emit({std::move(sizes)}, call.getLoc());
     SmallVector<SlotId> updated = prepareInPlace(call, summary);
     KernelStep step;
     setKernel(step, summary);
@@ -427,6 +395,9 @@ LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
     emit({DeviceIdStep{DeviceIdStep::Kind::RandomSeed, slotFor(op->getResult(0))}}, op->getLoc());
     return success();
   }
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
+      return op->emitError("@") << call.getCallTargetName() << " has a result whose sizes only a run knows, which is not supported: " << tensor;
   CustomCallStep step;
   step.target = call.getCallTargetName().str();
   step.apiVersion = (int32_t)call.getApiVersion();

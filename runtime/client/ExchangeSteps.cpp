@@ -37,6 +37,13 @@ Status Executor::runStep(Frame &frame, const CollectiveStep &s) {
                       target.replica, target.partition};
   MILLRACE_TRY(views(frame, s.arguments, call.arguments));
   MILLRACE_TRY(views(frame, s.results, call.results));
+  // Others compare the shapes of results with those of all operands.
+  using Kind = CollectiveStep::Kind;
+  if (s.kind != Kind::AllGather && s.kind != Kind::AllToAll && s.kind != Kind::ReduceScatter)
+    for (size_t i = 0; i < call.results.size(); ++i)
+      if (call.results[i].bytes() != call.arguments[i].bytes())
+        return internalError("result " + std::to_string(i) + " of a collective has " + std::to_string(call.results[i].bytes()) + " bytes, and its operand " +
+                             std::to_string(call.arguments[i].bytes()));
   if (target.context->spansProcesses())
     call.title = describeCall(s, call.arguments);
   if (s.phase == CollectiveStep::Phase::Both)

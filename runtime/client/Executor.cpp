@@ -130,6 +130,15 @@ StatusOr<int64_t> evaluate(const DimExpr &expr, const int64_t *dims) {
 
 StatusOr<int64_t> Executor::value(const Frame &frame, const DimExpr &expr) const { return evaluate(expr, frame.dims); }
 
+Status Executor::check(const Frame &frame, const std::vector<SizeCheck> &checks) {
+  if (checks.empty())
+    return Status();
+  FailedCheck failed = evaluateChecks(program, *frame.function, checks, frame.dims);
+  if (!failed.status.ok() && failed.location != kNone)
+    location = failed.location;
+  return failed.status;
+}
+
 Status Executor::bytesOf(const Frame &frame, SlotId id, uint64_t &bytes) {
   const Slot &slot = frame.function->slots[id];
   if (slot.bytes) {
@@ -541,7 +550,7 @@ Status Executor::runStep(Frame &frame, const SetDimsStep &s) {
       return internalError("slot " + std::to_string(e.source) + " is read before it is written");
     frame.dims[e.dim] = loadInteger(slot, frame.pointers[e.source], e.element);
   }
-  return Status();
+  return check(frame, s.checks);
 }
 
 Status Executor::runStep(Frame &frame, const DeviceIdStep &s) {

@@ -5,6 +5,7 @@
 #pragma once
 #include "runtime/client/Executor.h"
 #include "runtime/client/Profile.h"
+#include "runtime/client/SizeChecks.h"
 #include "runtime/profile/Recorder.h"
 
 #include <list>
@@ -57,13 +58,14 @@ private:
       frame.pointers[id] = static_cast<char *>(frame.pointers[view.index]) + view.offset;
     }
   }
-  /// Evaluates dim bindings; `argumentDim(k, axis)` returns actual sizes. Then compares the shapes of all arguments.
+  /// Evaluates dim bindings; `argumentDim(k, axis)` returns actual sizes. Then compares the shapes of all arguments, and evaluates the checks.
   template <typename ArgumentDim>
   Status bindDims(Frame &frame, bool callerHasDims, ArgumentDim argumentDim);
 
   // Values.
   static int64_t value(const Frame &frame, const Dim &dim) { return dim.isRuntime ? frame.dims[dim.value] : dim.value; }
   StatusOr<int64_t> value(const Frame &frame, const DimExpr &expr) const;
+  Status check(const Frame &frame, const std::vector<SizeCheck> &checks);
   static Status bytesOf(const Frame &frame, SlotId id, uint64_t &bytes);
   Status prepareOutput(Frame &frame, SlotId id);
   Status view(const Frame &frame, SlotId id, TensorView &result) const;
@@ -117,7 +119,7 @@ private:
 template <typename ArgumentDim>
 Status Executor::bindDims(Frame &frame, bool callerHasDims, ArgumentDim argumentDim) {
   const Function &f = *frame.function;
-  if (f.numDims == 0 && !callerHasDims)
+  if (f.numDims == 0 && !callerHasDims && f.checks.empty())
     return Status();
   for (const DimBinding &b : f.dimBindings) {
     if (b.argument != kNone) {
@@ -133,11 +135,9 @@ Status Executor::bindDims(Frame &frame, bool callerHasDims, ArgumentDim argument
     const Slot &slot = f.slots[f.arguments[k]];
     for (size_t axis = 0; axis < slot.dims.size(); ++axis)
       if (value(frame, slot.dims[axis]) != argumentDim(k, axis))
-        return invalidArgument("expects argument " + std::to_string(k) + " dimension " + std::to_string(axis) +
-                               " to be " + std::to_string(value(frame, slot.dims[axis])) + ", but got " +
-                               std::to_string(argumentDim(k, axis)));
+        return wrongSize(program, f, k, axis, value(frame, slot.dims[axis]), argumentDim(k, axis));
   }
-  return Status();
+  return check(frame, f.checks);
 }
 
 } // namespace millrace::runtime

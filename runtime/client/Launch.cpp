@@ -55,6 +55,19 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   if (!checked)
     return checked.status();
   std::vector<Values> &values = *checked;
+  // The run-time dims that follow from the arguments' shapes, per device; empty if there are none, or if a shape is known later.
+  std::vector<std::vector<int64_t>> dims(devices.size());
+  if (const Function &entry = state->plan->entryFunction(); entry.numDims || !entry.checks.empty())
+    for (size_t d = 0; d < devices.size(); ++d)
+      if (std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
+        std::vector<const std::vector<int64_t> *> shapes;
+        for (const auto &value : values[d])
+          shapes.push_back(&value->dims);
+        StatusOr<std::vector<int64_t>> known = state->plan->dimsFor(shapes);
+        if (!known)
+          return known.status();
+        dims[d] = std::move(*known);
+      }
 
   if (executable.prepared)
     for (size_t d = 0; d < devices.size(); ++d) {
@@ -111,20 +124,12 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   ExecuteResult result;
   LaunchRecord record(*state->plan, number, started);
   for (size_t d = 0; d < devices.size(); ++d) {
-    // The run-time dimensions that follow from the arguments' shapes: they give the results' shapes, and whether the execution costs less than its
-    // hand-over.
-    std::vector<int64_t> dims;
+    // If all run-time dims are known, so are the results' shapes, and whether the execution costs less than its hand-over.
     bool runsInline = state->runsInline;
-    if (state->plan->hasDimsOfArguments && std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
-      std::vector<const std::vector<int64_t> *> shapes;
-      for (const auto &value : values[d])
-        shapes.push_back(&value->dims);
-      StatusOr<std::vector<int64_t>> known = state->plan->dimsFor(shapes);
-      if (!known)
-        return known.status();
-      dims = std::move(*known);
-      runsInline = state->onAnyThread && state->plan->picosecondsFor(dims) < kInlinePicoseconds;
-    }
+    if (!state->plan->hasDimsOfArguments)
+      dims[d].clear();
+    else if (!dims[d].empty())
+      runsInline = state->onAnyThread && state->plan->picosecondsFor(dims[d]) < kInlinePicoseconds;
     auto launch = std::make_shared<Launch>(state->onAnyThread ? devices[d]->worker() : nullptr);
     launch->state = state;
     launch->context = context;
@@ -144,7 +149,7 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     for (size_t k = 0; k < consumes.size(); ++k)
       if (consumes[k])
         arguments[d][k]->release();
-    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d], dims));
+    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d], dims[d]));
     result.done.push_back(launch->done.event());
     if (isNested) {
       launch->run();

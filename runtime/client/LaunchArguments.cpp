@@ -16,6 +16,14 @@ std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
   return text + std::string(name(dtype)) + ">";
 }
 
+std::string typeText(const TensorSpec &spec) {
+  std::string text = typeText(spec.dtype, spec.dims);
+  for (size_t d = 0; d < spec.bounds.size(); ++d)
+    if (spec.bounds[d] != kDynamic)
+      text += (text.back() == '>' ? " with at most " : ", ") + std::to_string(spec.bounds[d]) + " in dimension " + std::to_string(d);
+  return text;
+}
+
 bool shapeMatches(const TensorSpec &spec, const std::vector<int64_t> &dims) {
   if (spec.dims.size() != dims.size())
     return false;
@@ -113,7 +121,7 @@ StatusOr<std::vector<Executable::Launch::Values>> Executable::Launch::checkedVal
       if (types.isExactly(k, value))
         continue;
       if (value.dtype != p.arguments[k].dtype || (value.shapeIsKnown && !shapeMatches(p.arguments[k], value.dims)))
-        return invalidArgument("expects " + argumentTitle(p, k) + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
+        return invalidArgument("expects " + argumentTitle(p, k) + " to be " + typeText(p.arguments[k]) +
                                ", but got " + typeText(value.dtype, value.dims));
     }
     if (auto twice = donatedTwice(arguments[d], consumes))

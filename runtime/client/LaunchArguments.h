@@ -19,6 +19,8 @@ using BorrowedArguments = std::span<const BufferPtr>;
 
 /// Returns the type as text, "tensor<2x?xf32>" for example.
 std::string typeText(DType dtype, const std::vector<int64_t> &dims);
+/// Does the same for the type of an argument, with the bounds of its open sizes.
+std::string typeText(const TensorSpec &spec);
 /// Returns true if a value with these sizes has the type `spec`.
 bool shapeMatches(const TensorSpec &spec, const std::vector<int64_t> &dims);
 bool isStatic(const TensorSpec &spec);

@@ -45,7 +45,7 @@ Status Executable::Launch::awaitArguments() {
     if (k >= program.arguments.size()) // a prepared value, which this class has made
       continue;
     if (!arguments[k]->shapeIsKnown && !shapeMatches(program.arguments[k], arguments[k]->dims)) // values of known shape were compared at the launch
-      return invalidArgument("expects " + argumentTitle(program, k) + " to be " + typeText(program.arguments[k].dtype, program.arguments[k].dims) +
+      return invalidArgument("expects " + argumentTitle(program, k) + " to be " + typeText(program.arguments[k]) +
                              ", but got " + typeText(arguments[k]->dtype, arguments[k]->dims));
   }
   return Status();

@@ -3,6 +3,7 @@
 #include "runtime/base/Alignment.h"
 #include "runtime/base/Hash.h"
 #include "runtime/client/Executor.h"
+#include "runtime/client/SizeChecks.h"
 #include "runtime/collective/RemoteCalls.h"
 
 #include <algorithm>
@@ -374,7 +375,19 @@ StatusOr<std::vector<int64_t>> Plan::dimsFor(const std::vector<const std::vector
       return size.status();
     dims[binding.dim] = *size;
   }
-  return dims;
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    const Slot &slot = entry.slots[entry.arguments[k]];
+    for (size_t axis = 0; axis < slot.dims.size(); ++axis) {
+      const int64_t expected = slot.dims[axis].isRuntime ? dims[slot.dims[axis].value] : slot.dims[axis].value, actual = (*arguments[k])[axis];
+      if (expected != actual)
+        return wrongSize(*program, entry, k, axis, expected, actual);
+    }
+  }
+  FailedCheck failed = evaluateChecks(*program, entry, entry.checks, dims.data());
+  if (failed.status.ok())
+    return dims;
+  std::string_view place = locationOf(*program, failed.location);
+  return place.empty() ? failed.status : failed.status.withContext(place);
 }
 
 uint64_t Plan::picosecondsFor(const std::vector<int64_t> &dims) const {

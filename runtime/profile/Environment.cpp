@@ -5,6 +5,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Progress.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Termination.h"
 #include "runtime/profile/Thin.h"
 #include "runtime/profile/ToXSpace.h"
 
@@ -31,6 +32,7 @@ struct OfProcess {
   pid_t process = 0; ///< that began it
   std::string path;
   std::optional<Session> session;
+  std::optional<BeforeTermination> written; ///< until the files are
 };
 OfProcess &ofProcess() {
   static auto *made = new OfProcess;
@@ -52,6 +54,7 @@ void writeAtEnd() {
     std::fprintf(stderr, "millrace: MILLRACE_PROFILE: %s\n", std::string(status.message()).c_str());
   for (const std::string &warning : space.warnings)
     std::fprintf(stderr, "millrace: MILLRACE_PROFILE: %s\n", warning.c_str());
+  own.written.reset();
 }
 
 std::atomic<bool> isHidden{false};
@@ -92,6 +95,7 @@ Status startFromEnvironment(uint32_t rank) {
   char whole[PATH_MAX]; // the program may change its folder before it ends
   own.path = std::string(realpath(folder.c_str(), whole) ? whole : folder) + "/rank" + std::to_string(rank) + "." + std::to_string(own.process);
   own.session.emplace(kBytesOfProcess);
+  own.written.emplace(writeAtEnd);
   return Status();
 }
 

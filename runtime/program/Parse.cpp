@@ -64,6 +64,13 @@ private:
       result.terms.push_back({enumerator(t.op(), DimExpr::Op::Max), t.value()});
     return result;
   }
+  std::vector<SizeCheck> checks(const flatbuffers::Vector<flatbuffers::Offset<fb::SizeCheck>> *list) {
+    std::vector<SizeCheck> result;
+    if (list)
+      for (const fb::SizeCheck *c : *list)
+        result.push_back({expr(c->size()), enumerator(c->relation(), SizeCheck::Relation::OneOrEqual), expr(c->bound()), c->location()});
+    return result;
+  }
   static std::vector<std::pair<uint32_t, uint32_t>> pairs(const flatbuffers::Vector<const fb::Pair32 *> *list) {
     std::vector<std::pair<uint32_t, uint32_t>> result;
     for (const fb::Pair32 &p : structs(list))
@@ -170,6 +177,7 @@ Step Reader::step(const fb::Step &s) {
     if (const auto *entries = s.body_as_SetDimsStep()->entries())
       for (const fb::SetDim *e : *entries)
         set.entries.push_back({e->dim(), e->source(), e->element(), expr(e->expr())});
+    set.checks = checks(s.body_as_SetDimsStep()->checks());
     result.body = std::move(set);
     return result;
   }
@@ -249,6 +257,7 @@ Function Reader::function(const fb::Function &f) {
   if (f.dim_bindings())
     for (const fb::DimBinding *b : *f.dim_bindings())
       result.dimBindings.push_back({b->dim(), b->argument(), b->axis(), expr(b->expr())});
+  result.checks = checks(f.checks());
   result.steps = steps(f.steps());
   return result;
 }

@@ -33,6 +33,9 @@
 // They are set (1) at entry by `Function::dimBindings`, in order; (2) by a SetDims step, from memory or an expression;
 // (3) when a call returns or a loop iterates: the dims named by the written slots are updated with the shapes of the
 // value. A dim that nobody has set is 0. A program without `?` has none of all this.
+//
+// Kernels trust sizes: two operands of an addition are read up to one size. What they rely on and only a run knows is a SizeCheck, which the runtime
+// evaluates before the kernel runs: when the function is entered if it is about sizes of arguments alone (Function::checks), else in a SetDims step.
 #pragma once
 #include "runtime/base/DType.h"
 #include "runtime/base/Status.h"
@@ -54,7 +57,7 @@ inline constexpr int64_t kDynamic = std::numeric_limits<int64_t>::min();
 /// Fact: a mark: no index.
 inline constexpr uint32_t kNone = ~uint32_t(0);
 /// Fact: version of everything in this header and of the kernel ABI; a program of another version is refused.
-inline constexpr uint32_t kProgramAbiVersion = 2;
+inline constexpr uint32_t kProgramAbiVersion = 3;
 
 /// Type of an argument or result of the entry function, as a client sees it.
 struct TensorSpec {
@@ -121,13 +124,24 @@ struct DimExpr {
 
 /// Sets run-time dim `dim` when the function is entered: to the size of axis `axis` of argument `argument`, or, when
 /// `argument` is kNone, to `expr` over dims set before. (Afterwards the runtime compares the shape of every argument
-/// with the dims of its slot, so no separate checks are needed.)
+/// with the dims of its slot, and evaluates Function::checks.)
 struct DimBinding {
   uint32_t dim = 0;
   uint32_t argument = kNone;
   uint32_t axis = 0;
   DimExpr expr;
   bool operator==(const DimBinding &) const = default;
+};
+
+/// What an operation requires of sizes that only a run knows. Where it does not hold, kernels would access memory beyond their buffers, so the execution
+/// ends with an error before.
+struct SizeCheck {
+  enum class Relation : uint8_t { Equal, AtLeast, AtMost, OneOrEqual }; ///< OneOrEqual: `size` is 1 (it is broadcast) or `bound`
+  DimExpr size;
+  Relation relation = Relation::Equal;
+  DimExpr bound;
+  uint32_t location = kNone; ///< index into Program::locations, of the operation
+  bool operator==(const SizeCheck &) const = default;
 };
 
 struct Slot {
@@ -225,7 +239,7 @@ struct FillStep {
   bool operator==(const FillStep &) const = default;
 };
 
-/// dim := element `element` of the integer tensor in `source`, or := expr if `source` is kNone. In order.
+/// dim := element `element` of the integer tensor in `source`, or := expr if `source` is kNone. In order. The checks follow.
 struct SetDimsStep {
   struct Entry {
     uint32_t dim = 0;
@@ -235,6 +249,7 @@ struct SetDimsStep {
     bool operator==(const Entry &) const = default;
   };
   std::vector<Entry> entries;
+  std::vector<SizeCheck> checks;
   bool operator==(const SetDimsStep &) const = default;
 };
 
@@ -344,6 +359,7 @@ struct Function {
   uint64_t arenaBytes = 0;       ///< including the arenas of the callees
   uint32_t numDims = 0;
   std::vector<DimBinding> dimBindings;
+  std::vector<SizeCheck> checks; ///< evaluated when the dims are bound
   Steps steps;
   bool operator==(const Function &) const = default;
 };

@@ -44,6 +44,12 @@ private:
       result.emplace_back(uint8_t(term.op), term.value);
     return builder.CreateVectorOfStructs(result);
   }
+  auto checks(const std::vector<SizeCheck> &list) {
+    std::vector<Offset<fb::SizeCheck>> offsets;
+    for (const SizeCheck &c : list)
+      offsets.push_back(fb::CreateSizeCheck(builder, terms(c.size), uint8_t(c.relation), terms(c.bound), c.location));
+    return builder.CreateVector(offsets);
+  }
   Offset<fb::Spec> spec(const TensorSpec &s, bool donated, uint32_t alias) {
     return fb::CreateSpec(builder, uint8_t(s.dtype), ints(s.dims), ints(s.bounds), ints(s.minorToMajor), text(s.name),
                           text(s.sharding), text(s.memoryKind), donated, alias);
@@ -89,7 +95,8 @@ private:
     std::vector<Offset<fb::SetDim>> entries;
     for (const SetDimsStep::Entry &e : s.entries)
       entries.push_back(fb::CreateSetDim(builder, e.dim, e.source, e.element, terms(e.expr)));
-    return fb::CreateSetDimsStep(builder, builder.CreateVector(entries));
+    auto list = builder.CreateVector(entries);
+    return fb::CreateSetDimsStep(builder, list, checks(s.checks));
   }
   auto body(const CollectiveStep &s) {
     return fb::CreateCollectiveStep(builder, uint8_t(s.kind), ids(s.arguments), ids(s.results), uint8_t(s.groupMode),
@@ -169,7 +176,7 @@ Offset<fb::Function> Writer::function(const Function &f) {
     bindings.push_back(fb::CreateDimBinding(builder, b.dim, b.argument, b.axis, terms(b.expr)));
   auto list = steps(f.steps);
   return fb::CreateFunction(builder, text(f.name), builder.CreateVector(slots), ids(f.arguments), ids(f.results),
-                            f.arenaBytes, f.numDims, builder.CreateVector(bindings), list);
+                            f.arenaBytes, f.numDims, builder.CreateVector(bindings), list, checks(f.checks));
 }
 
 std::string Writer::run(const Program &p) {

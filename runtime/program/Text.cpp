@@ -55,6 +55,10 @@ private:
     }
     return stack.empty() ? "?" : stack.back();
   }
+  static std::string check(const SizeCheck &c) {
+    static const char *const relations[] = {" = ", " >= ", " <= ", " = 1 or "};
+    return "check " + expr(c.size) + relations[size_t(c.relation)] + expr(c.bound);
+  }
   void steps(const Steps &list, const std::string &indent) {
     for (const Step &s : list) {
       out += indent;
@@ -105,6 +109,8 @@ private:
     for (const SetDimsStep::Entry &e : s.entries)
       out += " d" + std::to_string(e.dim) + " := " +
              (e.source == kNone ? expr(e.expr) : "%" + std::to_string(e.source) + "[" + std::to_string(e.element) + "]");
+    for (const SizeCheck &c : s.checks)
+      out += " " + check(c);
   }
   void print(const CollectiveStep &s, const std::string &) {
     if (s.phase != CollectiveStep::Phase::Both)
@@ -181,6 +187,8 @@ std::string Printer::run() {
              (b.argument == kNone ? expr(b.expr)
                                   : "argument " + std::to_string(b.argument) + " axis " + std::to_string(b.axis)) +
              "\n";
+    for (const SizeCheck &c : f.checks)
+      out += "  " + check(c) + (locationOf(program, c.location).empty() ? "" : "  // " + std::string(locationOf(program, c.location))) + "\n";
     steps(f.steps, "  ");
   }
   return out;

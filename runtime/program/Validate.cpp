@@ -51,6 +51,7 @@ private:
     return Status();
   }
   Status checkExpr(const DimExpr &expr) const;
+  Status checkSizeChecks(const std::vector<SizeCheck> &checks) const;
   /// Checks that two shapes agree as far as they are static.
   Status checkSameShape(const Slot &a, const Slot &b, const char *what) const {
     if (a.dtype != b.dtype)
@@ -201,6 +202,16 @@ Status Checker::checkExpr(const DimExpr &expr) const {
   return depth == 1 ? Status() : error("malformed dim expression");
 }
 
+Status Checker::checkSizeChecks(const std::vector<SizeCheck> &checks) const {
+  for (const SizeCheck &c : checks) {
+    MILLRACE_TRY(checkExpr(c.size));
+    MILLRACE_TRY(checkExpr(c.bound));
+    if (c.location != kNone && c.location >= program.locations.size())
+      return error("location " + str(c.location) + " of " + str(program.locations.size()));
+  }
+  return Status();
+}
+
 Status Checker::check(const KernelStep &s, unsigned) {
   if (s.kernel >= program.kernels.size())
     return error("kernel " + str(s.kernel) + " of " + str(program.kernels.size()));
@@ -294,7 +305,7 @@ Status Checker::check(const SetDimsStep &s, unsigned) {
     if (source.isStatic() && e.element >= source.bytes / byteSize(source.dtype))
       return error("dim read from element " + str(e.element) + " of slot " + str(e.source));
   }
-  return Status();
+  return checkSizeChecks(s.checks);
 }
 
 Status Checker::check(const CollectiveStep &s, unsigned) {
@@ -427,6 +438,7 @@ Status Checker::run() {
     else if (b.argument >= f.arguments.size() || b.axis >= f.slots[f.arguments[b.argument]].dims.size())
       return error("binds a dim to axis " + str(b.axis) + " of argument " + str(b.argument) + ", which does not exist");
   }
+  MILLRACE_TRY(checkSizeChecks(f.checks));
   return checkSteps(f.steps, 0);
 }
 

@@ -206,6 +206,20 @@ def test_open_sizes_agree(tmp_path):
         module(*given[:2], torch.randn(4))
 
 
+def test_programs_compare_open_sizes():
+    """Also without what the bundle knows of its inputs, in programs of StableHLO text, whether or not an argument is bound."""
+    text = ("func.func @main(%x: tensor<?x2xf32>, %y: tensor<?x2xf32>, %w: tensor<2xf32>) -> tensor<?x2xf32> {\n"
+            "  %0 = stablehlo.add %x, %y : tensor<?x2xf32>\n  return %0 : tensor<?x2xf32>\n}\n")
+    w = torch.ones(2, device="xla")
+    program, bound = _XLAC._program(text), _XLAC._bind_program(text, [None, None, w])
+    for run in (lambda *inputs: _XLAC._run_program(program, [*inputs, w]), lambda *inputs: _XLAC._run_bound(bound, list(inputs))):
+        for rows, others in ((3, 5), (5, 3), (3, 0), (1, 1_000_000)):
+            with pytest.raises(RuntimeError, match=rf"expects dimension 0 of argument 1 to be {rows} \(dimension 0 of argument 0\), but got {others}"):
+                run(torch.ones(rows, 2, device="xla"), torch.ones(others, 2, device="xla"))
+        for rows in (0, 1, 7):
+            torch.testing.assert_close(run(*[torch.ones(rows, 2, device="xla")] * 2)[0].cpu(), torch.full((rows, 2), 2.0))
+
+
 def test_a_called_module_is_copied_and_pickled(tmp_path):
     """What it has compiled belongs to the process: a copy compiles again."""
     torch.manual_seed(0)

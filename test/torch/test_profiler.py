@@ -345,6 +345,60 @@ def test_servers_and_captures_say_what_is_wrong(tmp_path, capfd):
     assert not (tmp_path / "plugins").exists()
 
 
+@pytest.mark.parametrize("how", ["environment", "start_trace"])
+def test_a_program_that_is_told_to_end_writes_what_it_recorded(tmp_path, how):
+    """SIGTERM still ends it, and what has sent the signal sees that. A forked child, which records nothing, ends at once."""
+    code = ("import os, signal, sys, time, torch, torch_xla\n"
+            "import torch_xla.debug.profiler as xp\n"
+            "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
+            "if sys.argv[1] == 'start_trace':\n"
+            "    xp.start_trace(sys.argv[2])\n"
+            "for n in range(4):\n"
+            "    y = (torch.ones(16, 16, device='xla') * 3).sum()\n"
+            "    torch_xla.sync(wait=True)\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    time.sleep(60)\n"
+            "os.kill(child, signal.SIGTERM)\n"
+            "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM\n"
+            "os.kill(os.getpid(), signal.SIGTERM)\n"
+            "time.sleep(60)\n"
+            "print('not reached')\n")
+    folder = tmp_path / "recorded"
+    extra = {"MILLRACE_PROFILE": str(folder)} if how == "environment" else {}
+    begin = time.monotonic()
+    ran = subprocess.run([sys.executable, "-c", code, how, str(folder)], capture_output=True, text=True, timeout=120, env=environment(**extra))
+    assert ran.returncode == -signal.SIGTERM and not ran.stdout and time.monotonic() - begin < 55, ran
+    if how == "environment":
+        trace, = folder.glob("*.trace.json")
+        content = trace.read_text()
+    else:
+        trace, = folder.glob("plugins/profile/*/*.trace.json.gz")
+        content = gzip.decompress(trace.read_bytes()).decode()
+        assert "the program ends without it; what was recorded is in" in ran.stderr
+    assert len(events_of_chrome_trace(content)[DEVICE, "XLA Modules"]) == 4
+    assert len(list(trace.parent.iterdir())) == 2
+
+
+def test_a_handler_of_the_program_stays(tmp_path):
+    code = ("import signal, os, sys, torch, torch_xla\n"
+            "import torch_xla.debug.profiler as xp\n"
+            "told = []\n"
+            "signal.signal(signal.SIGTERM, lambda *_: told.append(1))\n"
+            "xp.start_trace(sys.argv[1])\n"
+            "os.kill(os.getpid(), signal.SIGTERM)\n"
+            "assert told == [1]\n"
+            "xp.stop_trace()\n"
+            "os.kill(os.getpid(), signal.SIGTERM)\n"
+            "assert told == [1, 1]\n"
+            "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
+            "xp.start_trace(sys.argv[1])\n"
+            "xp.stop_trace()\n"  # the signal has its default action again
+            "os.kill(os.getpid(), signal.SIGTERM)\n")
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=120, env=environment())
+    assert ran.returncode == -signal.SIGTERM and "ends without it" not in ran.stderr, ran
+
+
 def test_a_program_that_is_interrupted_writes_what_it_recorded(tmp_path):
     code = ("import os, signal, torch, torch_xla\n"
             "for n in range(4):\n"

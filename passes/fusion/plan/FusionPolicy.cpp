@@ -9,6 +9,7 @@
 #include "dialects/stablehlo/IndexAtoms.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/plan/ScalarLoopPolicy.h"
+#include "passes/fusion/plan/ShapeRecipe.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -333,7 +334,7 @@ static int64_t longFunctions(Operation *op) {
 static bool isLongFunction(Operation *op) { return longFunctions(op) > kTinyFunctions; }
 
 bool isTiny(Operation *op) {
-  if (!hasTinyValues(op) || isa<WhileOp>(op) || isLongFunction(op))
+  if (!hasTinyValues(op) || isa<WhileOp>(op) || isLongFunction(op) || hasShapeOperand(op))
     return false;
   if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op))
     return contractionSteps(op) <= kMaxTinyProducts;

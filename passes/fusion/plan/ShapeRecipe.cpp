@@ -115,8 +115,22 @@ Recipe windowedSize(const Recipe &size, int64_t window, int64_t dilation, int64_
   return combine(Op::Max, combine(Op::Add, places, constant(1)), constant(0));
 }
 
+/// Places of windows in dimension `dim` of `operand`, which is dilated by `baseDilation` and padded before.
+Recipe windowsIn(Value operand, int64_t dim, std::optional<DenseIntElementsAttr> padding, int64_t baseDilation, int64_t window, int64_t dilation,
+                 int64_t stride) {
+  auto pad = [&](uint64_t side) { return constant(padding ? padding->getValues<int64_t>()[{uint64_t(dim), side}] : 0); };
+  return windowedSize(paddedSize(sizeOf(operand, dim), pad(0), pad(1), constant(baseDilation - 1)), window, dilation, stride);
+}
+
+/// What a convolution pads before (`side` 0) and after spatial dimension `d`.
+Recipe paddingOf(shlo::ConvolutionOp op, int64_t d, uint64_t side) {
+  auto padding = op.getPadding();
+  return constant(padding ? padding->getValues<int64_t>()[{uint64_t(d), side}] : 0);
+}
+Recipe paddingOf(shlo::DynamicConvOp op, int64_t d, uint64_t side) { return elementOf(op.getPadding(), 2 * d + int64_t(side)); }
+
 /// Size of dimension `dim` of a convolution's result.
-Recipe convolvedSize(shlo::ConvolutionOp op, int64_t dim) {
+template <typename Convolution> Recipe convolvedSize(Convolution op, int64_t dim) {
   shlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
   if (dim == numbers.getOutputBatchDimension())
     return op.getBatchGroupCount() == 1 ? sizeOf(op.getLhs(), numbers.getInputBatchDimension()) : Recipe();
@@ -124,17 +138,39 @@ Recipe convolvedSize(shlo::ConvolutionOp op, int64_t dim) {
     return sizeOf(op.getRhs(), numbers.getKernelOutputFeatureDimension());
   auto d = static_cast<int64_t>(llvm::find(numbers.getOutputSpatialDimensions(), dim) - numbers.getOutputSpatialDimensions().begin());
   auto at = [&](std::optional<ArrayRef<int64_t>> values) { return values && !values->empty() ? (*values)[d] : 1; };
-  int64_t low = 0, high = 0;
-  if (auto padding = op.getPadding()) {
-    auto values = padding->getValues<int64_t>();
-    low = values[{uint64_t(d), 0}];
-    high = values[{uint64_t(d), 1}];
-  }
   int64_t window = cast<RankedTensorType>(op.getRhs().getType()).getDimSize(numbers.getKernelSpatialDimensions()[d]);
   if (window < 0)
     return std::nullopt;
-  Recipe padded = paddedSize(sizeOf(op.getLhs(), numbers.getInputSpatialDimensions()[d]), constant(low), constant(high), constant(at(op.getLhsDilation()) - 1));
+  Recipe padded = paddedSize(sizeOf(op.getLhs(), numbers.getInputSpatialDimensions()[d]), paddingOf(op, d, 0), paddingOf(op, d, 1),
+                             constant(at(op.getLhsDilation()) - 1));
   return windowedSize(padded, window, at(op.getRhsDilation()), at(op.getWindowStrides()));
+}
+
+/// Size of dimension `dim` of the result of a gather; `sliceSize` returns that of a slice in a dimension of the operand.
+Recipe gatheredSize(shlo::GatherDimensionNumbersAttr numbers, Value operand, Value indices, int64_t dim, llvm::function_ref<Recipe(int64_t)> sliceSize) {
+  const auto *offset = llvm::find(numbers.getOffsetDims(), dim);
+  if (offset != numbers.getOffsetDims().end()) {
+    int64_t position = offset - numbers.getOffsetDims().begin();
+    for (int64_t d = 0, rank = cast<RankedTensorType>(operand.getType()).getRank(); d < rank; ++d)
+      if (!llvm::is_contained(numbers.getCollapsedSliceDims(), d) && !llvm::is_contained(numbers.getOperandBatchingDims(), d) && position-- == 0)
+        return sliceSize(d);
+    return std::nullopt;
+  }
+  int64_t batch = 0;
+  for (int64_t d = 0; d < dim; ++d)
+    batch += !llvm::is_contained(numbers.getOffsetDims(), d);
+  if (batch >= numbers.getIndexVectorDim())
+    ++batch;
+  return sizeOf(indices, batch);
+}
+
+/// Size of a reshape's result: all elements of the operand, by the other sizes, of which one alone may be open.
+Recipe reshapedSize(shlo::ReshapeOp reshape) {
+  auto type = cast<RankedTensorType>(reshape.getType());
+  int64_t known = 1;
+  for (int64_t size : type.getShape())
+    known *= ShapedType::isDynamic(size) ? 1 : size;
+  return type.getNumDynamicDims() == 1 && known > 0 ? combine(Op::FloorDiv, numElementsOf(reshape.getOperand()), constant(known)) : Recipe();
 }
 
 Recipe resultSize(Operation *op, unsigned resultNumber, int64_t dim) {
@@ -201,33 +237,33 @@ Recipe resultSize(Operation *op, unsigned resultNumber, int64_t dim) {
           return size;
         return free(dot.getRhs(), numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions());
       })
-      .Case([&](shlo::GatherOp gather) -> Recipe {
-        auto numbers = gather.getDimensionNumbers();
-        if (llvm::is_contained(numbers.getOffsetDims(), dim))
-          return std::nullopt; // slice sizes are static
-        int64_t batch = 0;
-        for (int64_t d = 0; d < dim; ++d)
-          batch += !llvm::is_contained(numbers.getOffsetDims(), d);
-        if (batch >= numbers.getIndexVectorDim())
-          ++batch;
-        return sizeOf(gather.getStartIndices(), batch);
+      .Case([&](shlo::GatherOp gather) {
+        return gatheredSize(gather.getDimensionNumbers(), gather.getOperand(), gather.getStartIndices(), dim,
+                            [&](int64_t d) { return constant(gather.getSliceSizes()[d]); });
       })
+      .Case([&](shlo::DynamicGatherOp gather) {
+        return gatheredSize(gather.getDimensionNumbers(), gather.getOperand(), gather.getStartIndices(), dim,
+                            [&](int64_t d) { return elementOf(gather.getSliceSizes(), d); });
+      })
+      .Case([&](shlo::ReshapeOp reshape) { return reshapedSize(reshape); })
+      .Case([&](shlo::TriangularSolveOp solve) { return sizeOf(solve.getB(), dim); })
+      // Deprecated operations, whose successors are known, do not keep the shape of an operand.
+      .Case<shlo::DotOp, shlo::EinsumOp, shlo::UnaryEinsumOp, shlo::TorchIndexSelectOp>([](auto) -> Recipe { return std::nullopt; })
       .Case([&](shlo::ReduceWindowOp window) {
-        auto at = [&](std::optional<ArrayRef<int64_t>> values, int64_t fallback) {
-          return values && !values->empty() ? (*values)[dim] : fallback;
-        };
-        int64_t low = 0, high = 0;
-        if (auto padding = window.getPadding()) {
-          auto values = padding->getValues<int64_t>();
-          low = values[{(uint64_t)dim, 0}];
-          high = values[{(uint64_t)dim, 1}];
-        }
-        Recipe padded = paddedSize(sizeOf(window.getInputs().front(), dim), constant(low), constant(high),
-                                   constant(at(window.getBaseDilations(), 1) - 1));
-        return windowedSize(padded, window.getWindowDimensions()[dim], at(window.getWindowDilations(), 1),
-                            at(window.getWindowStrides(), 1));
+        auto at = [&](std::optional<ArrayRef<int64_t>> values) { return values && !values->empty() ? (*values)[dim] : 1; };
+        return windowsIn(window.getInputs().front(), dim, window.getPadding(), at(window.getBaseDilations()), window.getWindowDimensions()[dim],
+                         at(window.getWindowDilations()), at(window.getWindowStrides()));
       })
-      .Case([&](shlo::ConvolutionOp convolution) { return convolvedSize(convolution, dim); })
+      .Case<shlo::ConvolutionOp, shlo::DynamicConvOp>([&](auto convolution) { return convolvedSize(convolution, dim); })
+      .Case([&](shlo::FftOp fft) -> Recipe {
+        ArrayRef<int64_t> lengths = fft.getFftLength();
+        int64_t first = cast<RankedTensorType>(fft.getType()).getRank() - int64_t(lengths.size());
+        if (dim < first)
+          return sizeOf(fft.getOperand(), dim);
+        int64_t length = lengths[dim - first];
+        bool isHalf = fft.getFftType() == shlo::FftType::RFFT && dim - first + 1 == int64_t(lengths.size()) && length > 0;
+        return constant(isHalf ? length / 2 + 1 : length);
+      })
       .Case([&](shlo::SelectOp) { return sizeOf(op->getOperand(1), dim); })
       .Case([&](shlo::ClampOp) { return sizeOf(op->getOperand(1), dim); })
       .Default([&](Operation *) -> Recipe {
@@ -256,18 +292,25 @@ Recipe sizeOf(Value value, int64_t dim) {
   return resultSize(value.getDefiningOp(), cast<OpResult>(value).getResultNumber(), dim);
 }
 
-bool isShapeOperand(OpOperand &operand) {
-  Operation *op = operand.getOwner();
-  unsigned number = operand.getOperandNumber();
-  if (isa<shlo::DynamicBroadcastInDimOp, shlo::DynamicReshapeOp, shlo::SetDimensionSizeOp>(op))
-    return number == 1;
-  if (isa<shlo::DynamicIotaOp>(op))
-    return true;
-  if (isa<shlo::RealDynamicSliceOp>(op))
-    return number >= 1;
-  if (isa<shlo::DynamicPadOp>(op))
-    return number >= 2;
-  return false;
+Recipe numWindowsOf(shlo::SelectAndScatterOp scatter, int64_t dim) {
+  auto at = [&](std::optional<ArrayRef<int64_t>> values) { return values && !values->empty() ? (*values)[dim] : 1; };
+  return windowsIn(scatter.getOperand(), dim, scatter.getPadding(), 1, at(scatter.getWindowDimensions()), 1, at(scatter.getWindowStrides()));
+}
+
+Recipe computedSizeOf(OpResult result, int64_t dim) { return resultSize(result.getOwner(), result.getResultNumber(), dim); }
+
+Recipe shapeElementOf(Value shape, int64_t index) { return elementOf(shape, index); }
+
+Recipe numElementsOf(Value value) {
+  Recipe count = constant(1);
+  for (int64_t d = 0, rank = cast<RankedTensorType>(value.getType()).getRank(); d < rank; ++d)
+    count = combine(Op::Mul, count, sizeOf(value, d));
+  return count;
+}
+
+bool hasShapeOperand(Operation *op) {
+  return isa<shlo::DynamicBroadcastInDimOp, shlo::DynamicReshapeOp, shlo::SetDimensionSizeOp, shlo::DynamicIotaOp, shlo::RealDynamicSliceOp,
+             shlo::DynamicPadOp, shlo::DynamicGatherOp, shlo::DynamicConvOp, shlo::RngOp>(op);
 }
 
 } // namespace millrace::fusion

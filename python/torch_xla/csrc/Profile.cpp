@@ -3,6 +3,7 @@
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Gil.h"
 #include "runtime/profile/ChromeTrace.h"
+#include "runtime/profile/Termination.h"
 #include "runtime/profile/ToXSpace.h"
 #include "runtime/profile/rpc/ProfilerService.h"
 
@@ -44,6 +45,24 @@ PyObject *stop(PyObject *, PyObject *capsule) {
   for (size_t i = 0; i < warnings.size(); ++i)
     PyList_SET_ITEM(list, Py_ssize_t(i), PyUnicode_FromStringAndSize(warnings[i].data(), Py_ssize_t(warnings[i].size())));
   return Py_BuildValue("(y#y#N)", bytes.data(), Py_ssize_t(bytes.size()), json.data(), Py_ssize_t(json.size()), list);
+}
+
+constexpr const char *kBeforeTermination = "torch_xla.before_termination";
+
+PyObject *beforeTermination(PyObject *, PyObject *finish) {
+  Py_INCREF(finish); // for good: it may be called while the capsule goes
+  auto call = [finish] {
+    if (!Py_IsInitialized())
+      return;
+    WithGil held;
+    PyObject *made = PyObject_CallNoArgs(finish);
+    if (!made)
+      PyErr_WriteUnraisable(finish);
+    Py_XDECREF(made);
+  };
+  return PyCapsule_New(new profile::BeforeTermination(call), kBeforeTermination, [](PyObject *self) {
+    delete static_cast<profile::BeforeTermination *>(PyCapsule_GetPointer(self, kBeforeTermination));
+  });
 }
 
 PyObject *beginRegion(PyObject *, PyObject *args) {
@@ -134,6 +153,7 @@ PyMethodDef profileMethods[] = {
     {"_profile_is_on", isOn, METH_NOARGS, "Whether somebody records."},
     {"_profile_start", start, METH_NOARGS, "A session of the recorder; it ends with the object."},
     {"_profile_stop", stop, METH_O, "(XSpace, Chrome's JSON, warnings) of a session, which it ends."},
+    {"_profile_before_termination", beforeTermination, METH_O, "Calls a function before SIGTERM ends the process, until the returned object goes."},
     {"_profile_begin_region", beginRegion, METH_VARARGS, "(name, \"key=value, key=value\"): this thread is in a region."},
     {"_profile_end_region", endRegion, METH_NOARGS, "Ends the innermost region of this thread."},
     {"_profile_serve", serve, METH_O, "A server of recordings at a port; it ends with the object. RuntimeError if the port is taken."},

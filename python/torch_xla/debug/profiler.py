@@ -26,6 +26,7 @@ _marked_step = False
 _lock = threading.Lock()
 last_recording: str | None = None  # the file that stop_trace wrote last
 _running = None  # (session of the recorder, folder) between start_trace and stop_trace; guarded by _lock
+_termination = None  # calls _finish() before SIGTERM ends the process, until the recording is written
 _writing = threading.RLock()  # held while a recording ends and is written; a signal's handler may interrupt that in the same thread
 
 
@@ -113,19 +114,20 @@ def start_trace(log_dir: str) -> None:
       RuntimeError: A recording has begun already.
       OSError: The folder cannot be made.
     """
-    global _running
+    global _running, _termination
     with _lock:
         if _running is not None:
             raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
         os.makedirs(os.path.join(log_dir, "plugins", "profile"), exist_ok=True)  # what cannot be written is not recorded first
         _XLAC._wait()
         _running = _XLAC._profile_start(), os.fspath(log_dir)
+        _termination = _XLAC._profile_before_termination(_finish)
 
 
 def stop_trace() -> None:
     """Ends the recording and writes it, after what runs has ended. Thread-safe.
 
-    A program that ends before has its recording written then, as far as it came. The file for TensorBoard and XProf is
+    A program that ends before, by SIGTERM or not, has its recording written then, as far as it came. The file for TensorBoard and XProf is
     `log_dir`/plugins/profile/TIME/HOST.xplane.pb, and that for chrome://tracing and Perfetto HOST.trace.json.gz
     beside it. With several processes HOST is followed by the number of the process. TIME is followed by a number where this second has a recording
     already.
@@ -145,17 +147,22 @@ def stop_trace() -> None:
 
 def _end_recording(wait):
     """Ends the recording of the moment, writes it, and returns what is to be said of it. The caller holds _writing."""
-    global _running, last_recording
+    global _running, _termination, last_recording
     with _lock:
         (session, log_dir), _running = _running, None
     try:
-        wait()
+        try:
+            wait()
+        finally:
+            space, trace_json, messages = _XLAC._profile_stop(session)
+        base = _unused_name(log_dir)
+        _write(base + ".xplane.pb", space)
+        last_recording = base + ".xplane.pb"
+        _write(base + ".trace.json.gz", gzip.compress(trace_json, compresslevel=5))
     finally:
-        space, trace_json, messages = _XLAC._profile_stop(session)
-    base = _unused_name(log_dir)
-    _write(base + ".xplane.pb", space)
-    last_recording = base + ".xplane.pb"
-    _write(base + ".trace.json.gz", gzip.compress(trace_json, compresslevel=5))
+        with _lock:
+            if _running is None:  # otherwise another thread has begun the next one
+                _termination = None
     return messages
 
 
@@ -175,8 +182,8 @@ def _finish():
 
 def _forget_recording():
     """A forked process has no part in the recording of the one that it comes from, and none of its threads."""
-    global _lock, _writing, _running
-    _lock, _writing, _running = threading.Lock(), threading.RLock(), None
+    global _lock, _writing, _running, _termination
+    _lock, _writing, _running, _termination = threading.Lock(), threading.RLock(), None, None
 
 
 atexit.register(_finish)

@@ -202,8 +202,74 @@ TEST(Executor, RunTimeShapes) {
   }
   auto result = (*executable)->execute({{toDevice(*client, DType::F32, {1001}, std::vector<float>(1001))}});
   ASSERT_FALSE(result.ok());
-  EXPECT_NE(result.status().message().find("tensor<?xf32>, but got tensor<1001xf32>"), std::string::npos);
+  EXPECT_NE(result.status().message().find("tensor<?xf32> with at most 1000 in dimension 0, but got tensor<1001xf32>"), std::string::npos);
   EXPECT_EQ(client->devices()[0]->memoryStats().inUse % 64, 0u);
+}
+
+/// x + y for any length that both have.
+Builder dynamicSum() {
+  Builder b;
+  b.main().numDims = 2;
+  b.main().dimBindings = {{0, 0, 0, {}}, {1, 1, 0, {}}};
+  Argument x, y;
+  Result sum;
+  for (TensorSpec *spec : {static_cast<TensorSpec *>(&x), static_cast<TensorSpec *>(&y), static_cast<TensorSpec *>(&sum)}) {
+    spec->dtype = DType::F32;
+    spec->dims = {kDynamic};
+  }
+  y.name = "y";
+  b.program.arguments = {x, y};
+  b.program.results = {sum};
+  b.main().slots = {{Slot::Kind::Argument, 0, 0, 0, DType::F32, {Dim::runtime(0)}},
+                    {Slot::Kind::Argument, 1, 0, 0, DType::F32, {Dim::runtime(1)}},
+                    {Slot::Kind::Result, 0, 0, 0, DType::F32, {Dim::runtime(0)}}};
+  b.main().arguments = {0, 1};
+  b.main().results = {2};
+  b.code(floatKernels, {"add"});
+  Step add = Builder::kernel(0, {0, 1}, {2}, 1);
+  std::get<KernelStep>(add.body).end = DimExpr::dim(0);
+  b.push(add);
+  return b;
+}
+
+/// The error of a launch with arguments of `n` and `m` elements.
+std::string errorOf(Client &client, const Builder &b, int64_t n, int64_t m) {
+  auto executable = client.load(b.program);
+  if (!executable.ok())
+    return executable.status().toString();
+  auto of = [&](int64_t size) { return toDevice<float>(client, DType::F32, {size}, std::vector<float>(size_t(size), 1)); };
+  auto result = (*executable)->execute({{of(n), of(m)}});
+  return std::string(result.ok() ? result->done[0].await().message() : result.status().message());
+}
+
+TEST(Executor, SizesOfArgumentsAgree) {
+  using Relation = SizeCheck::Relation;
+  auto client = makeClient();
+  Builder b = dynamicSum();
+  const uint32_t line = b.location("model.py:3");
+  b.main().checks = {{DimExpr::dim(0), Relation::Equal, DimExpr::dim(1), line}};
+  EXPECT_EQ(errorOf(*client, b, 3, 3), "");
+  EXPECT_EQ(errorOf(*client, b, 3, 5),
+            "model.py:3: expects dimension 0 of argument 1 ('y') to be 3 (dimension 0 of argument 0), but got 5: call it with arguments whose sizes agree");
+  b.main().checks = {{DimExpr::dim(0), Relation::AtLeast, DimExpr::constant(2)}};
+  EXPECT_EQ(errorOf(*client, b, 2, 2), "");
+  EXPECT_EQ(errorOf(*client, b, 1, 1), "expects dimension 0 of argument 0 to be at least 2, but got 1: call it with an argument of such a size");
+  b.main().checks = {{DimExpr::dim(1), Relation::AtMost, DimExpr::binary(DimExpr::Op::Mul, DimExpr::dim(0), DimExpr::constant(2))}};
+  EXPECT_EQ(errorOf(*client, b, 2, 4), "");
+  EXPECT_EQ(errorOf(*client, b, 2, 5), "expects dimension 0 of argument 1 ('y') to be at most 4 (dimension 0 of argument 0 * 2), but got 5: "
+                                       "call it with arguments whose sizes agree");
+  b.main().checks = {{DimExpr::dim(1), Relation::OneOrEqual, DimExpr::dim(0)}};
+  for (int64_t m : {1, 4})
+    EXPECT_EQ(errorOf(*client, b, 4, m), "");
+  EXPECT_NE(errorOf(*client, b, 4, 0).find("to be 1 or 4 (dimension 0 of argument 0), but got 0"), std::string::npos);
+  // Before a step, of sizes that are known then.
+  b.main().checks.clear();
+  b.main().numDims = 3;
+  SetDimsStep set{{{2, kNone, 0, DimExpr::binary(DimExpr::Op::Add, DimExpr::dim(0), DimExpr::constant(1))}}, {}};
+  set.checks = {{DimExpr::dim(2), Relation::Equal, DimExpr::dim(1), line}};
+  b.main().steps.insert(b.main().steps.begin(), {set, line});
+  EXPECT_EQ(errorOf(*client, b, 3, 4), "");
+  EXPECT_NE(errorOf(*client, b, 3, 3).find("model.py:3: expects dimension 0 of argument 1 ('y') to be 4, but got 3"), std::string::npos);
 }
 
 TEST(Executor, KernelErrorNamesKernelAndLine) {

@@ -50,7 +50,10 @@ Program everything() {
   b.push({loop, where});
   b.push({CondStep{i, {{kernel}, {}, {{CopyStep{x, t}, kNone}}}}, kNone});
   b.push({FillStep{z, {0, 0, 0, 0}}, kNone});
-  b.push({SetDimsStep{{{1, i, 0, {}}, {0, kNone, 0, DimExpr::constant(3)}}}, kNone});
+  SizeCheck check{DimExpr::dim(1), SizeCheck::Relation::OneOrEqual, DimExpr::constant(6), where};
+  b.push({SetDimsStep{{{1, i, 0, {}}, {0, kNone, 0, DimExpr::constant(3)}}, {check}}, kNone});
+  check.relation = SizeCheck::Relation::AtMost;
+  b.main().checks = {check};
   b.push(Builder::kernel(0, {x}, {d}, 1));
   CollectiveStep reduce;
   reduce.arguments = {x};

@@ -152,6 +152,15 @@ std::vector<Array> hoistedArguments(mlir::ModuleOp module, const std::string &en
   return arrays;
 }
 
+/// Returns " with at most 4 in dimension 0"; empty without bounds.
+static std::string boundsOf(const TensorSpec &spec) {
+  std::string text;
+  for (size_t d = 0; d < spec.bounds.size(); ++d)
+    if (spec.bounds[d] != kDynamic)
+      text += (text.empty() ? " with at most " : ", ") + std::to_string(spec.bounds[d]) + " in dimension " + std::to_string(d);
+  return text;
+}
+
 Status checkArguments(const std::vector<Array> &arrays, const std::vector<Argument> &specs) {
   if (arrays.size() != specs.size())
     return invalidArgument("the program takes " + std::to_string(specs.size()) + " arguments, but got " +
@@ -165,7 +174,7 @@ Status checkArguments(const std::vector<Array> &arrays, const std::vector<Argume
       fits = spec.dims[d] == kDynamic ? !bounded || array.dims[d] <= spec.bounds[d] : array.dims[d] == spec.dims[d];
     }
     if (!fits)
-      return invalidArgument("argument " + std::to_string(i) + " expects " + describe(spec.dtype, spec.dims) +
+      return invalidArgument("argument " + std::to_string(i) + " expects " + describe(spec.dtype, spec.dims) + boundsOf(spec) +
                              ", but got " + describe(array.dtype, array.dims) +
                              (array.name.empty() ? "" : " ('" + array.name + "')"));
   }
