@@ -74,11 +74,15 @@ bool isCompatibleForHloTypeInference(Value shape, Type type) {
   return isCompatibleForHloTypeInference(sizes, type);
 }
 
+static int64_t numberOf(const APInt &number, Type type) {
+  return getElementTypeOrSelf(type).isUnsignedInteger() ? int64_t(number.getZExtValue()) : number.getSExtValue();
+}
+
 LogicalResult matchInt(Value value, int64_t &result) {
   APInt constant;
   if (!matchPattern(value, m_ConstantInt(&constant)))
     return failure();
-  result = constant.getSExtValue();
+  result = numberOf(constant, value.getType());
   return success();
 }
 
@@ -87,7 +91,7 @@ LogicalResult matchInts(Value value, SmallVector<int64_t> &result) {
   if (!matchPattern(value, m_Constant(&attr)))
     return failure();
   for (const APInt &element : attr.getValues<APInt>())
-    result.push_back(element.getSExtValue());
+    result.push_back(numberOf(element, value.getType()));
   return success();
 }
 

@@ -24,6 +24,11 @@ static func::FuncOp preparationOf(func::FuncOp entry) {
   return symbol ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(entry, symbol) : func::FuncOp();
 }
 
+/// Returns true if the result may be made in the memory of the argument, which has to have its size.
+static bool canTakeMemory(const Result &result, const Argument &argument) {
+  return result.aliasArgument == kNone && result.dims == argument.dims && result.dtype == argument.dtype && !llvm::is_contained(result.dims, kDynamic);
+}
+
 LogicalResult describeSignature(func::FuncOp entry, Program &program) {
   auto name = [](DictionaryAttr attrs, StringRef key) {
     auto text = attrs ? attrs.getAs<StringAttr>(key) : StringAttr();
@@ -72,7 +77,7 @@ LogicalResult describeSignature(func::FuncOp entry, Program &program) {
                << i << " below " << program.results.size() << ", but got " << target;
       argument.donated = true;
       const Result &result = program.results[target];
-      if (result.dims == argument.dims && result.dtype == argument.dtype && result.aliasArgument == kNone)
+      if (canTakeMemory(result, argument))
         program.results[target].aliasArgument = program.arguments.size();
     }
     program.arguments.push_back(std::move(argument));
@@ -85,8 +90,7 @@ LogicalResult describeSignature(func::FuncOp entry, Program &program) {
     if (!argument.donated || taken.contains(i + 1))
       continue;
     auto found = llvm::find_if(program.results, [&](const Result &result) {
-      return result.aliasArgument == kNone && result.dims == argument.dims && result.dtype == argument.dtype &&
-             result.memoryKind == argument.memoryKind;
+      return canTakeMemory(result, argument) && result.memoryKind == argument.memoryKind;
     });
     if (found != program.results.end())
       found->aliasArgument = i;

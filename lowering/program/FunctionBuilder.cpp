@@ -71,10 +71,13 @@ FunctionBuilder::Dims FunctionBuilder::freshDims(RankedTensorType type) {
 
 void FunctionBuilder::assignDims(const Dims &to, const Dims &from, Location loc) {
   SetDimsStep step;
-  for (auto [target, source] : llvm::zip_equal(to, from))
-    if (target.isRuntime && !(target == source))
+  for (auto [target, source] : llvm::zip_equal(to, from)) {
+    if (!target.isRuntime)
+      require({DimExpr::of(source), SizeCheck::Relation::Equal, DimExpr::of(target)}, loc, step);
+    else if (!(target == source))
       step.entries.push_back({(uint32_t)target.value, kNone, 0, DimExpr::of(source)});
-  if (!step.entries.empty())
+  }
+  if (!step.entries.empty() || !step.checks.empty())
     emit({std::move(step)}, loc);
 }
 
@@ -117,7 +120,14 @@ bool FunctionBuilder::hasTypeOf(SlotId slot, Value value) const {
 
 SlotId FunctionBuilder::useWithShape(Value value) {
   SlotId slot = use(value);
-  return hasTypeOf(slot, value) ? slot : viewOf(slot, 0, cast<RankedTensorType>(value.getType()));
+  if (hasTypeOf(slot, value))
+    return slot;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (result.slots[slot].isStatic() && type.hasStaticShape())
+    return viewOf(slot, 0, type);
+  SlotId own = newTemporary(type, dimsOf(value)); // the address of a value with open sizes changes, so it has no views
+  copy(slot, own, value.getLoc());
+  return own;
 }
 
 void FunctionBuilder::touch(SlotId slot) {

@@ -85,7 +85,11 @@ private:
   void define(uint32_t dim, const runtime::DimExpr &expr);
   /// Returns `expr` in terms of the sizes of the function's arguments; none if it depends on more, or is long.
   std::optional<runtime::DimExpr> inArgumentSizes(const runtime::DimExpr &expr) const;
-  /// Appends what the kernel requires of sizes to `step`, or to the checks of the function if that is about its arguments and in every execution.
+  /// Appends a check to `step`, or to the checks of the function if it is about its arguments and in every execution.
+  void require(runtime::SizeCheck check, mlir::Location loc, runtime::SetDimsStep &step);
+  /// Gives `value`, whose memory is that of a value with the sizes `from`, those that its type leaves open, and requires those that it states.
+  void takeSizes(mlir::Value value, const Dims &from, mlir::Location loc);
+  /// Appends what the kernel requires of sizes.
   mlir::LogicalResult checkSizes(mlir::func::CallOp call, mlir::func::FuncOp kernel, runtime::SetDimsStep &step);
   /// Returns the argument whose memory a slot reads, or a result writes (its alias); kNone for other memory.
   uint32_t argumentRead(SlotId slot) const;

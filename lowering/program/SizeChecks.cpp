@@ -90,29 +90,63 @@ std::optional<DimExpr> FunctionBuilder::inArgumentSizes(const DimExpr &expr) con
   return made;
 }
 
+void FunctionBuilder::require(SizeCheck check, Location loc, SetDimsStep &step) {
+  std::optional<DimExpr> size = inArgumentSizes(check.size), bound = inArgumentSizes(check.bound);
+  const bool isOfArguments = size && bound;
+  if (isOfArguments) {
+    check.size = std::move(*size);
+    check.bound = std::move(*bound);
+  }
+  if (check.relation == SizeCheck::Relation::Equal && check.size == check.bound)
+    return;
+  auto isSame = [&](const SizeCheck &other) {
+    bool isSwapped = check.relation == SizeCheck::Relation::Equal && other.size == check.bound && other.bound == check.size;
+    return other.relation == check.relation && (isSwapped || (other.size == check.size && other.bound == check.bound));
+  };
+  if (llvm::any_of(step.checks, isSame) || (isOfArguments && llvm::any_of(result.checks, isSame)))
+    return;
+  check.location = context.locations.index(loc);
+  if (!isOfArguments || steps != &result.steps) {
+    step.checks.push_back(std::move(check));
+    return;
+  }
+  // From here on the size of the argument is called by what it is equal to, so that nothing is compared again in other words.
+  if (check.relation == SizeCheck::Relation::Equal && check.size.terms.size() == 1 && check.size.terms[0].op == DimExpr::Op::Dim)
+    definitions[uint32_t(check.size.terms[0].value)] = check.bound;
+  result.checks.push_back(std::move(check));
+}
+
+void FunctionBuilder::takeSizes(Value value, const Dims &from, Location loc) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SetDimsStep step;
+  Dims dims;
+  for (auto [size, dim] : llvm::zip_equal(type.getShape(), from)) {
+    if (!ShapedType::isDynamic(size)) {
+      require({DimExpr::of(dim), SizeCheck::Relation::Equal, DimExpr::constant(size)}, loc, step);
+      dims.push_back(Dim::constant(size));
+      continue;
+    }
+    dims.push_back(dim.isRuntime ? dim : Dim::runtime(result.numDims++)); // kernels are given all sizes that types leave open
+    if (dim.isRuntime)
+      continue;
+    define(dims.back().value, DimExpr::of(dim));
+    step.entries.push_back({uint32_t(dims.back().value), kNone, 0, DimExpr::of(dim)});
+  }
+  dynamicDims.erase(value);
+  if (!type.hasStaticShape())
+    dynamicDims[value] = dims;
+  if (!step.entries.empty() || !step.checks.empty())
+    emit({std::move(step)}, loc);
+}
+
 LogicalResult FunctionBuilder::checkSizes(func::CallOp call, func::FuncOp kernel, SetDimsStep &step) {
   for (Operation &op : kernel.getBody().front()) {
     SmallVector<fusion::SizeCondition> conditions;
     if (failed(fusion::sizeConditions(&op, conditions)))
       return op.emitError("has sizes that only a run knows, and that cannot be compared before it is executed");
-    for (const fusion::SizeCondition &condition : conditions) {
-      SizeCheck check{sizeExpr(condition.size, call, step), relationOf(condition.relation), sizeExpr(condition.bound, call, step)};
-      std::optional<DimExpr> size = inArgumentSizes(check.size), bound = inArgumentSizes(check.bound);
-      const bool isOfArguments = size && bound;
-      if (isOfArguments) {
-        check.size = std::move(*size);
-        check.bound = std::move(*bound);
-      }
-      if (check.relation == SizeCheck::Relation::Equal && check.size == check.bound)
-        continue;
-      auto isSame = [&](const SizeCheck &other) {
-        return other.relation == check.relation && other.size == check.size && other.bound == check.bound;
-      };
-      if (llvm::any_of(step.checks, isSame) || (isOfArguments && llvm::any_of(result.checks, isSame)))
-        continue;
-      check.location = context.locations.index(call.getLoc()); // equal kernels are one function, whose operations have the lines of one call
-      (isOfArguments && steps == &result.steps ? result.checks : step.checks).push_back(std::move(check));
-    }
+    // Equal kernels are one function, whose operations have the lines of one call.
+    for (const fusion::SizeCondition &condition : conditions)
+      require({sizeExpr(condition.size, call, step), relationOf(condition.relation), sizeExpr(condition.bound, call, step)}, call.getLoc(), step);
   }
   return success();
 }

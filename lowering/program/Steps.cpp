@@ -241,16 +241,26 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
 
   LoopStep step;
   SmallVector<std::pair<unsigned, LoopStep::Carried>> carried;
+  SmallVector<std::pair<unsigned, SlotId>> mixed; // states whose values have several types, some of which leave sizes open
   SmallVector<SlotId> ownUpdatedStates, states(op->getNumOperands(), kNone);
   auto taken = takenStates(loop, [this](Value value) { return updatedBy(value); }, [&](BlockArgument state, Value value) {
     return updatesIn(body, state, value).has_value();
   });
+  auto isMixed = [&](unsigned i) {
+    auto type = op->getOperand(i).getType();
+    return type != cond.getArgument(i).getType() || type != body.getArgument(i).getType() || type != yield->getOperand(i).getType();
+  };
+  if (llvm::any_of(llvm::seq<unsigned>(0, op->getNumOperands()), isMixed))
+    llvm::fill(taken, std::nullopt);
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Value init = op->getOperand(i), next = yield->getOperand(i);
     if (!isTensor(init))
       continue;
     SlotId state;
+    const bool hasSeveralTypes = isMixed(i);
     auto mapCarried = [&, i = i](SlotId slot) {
+      if (hasSeveralTypes)
+        mixed.push_back({i, slot});
       for (Value value : {Value(cond.getArgument(i)), Value(body.getArgument(i)), Value(op->getResult(i))}) {
         slots[value] = slot;
         if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
@@ -261,16 +271,23 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
       // The loop never changes the state: all readers use the initial value.
       state = use(init);
     } else {
-      bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) &&
+      bool ownsInit = !hasSeveralTypes && init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) &&
                       init.getDefiningOp()->getBlock() == op->getBlock() &&
                       result.slots[use(init)].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, use(init)) &&
                       hasTypeOf(use(init), init); // it may share the memory of an operand with another shape
-      SmallVector<Value> updates = updatesOf(body.getArgument(i), next);
+      SmallVector<Value> updates = hasSeveralTypes ? SmallVector<Value>() : updatesOf(body.getArgument(i), next);
       // A sum that grows element by element needs no second buffer either, unless another value takes this one's.
       bool isTaken = taken[i].has_value() || llvm::is_contained(taken, std::optional<unsigned>(i));
-      if (updates.empty() && !isTaken && overwritesState(body.getArgument(i), next))
+      if (updates.empty() && !isTaken && !hasSeveralTypes && overwritesState(body.getArgument(i), next))
         updates.push_back(next);
       auto type = cast<RankedTensorType>(init.getType());
+      if (hasSeveralTypes) { // the sizes of its memory are open where any of the types leaves them open
+        SmallVector<int64_t> shape(type.getShape());
+        for (Value value : {Value(cond.getArgument(i)), Value(body.getArgument(i)), next})
+          for (auto [size, other] : llvm::zip_equal(shape, cast<RankedTensorType>(value.getType()).getShape()))
+            size = size == other ? size : ShapedType::kDynamic;
+        type = RankedTensorType::get(shape, type.getElementType());
+      }
       auto wanted = preferred.find(op->getResult(i));
       if (!updates.empty() && wanted != preferred.end() && type.hasStaticShape()) {
         state = wanted->second; // where the loop's result is wanted
@@ -325,12 +342,18 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
     loops.back().outer.append({pair.state, pair.next});
   loops.back().outer.append(ownUpdatedStates);
   Steps *outside = steps;
+  auto takeSizesOfStates = [&](ValueRange values) {
+    for (auto [index, slot] : mixed)
+      takeSizes(values[index], Dims(result.slots[slot].dims.begin(), result.slots[slot].dims.end()), loc);
+  };
   steps = &step.cond;
+  takeSizesOfStates(cond.getArguments());
   if (failed(visitBlock(cond)))
     return failure();
   step.predicate = use(cond.getTerminator()->getOperand(0));
   ++position;
   steps = &step.body;
+  takeSizesOfStates(body.getArguments());
   if (failed(visitBlock(body)))
     return failure();
   for (auto &[index, pair] : carried) {
@@ -352,6 +375,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
     lifetime.last = std::max(lifetime.last, position);
   }
   emit({std::move(step)}, loc);
+  takeSizesOfStates(op->getResults());
   return success();
 }
 

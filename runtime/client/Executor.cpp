@@ -145,7 +145,8 @@ Status Executor::bytesOf(const Frame &frame, SlotId id, uint64_t &bytes) {
     bytes = slot.bytes;
     return Status();
   }
-  unsigned __int128 product = byteSize(slot.dtype);
+  const bool isEmpty = std::any_of(slot.dims.begin(), slot.dims.end(), [&](const Dim &d) { return value(frame, d) == 0; });
+  unsigned __int128 product = isEmpty ? 0 : byteSize(slot.dtype);
   for (const Dim &d : slot.dims) {
     int64_t size = value(frame, d);
     if (size < 0)
@@ -390,8 +391,17 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   int64_t *dims = nullptr;
   if (!s.dims.empty()) {
     dims = static_cast<int64_t *>(__builtin_alloca(s.dims.size() * sizeof(int64_t)));
+    bool mayBeEmpty = false;
     for (size_t i = 0; i < s.dims.size(); ++i)
-      dims[i] = frame.dims[s.dims[i]];
+      mayBeEmpty |= (dims[i] = frame.dims[s.dims[i]]) == 0;
+    // Without elements of results there is nothing to do, but loops over their other dimensions might go on for years.
+    for (size_t i = 0; mayBeEmpty && i < s.outputs.size(); ++i) {
+      uint64_t bytes;
+      MILLRACE_TRY(bytesOf(frame, s.outputs[i], bytes));
+      mayBeEmpty = bytes == 0;
+    }
+    if (mayBeEmpty)
+      return Status();
   }
   int64_t end;
   if (s.end.isConstant()) {

@@ -55,9 +55,10 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   if (!checked)
     return checked.status();
   std::vector<Values> &values = *checked;
-  // The run-time dims that follow from the arguments' shapes, per device; empty if there are none, or if a shape is known later.
-  std::vector<std::vector<int64_t>> dims(devices.size());
-  if (const Function &entry = state->plan->entryFunction(); entry.numDims || !entry.checks.empty())
+  // The run-time dims that follow from the arguments' shapes, per device; empty if a shape is known later. Programs of static shapes have none.
+  std::vector<std::vector<int64_t>> dims;
+  if (const Function &entry = state->plan->entryFunction(); entry.numDims || !entry.checks.empty()) {
+    dims.resize(devices.size());
     for (size_t d = 0; d < devices.size(); ++d)
       if (std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
         std::vector<const std::vector<int64_t> *> shapes;
@@ -68,6 +69,7 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
           return known.status();
         dims[d] = std::move(*known);
       }
+  }
 
   if (executable.prepared)
     for (size_t d = 0; d < devices.size(); ++d) {
@@ -126,10 +128,11 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   for (size_t d = 0; d < devices.size(); ++d) {
     // If all run-time dims are known, so are the results' shapes, and whether the execution costs less than its hand-over.
     bool runsInline = state->runsInline;
-    if (!state->plan->hasDimsOfArguments)
-      dims[d].clear();
-    else if (!dims[d].empty())
-      runsInline = state->onAnyThread && state->plan->picosecondsFor(dims[d]) < kInlinePicoseconds;
+    std::vector<int64_t> known;
+    if (state->plan->hasDimsOfArguments)
+      known = std::move(dims[d]);
+    if (!known.empty())
+      runsInline = state->onAnyThread && state->plan->picosecondsFor(known) < kInlinePicoseconds;
     auto launch = std::make_shared<Launch>(state->onAnyThread ? devices[d]->worker() : nullptr);
     launch->state = state;
     launch->context = context;
@@ -149,7 +152,7 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
     for (size_t k = 0; k < consumes.size(); ++k)
       if (consumes[k])
         arguments[d][k]->release();
-    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d], dims[d]));
+    std::vector<BufferPtr> &buffers = result.results.emplace_back(launch->makeResults(client, *devices[d], known));
     result.done.push_back(launch->done.event());
     if (isNested) {
       launch->run();

@@ -52,8 +52,8 @@ llvm::Expected<Tensor> padOf(const Call &call, const Tensor &operand, const Tens
       return call.error("padding is out of range");
     int64_t size = low[d] + high[d] + operand.dim(d);
     if (operand.dim(d) > 1) size += (operand.dim(d) - 1) * interior[d];
-    // Negative padding that removes more elements than there are leaves none.
-    shape.push_back(std::max<int64_t>(size, 0));
+    if (size < 0) return call.error("padding results in a negative size of dimension " + llvm::Twine(d));
+    shape.push_back(size);
   }
   if (llvm::Error error = checkSize(call, shape, operand.getElementType())) return error;
   Tensor result = broadcastScalar(value, shape);

@@ -75,7 +75,7 @@ llvm::Error evalRealDynamicSlice(Call &call) {
   for (int64_t d = 0; d < x.rank(); ++d) {
     if (start[d] < 0 || limit[d] < start[d] || limit[d] > x.dim(d) || strides[d] < 1)
       return call.error("slice is out of bounds in dimension " + llvm::Twine(d));
-    shape.push_back((limit[d] - start[d] + strides[d] - 1) / strides[d]);
+    shape.push_back(limit[d] == start[d] ? 0 : (limit[d] - start[d] - 1) / strides[d] + 1);
   }
   call.push(sliceOf(x, start, strides, call.typeWith(shape)));
   return llvm::Error::success();

@@ -64,6 +64,17 @@ static Shape indexVector(const Tensor &indices, ArrayRef<int64_t> batch, int64_t
   return vector;
 }
 
+/// Compares what the verifier cannot compare where types leave sizes open: the number of indices, and the sizes of batching dimensions.
+llvm::Error checkIndices(Call &call, const Tensor &operand, const Tensor &indices, int64_t indexVectorDim, size_t count, ArrayRef<int64_t> batching,
+                         ArrayRef<int64_t> indicesBatching) {
+  if (indexVectorDim < indices.rank() && indices.dim(indexVectorDim) != static_cast<int64_t>(count))
+    return call.error("expects " + llvm::Twine(count) + " indices in dimension " + llvm::Twine(indexVectorDim) + ", but got " +
+                      llvm::Twine(indices.dim(indexVectorDim)));
+  for (auto [mine, other] : llvm::zip_equal(batching, indicesBatching))
+    if (operand.dim(mine) != indices.dim(other)) return call.error("expects batching dimensions of equal size");
+  return llvm::Error::success();
+}
+
 llvm::Error evalGather(Call &call, ArrayRef<int64_t> sliceSizes) {
   const Tensor &operand = call.in(0), &indices = call.in(1);
   auto numbers = call.op->getAttrOfType<stablehlo::GatherDimensionNumbersAttr>("dimension_numbers");
@@ -75,6 +86,8 @@ llvm::Error evalGather(Call &call, ArrayRef<int64_t> sliceSizes) {
   for (int64_t d = 0; d < operand.rank(); ++d)
     if (sliceSizes[d] < 0 || sliceSizes[d] > operand.dim(d)) return call.error("slice size is out of range in dimension " + llvm::Twine(d));
 
+  if (llvm::Error error = checkIndices(call, operand, indices, indexVectorDim, startIndexMap.size(), operandBatching, indicesBatching)) return error;
+
   Shape batchSizes, offsetSizes, shape;
   for (int64_t d = 0; d < indices.rank(); ++d)
     if (d != indexVectorDim) batchSizes.push_back(indices.dim(d));
@@ -85,6 +98,9 @@ llvm::Error evalGather(Call &call, ArrayRef<int64_t> sliceSizes) {
   for (size_t d = 0, e = batchSizes.size() + offsetSizes.size(); d < e; ++d)
     shape.push_back(llvm::is_contained(offsetDims, static_cast<int64_t>(d)) ? offsetSizes[nextOffset++] : batchSizes[nextBatch++]);
   if (llvm::Error error = checkSize(call, shape, operand.getElementType())) return error;
+  for (int64_t d = 0; d < operand.rank(); ++d)
+    if (sliceSizes[d] != 1 && (llvm::is_contained(collapsed, d) || llvm::is_contained(operandBatching, d)) && !llvm::is_contained(shape, 0))
+      return call.error("expects a slice of one element in collapsed or batching dimension " + llvm::Twine(d));
 
   Tensor result(call.typeWith(shape));
   unsigned width = result.elementBytes();
@@ -124,6 +140,19 @@ static llvm::Error evalScatter(Call &call) {
                     indicesBatching = numbers.getScatterIndicesBatchingDims(),
                     toOperand = numbers.getScatterDimsToOperandDims();
   int64_t indexVectorDim = numbers.getIndexVectorDim();
+  if (llvm::Error error = checkIndices(call, call.in(0), indices, indexVectorDim, toOperand.size(), inputBatching, indicesBatching)) return error;
+  Shape windowSizes, batchSizes; // the greatest of a window, and those of what is left
+  for (int64_t d = 0; d < call.in(0).rank(); ++d)
+    if (!llvm::is_contained(inserted, d) && !llvm::is_contained(inputBatching, d)) windowSizes.push_back(call.in(0).dim(d));
+  for (int64_t d = 0; d < indices.rank(); ++d)
+    if (d != indexVectorDim) batchSizes.push_back(indices.dim(d));
+  for (unsigned i = count + 1; i < call.numInputs(); ++i)
+    for (int64_t d = 0, ofWindow = 0, ofBatch = 0; d < call.in(i).rank(); ++d) {
+      bool isWindow = llvm::is_contained(windowDims, d);
+      if (isWindow ? call.in(i).dim(d) > windowSizes[ofWindow++] : call.in(i).dim(d) != batchSizes[ofBatch++])
+        return call.error("expects updates of the size of the indices and windows, but got " + llvm::Twine(call.in(i).dim(d)) + " in dimension " +
+                          llvm::Twine(d));
+    }
 
   SmallVector<Tensor> outputs;
   SmallVector<RankedTensorType> scalars;

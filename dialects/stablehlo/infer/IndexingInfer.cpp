@@ -221,6 +221,11 @@ static FailureOr<Type> inferGatherType(std::optional<Location> location, RankedT
   auto batch = batchSizes.begin(), offset = offsetSizes.begin();
   for (int64_t d = 0; d < rank; ++d)
     shape.push_back(llvm::is_contained(dims.getOffsetDims(), d) ? *offset++ : *batch++);
+  // A dimension that is not in the result is read at one place: a slice of no elements has none.
+  for (auto [d, size] : llvm::enumerate(sizes))
+    if (size == 0 && (llvm::is_contained(dims.getCollapsedSliceDims(), d) || llvm::is_contained(dims.getOperandBatchingDims(), d)) &&
+        !llvm::is_contained(shape, 0))
+      return emitOptionalError(location, "expects slice_sizes[", d, "] of a collapsed or batching dimension to be 1 where the result has elements, but got 0");
   return Type(RankedTensorType::get(shape, operand.getElementType()));
 }
 

@@ -131,6 +131,16 @@ func.func @gather_c12(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 
 // -----
 
+// gather (C12)
+func.func @gather_c12_none(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{expects slice_sizes[0] of a collapsed or batching dimension to be 1 where the result has elements, but got 0}}
+  %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>, slice_sizes = array<i64: 0, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
+  return
+}
+
+// -----
+
 // gather (C13)
 func.func @gather_c13(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}

@@ -10,7 +10,7 @@
 // RUN: xla-run %t/block.mr --args=%t/120.npz --out=%t/block-120.npz
 // RUN: %python %t/check.py %t
 // RUN: not xla-run %t/block.mr --args=%t/121.npz 2>&1 | FileCheck %s --check-prefix=TOOMANY
-// TOOMANY: argument 0 expects f32[?,8,32], but got f32[121,8,32]
+// TOOMANY: argument 0 expects f32[?,8,32] with at most 120 in dimension 0, but got f32[121,8,32]
 // RUN: xla-compile %t/block.mlir --emit=program | FileCheck %s --check-prefix=PROGRAM
 // Kernels that touch no row behind the last one read the argument and write the result in place. The sums are copied if a kernel computes them as
 // vectors of several rows.

@@ -27,10 +27,10 @@
 // MANY: function main
 // MANY: {{^}}  check d1 = d0
 // MANY-NOT: check d1 = d0
-// MANY: {{^}}  check d2 = (d0 * 2)
+// MANY: {{^}}  check d2 = (d0 + d0)
 // MANY-NOT: check
 // RUN: not xla-run %t/many.mlir --args=%t/many.npz --cache-dir=off 2>&1 | FileCheck %s --check-prefix=MANY-ERROR
-// MANY-ERROR: expects dimension 0 of argument 2 to be 6 (dimension 0 of argument 0 * 2), but got 7: call it with arguments whose sizes agree
+// MANY-ERROR: expects dimension 0 of argument 2 to be 6 (dimension 0 of argument 0 + dimension 0 of argument 0), but got 7: call it with arguments whose sizes agree
 //
 // RUN: not xla-run %t/dot.mlir --args=%t/3-5.npz --cache-dir=off 2>&1 | FileCheck %s --check-prefix=ADD-OTHER-LINE
 // RUN: not xla-run %t/join.mlir --args=%t/3-5.npz --cache-dir=off 2>&1 | FileCheck %s --check-prefix=ADD-OTHER-LINE
@@ -56,7 +56,7 @@
 // BROADCAST: dense<1.000000e+00> : tensor<4x2xf32>
 // BROADCAST-ERROR: expects dimension 0 of argument 0 to be 1 or 4, but got 3
 // NEGATIVE: expects a size that the program computes to be at least 0, but got -1
-// RESHAPE: expects dimension 0 of argument 0 * 2 to be 8, but got 6
+// RESHAPE: expects a size that the program computes to be 6 (dimension 0 of argument 0 * 2), but got 8
 // SLICE: expects a size that the program computes to be at most 4{{.*}}, but got 5000000
 // PAD: expects a size that the program computes to be at least 0, but got -1
 // SET: expects a size that the program computes to be at most 4, but got 9

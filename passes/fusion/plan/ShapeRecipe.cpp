@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 namespace shlo = millrace::stablehlo;
@@ -18,20 +19,30 @@ using Recipe = std::optional<ShapeRecipe>;
 
 ShapeRecipe ShapeRecipe::binary(Op op, ShapeRecipe lhs, const ShapeRecipe &rhs) {
   std::optional<int64_t> a = lhs.asConstant(), b = rhs.asConstant();
-  if (a && b) {
+  if (a && b) { // what overflows is an error when it is evaluated
+    int64_t r = 0;
+    bool isKnown = true;
     switch (op) {
-    case Op::Add: return constant(*a + *b);
-    case Op::Sub: return constant(*a - *b);
-    case Op::Mul: return constant(*a * *b);
-    case Op::Max: return constant(std::max(*a, *b));
-    case Op::Min: return constant(std::min(*a, *b));
+    case Op::Add: isKnown = !llvm::AddOverflow(*a, *b, r); break;
+    case Op::Sub: isKnown = !llvm::SubOverflow(*a, *b, r); break;
+    case Op::Mul: isKnown = !llvm::MulOverflow(*a, *b, r); break;
+    case Op::Max: r = std::max(*a, *b); break;
+    case Op::Min: r = std::min(*a, *b); break;
     case Op::FloorDiv:
-      if (*a >= 0 && *b > 0)
-        return constant(*a / *b);
+      if ((isKnown = *a >= 0 && *b > 0))
+        r = *a / *b;
       break;
-    default: break;
+    default: isKnown = false;
     }
+    if (isKnown)
+      return constant(r);
   }
+  const int64_t neutral = op == Op::Mul || op == Op::FloorDiv || op == Op::CeilDiv ? 1 : 0;
+  const bool hasNeutral = op != Op::Max && op != Op::Min;
+  if (hasNeutral && b == neutral)
+    return lhs;
+  if ((op == Op::Add || op == Op::Mul) && a == neutral)
+    return rhs;
   lhs.terms.insert(lhs.terms.end(), rhs.terms.begin(), rhs.terms.end());
   lhs.terms.push_back({op, 0, 0});
   return lhs;
@@ -63,7 +74,8 @@ Recipe elementOf(Value value, int64_t index) {
         auto dense = dyn_cast<DenseIntElementsAttr>(c.getValue());
         if (!dense || index >= dense.getNumElements())
           return std::nullopt;
-        return constant(dense.getValues<APInt>()[index].getSExtValue());
+        APInt number = dense.getValues<APInt>()[index];
+        return constant(dense.getElementType().isUnsignedInteger() ? int64_t(number.getZExtValue()) : number.getSExtValue());
       })
       .Case<shlo::ReshapeOp, shlo::ConvertOp>([&](auto) { return elementOf(op->getOperand(0), index); })
       .Case([&](shlo::BroadcastInDimOp broadcast) -> Recipe {
@@ -246,6 +258,10 @@ Recipe resultSize(Operation *op, unsigned resultNumber, int64_t dim) {
                             [&](int64_t d) { return elementOf(gather.getSliceSizes(), d); });
       })
       .Case([&](shlo::ReshapeOp reshape) { return reshapedSize(reshape); })
+      .Case([&](shlo::BitcastConvertOp convert) {
+        bool isShared = dim < cast<RankedTensorType>(convert.getOperand().getType()).getRank();
+        return isShared ? sizeOf(convert.getOperand(), dim) : numPartsOf(convert);
+      })
       .Case([&](shlo::TriangularSolveOp solve) { return sizeOf(solve.getB(), dim); })
       // Deprecated operations, whose successors are known, do not keep the shape of an operand.
       .Case<shlo::DotOp, shlo::EinsumOp, shlo::UnaryEinsumOp, shlo::TorchIndexSelectOp>([](auto) -> Recipe { return std::nullopt; })
@@ -295,6 +311,17 @@ Recipe sizeOf(Value value, int64_t dim) {
 Recipe numWindowsOf(shlo::SelectAndScatterOp scatter, int64_t dim) {
   auto at = [&](std::optional<ArrayRef<int64_t>> values) { return values && !values->empty() ? (*values)[dim] : 1; };
   return windowsIn(scatter.getOperand(), dim, scatter.getPadding(), 1, at(scatter.getWindowDimensions()), 1, at(scatter.getWindowStrides()));
+}
+
+Recipe numPartsOf(shlo::BitcastConvertOp convert) {
+  auto bits = [](Value value) -> int64_t {
+    Type element = getElementTypeOrSelf(value.getType());
+    if (auto complex = dyn_cast<ComplexType>(element))
+      return 2 * complex.getElementType().getIntOrFloatBitWidth();
+    return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  };
+  int64_t from = bits(convert.getOperand()), to = bits(convert.getResult());
+  return from && to ? constant(std::max(from, to) / std::min(from, to)) : Recipe();
 }
 
 Recipe computedSizeOf(OpResult result, int64_t dim) { return resultSize(result.getOwner(), result.getResultNumber(), dim); }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/stablehlo/ElementwiseOps.h"
 #include "dialects/stablehlo/ReductionOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -47,6 +48,9 @@ std::optional<ShapeRecipe> shapeElementOf(mlir::Value shape, int64_t index);
 
 /// The number of windows of a select_and_scatter in dimension `dim`.
 std::optional<ShapeRecipe> numWindowsOf(stablehlo::SelectAndScatterOp scatter, int64_t dim);
+
+/// The number of narrower elements that are one wider element.
+std::optional<ShapeRecipe> numPartsOf(stablehlo::BitcastConvertOp convert);
 
 /// The number of elements of `value`.
 std::optional<ShapeRecipe> numElementsOf(mlir::Value value);

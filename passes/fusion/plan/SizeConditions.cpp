@@ -99,6 +99,7 @@ void Conditions::visit(DynamicBroadcastInDimOp broadcast) {
   auto listed = [](std::optional<ArrayRef<int64_t>> dims, int64_t dim) { return dims && llvm::is_contained(*dims, dim); };
   Value operand = broadcast.getOperand(), result = broadcast.getResult();
   notNegative(result);
+  resultsAsComputed();
   for (auto [i, target] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
     auto dim = static_cast<int64_t>(i);
     if (listed(broadcast.getKnownExpandingDimensions(), dim))
@@ -216,7 +217,7 @@ void Conditions::visit(BitcastConvertOp convert) {
   // The wider element is a row of narrower ones.
   for (Value parts : {operand, result})
     if (rankOf(parts) > common)
-      isKnown &= !ShapedType::isDynamic(sizeIn(parts, common));
+      require(sizeOf(parts, common), Relation::Equal, numPartsOf(convert));
 }
 
 void Conditions::visit(TriangularSolveOp solve) {
@@ -240,11 +241,16 @@ LogicalResult Conditions::visit() {
             same(broadcast.getResult(), target, broadcast.getOperand(), int64_t(i));
       })
       .Case<DynamicReshapeOp, ReshapeOp>([&](auto reshape) {
-        if (isa<DynamicReshapeOp>(op))
+        if (isa<DynamicReshapeOp>(op)) {
           notNegative(reshape.getResult());
+          resultsAsComputed();
+        }
         require(numElementsOf(reshape.getResult()), Relation::Equal, numElementsOf(reshape.getOperand()));
       })
-      .Case<DynamicIotaOp, RngOp>([&](auto made) { notNegative(made.getResult()); })
+      .Case<DynamicIotaOp, RngOp>([&](auto made) {
+        notNegative(made.getResult());
+        resultsAsComputed();
+      })
       .Case<PadOp, DynamicPadOp>([&](auto pad) { visitPad(pad.getOperand(), pad.getResult()); })
       .Case([&](SetDimensionSizeOp set) {
         auto dim = static_cast<int64_t>(set.getDimension());
