@@ -152,7 +152,7 @@ runtime::Status Session::leave(const std::string &failure) {
 
 void Session::forgetDone() {
   std::erase_if(inFlight, [&](const InFlight &each) {
-    if (!each.event.isReady())
+    if (!each.event.isSet())
       return false;
     if (runtime::Status status = each.spansProcesses ? each.event.await() : runtime::Status(); !status.ok() && stepError.ok())
       stepError = status;

@@ -53,7 +53,11 @@ bool Event::awaitFor(double seconds) const {
                                 [&] { return kept->done.load(std::memory_order_acquire); });
 }
 
-void Event::onReady(std::function<void(const Status &)> callback) const {
+void Event::onReady(std::function<void(const Status &)> callback) const { addCallback(std::move(callback), /*isBegun=*/true); }
+
+void Event::observe(std::function<void(const Status &)> callback) const { addCallback(std::move(callback), /*isBegun=*/false); }
+
+void Event::addCallback(std::function<void(const Status &)> callback, bool isBegun) const {
   // Callbacks destroy the event that they were given to (PJRT's clients do), here or, once the mutex is free, on another thread.
   const Event kept = *this;
   if (kept.state) {
@@ -61,7 +65,8 @@ void Event::onReady(std::function<void(const Status &)> callback) const {
     if (!kept.state->done.load(std::memory_order_acquire)) {
       kept.state->waiting.push_back(std::move(callback));
       lock.unlock();
-      kept.beginWork();
+      if (isBegun)
+        kept.beginWork();
       return;
     }
   }
@@ -103,7 +108,7 @@ namespace {
 struct Workers : Event::Worker {
   std::vector<Event> events;
   bool workOnce() override {
-    return std::any_of(events.begin(), events.end(), [](const Event &event) { return !event.isReady() && event.worker()->workOnce(); });
+    return std::any_of(events.begin(), events.end(), [](const Event &event) { return !event.isSet() && event.worker()->workOnce(); });
   }
   void begin() override {
     for (const Event &event : events)
@@ -111,13 +116,17 @@ struct Workers : Event::Worker {
   }
 };
 
+/// Returns the worker for a thread that waits for all events. Work of several workers begins now, because one thread would do it in turn.
 std::shared_ptr<Event::Worker> workersOf(const std::vector<Event> &events) {
   auto workers = std::make_shared<Workers>();
   for (const Event &event : events)
-    if (event.worker() && !event.isReady())
+    if (event.worker() && !event.isSet())
       workers->events.push_back(event);
   if (workers->events.empty())
     return nullptr;
+  if (std::any_of(workers->events.begin(), workers->events.end(),
+                  [&](const Event &event) { return event.worker() != workers->events.front().worker(); }))
+    workers->begin();
   return workers;
 }
 
@@ -144,7 +153,7 @@ Event whenAll(const std::vector<Event> &events) {
       join->finish();
   };
   for (const Event &event : events)
-    event.onReady(arrive);
+    event.observe(arrive);
   arrive(Status());
   return result;
 }

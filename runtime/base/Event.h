@@ -28,7 +28,9 @@ public:
     virtual void begin() {}
   };
 
-  /// Returns whether the event is set. This and all following functions except await() start the worker, see Worker::begin().
+  /// Returns whether the event is set. Starts nothing.
+  bool isSet() const { return !state || state->done.load(std::memory_order_acquire); }
+  /// Returns whether the event is set. This and all following functions except await() and observe() start the worker, see Worker::begin().
   bool isReady() const;
   /// Blocks until the event is set. The calling thread does the work of the event's worker meanwhile, so that no other thread needs to be woken.
   Status await() const;
@@ -37,10 +39,13 @@ public:
   bool awaitFor(double seconds) const;
   /// Calls `callback` once: when the event is set (on the setting thread), or at once if it is set already.
   void onReady(std::function<void(const Status &)> callback) const;
+  /// Like onReady() for who only watches (a metric): the work begins when someone asks for it or waits for it.
+  void observe(std::function<void(const Status &)> callback) const;
 
 private:
   friend class EventSource;
   void beginWork() const;
+  void addCallback(std::function<void(const Status &)> callback, bool isBegun) const;
   struct State {
     std::atomic<bool> done{false};
     std::shared_ptr<Worker> worker; ///< may be null; kept alive by the state

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <unistd.h>
 
@@ -27,6 +28,9 @@ constexpr auto kSoon = std::chrono::microseconds(20);
 /// A client that has waited at once this often runs the program on its own thread. Unit: waits in a row. Source: judgement, not measured alone;
 /// chosen in commit f7caa64.
 constexpr int kWaitsUntilOwnThread = 4;
+/// A client that waits within this share of the time that the last task took had no other work worth a thread, however long its own calls take.
+/// Unit: 1. Source: arithmetic, a thread that begins so much later costs a sixteenth at most.
+constexpr int kSoonPerTask = 16;
 
 /// Marks the lifetime of a task of some device on this thread.
 struct InsideTask {
@@ -57,6 +61,7 @@ struct Device::Queue final : Event::Worker {
   unsigned waitingForMemory = 0; ///< threads in awaitEnd()
   uint64_t begun = 0, ended = 0; ///< numbers of tasks that were enqueued, and that have run
   int waits = 0; ///< launches in a row whose client waited at once
+  Clock::duration lastTask{}; ///< what the last task of the queue took
   bool threadStarted = false;
   std::thread thread;
 
@@ -68,8 +73,11 @@ struct Device::Queue final : Event::Worker {
         return;
       std::function<void()> task = self->takeFirst();
       lock.unlock();
+      const Clock::time_point start = Clock::now();
       runAndDrop(task);
+      const Clock::duration taken = Clock::now() - start;
       lock.lock();
+      self->lastTask = taken;
       self->busy = false;
       ++self->ended;
       self->changed.notify_all();
@@ -79,15 +87,16 @@ struct Device::Queue final : Event::Worker {
   /// Lets a thread that waits for one of the tasks run the first task of the queue: tasks run in order.
   bool workOnce() override {
     std::function<void()> task;
+    const Clock::time_point start = Clock::now();
     {
       std::lock_guard lock(mutex);
       if (busy || tasks.empty() || !tasks.front().onAnyThread)
         return false;
-      waits = Clock::now() - tasks.front().when < kSoon ? waits + 1 : 0;
+      waits = start - tasks.front().when < std::max<Clock::duration>(kSoon, lastTask / kSoonPerTask) ? waits + 1 : 0;
       task = takeFirst();
     }
     runAndDrop(task);
-    finishOnOtherThread();
+    finishOnOtherThread(Clock::now() - start);
     return true;
   }
 
@@ -115,10 +124,12 @@ struct Device::Queue final : Event::Worker {
     return task;
   }
 
-  void finishOnOtherThread() {
+  /// `taken`: the time of a task from the queue; none for what ran inline, mostly small copies.
+  void finishOnOtherThread(std::optional<Clock::duration> taken = std::nullopt) {
     bool waiting;
     {
       std::lock_guard lock(mutex);
+      lastTask = taken.value_or(lastTask);
       busy = false;
       ++ended;
       waiting = !tasks.empty() || stopping || waitingForMemory;

@@ -26,7 +26,7 @@ void sampleExecution(const char *name, std::chrono::steady_clock::time_point sta
     ++all.counts[name];
     when = all.cleared;
   }
-  done.onReady([&all, name, start, when](const runtime::Status &) {
+  done.observe([&all, name, start, when](const runtime::Status &) {
     std::lock_guard lock(all.mutex);
     if (when != all.cleared)
       return;

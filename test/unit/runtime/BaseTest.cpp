@@ -113,6 +113,44 @@ TEST(Event, WhoWaitsForAllWorksForEach) {
   second->sources.clear();
 }
 
+/// Two pieces of work; counts how often somebody asks for them without waiting.
+struct Counting : Pieces {
+  void begin() override { ++begun; }
+  int begun = 0;
+};
+
+TEST(Event, ObserversAndJoinsOfOneWorkerStartNothing) {
+  auto worker = std::make_shared<Counting>();
+  for (int i = 0; i < 2; ++i)
+    worker->sources.emplace_back(worker);
+  int seen = 0;
+  const Event event = worker->sources[0].event();
+  event.observe([&](const Status &) { ++seen; });
+  EXPECT_FALSE(event.isSet());
+  const Event all = whenAll({event, worker->sources[1].event()});
+  EXPECT_EQ(worker->begun, 0);
+  EXPECT_FALSE(all.isReady()); // who polls wants it to begin
+  EXPECT_GT(worker->begun, 0);
+  EXPECT_TRUE(all.await().ok());
+  EXPECT_EQ(worker->next, 2u);
+  EXPECT_EQ(seen, 1);
+  event.observe([&](const Status &) { ++seen; }); // set already
+  EXPECT_EQ(seen, 2);
+  worker->sources.clear();
+}
+
+TEST(Event, JoinsOfSeveralWorkersBeginThemSideBySide) {
+  auto first = std::make_shared<Counting>(), second = std::make_shared<Counting>();
+  for (const std::shared_ptr<Counting> &worker : {first, second})
+    worker->sources.emplace_back(worker);
+  const Event all = whenAll({first->sources[0].event(), second->sources[0].event()});
+  EXPECT_GT(first->begun, 0);
+  EXPECT_GT(second->begun, 0);
+  EXPECT_TRUE(all.await().ok());
+  first->sources.clear();
+  second->sources.clear();
+}
+
 TEST(Event, SetFromAnotherThread) {
   for (int i = 0; i < 200; ++i) {
     EventSource source;
