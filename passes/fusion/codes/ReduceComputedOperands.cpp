@@ -55,15 +55,6 @@ int64_t product(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8; }
-
-/// Numbers that vectors hold, or that are widened to such from fewer bits than a byte has (each of them is a byte in memory).
-bool hasNumbers(Operation *op) {
-  auto convert = dyn_cast<ConvertOp>(op);
-  auto from = convert ? dyn_cast<RankedTensorType>(convert.getOperand().getType()) : RankedTensorType();
-  return hasVectorizableTypes(op) || (from && from.hasStaticShape() && isa<IntegerType>(from.getElementType()) && isa<FloatType>(typeOf(convert).getElementType()));
-}
-
 bool isSplat(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant && isa<SplatElementsAttr>(constant.getValue());
@@ -77,8 +68,8 @@ struct Sources {
 
   void add(Value value) {
     Operation *op = value.getDefiningOp();
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat()) {
+    std::optional<int64_t> size = bytesOf(value.getType());
+    if (!size) {
       isReadable = false;
     } else if (op && op->hasOneUse() && hasNumbers(op) && (isElementwise(op) || isa<BroadcastInDimOp>(op))) {
       if (++ops > kMaxFactorOps)
@@ -87,7 +78,7 @@ struct Sources {
         if (isReadable)
           add(operand);
     } else if (!isSplat(value)) {
-      bytes += bytesOf(type);
+      bytes += *size;
     }
   }
 };
@@ -164,7 +155,7 @@ bool Computed::match() {
     return parts.has_value();
   Sources sources;
   sources.add(matrix);
-  return sources.isReadable && sources.bytes <= bytesOf(type);
+  return sources.isReadable && sources.bytes <= *bytesOf(type);
 }
 
 /// Finds the terms: whole dimensions of the shape in which the matrix is computed.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/operands/PrepareConstants.h"
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 
 #include "dialects/millrace/Attributes.h"
 
@@ -48,13 +49,6 @@ namespace {
 /// A kernel that moves to the preparation may write so many times the bytes of the constants that it reads: what is larger is cheaper to compute
 /// again than to read. Unit: bytes per byte. Source: judgement, not measured alone.
 constexpr int64_t kMaxGrowth = 2;
-
-int64_t bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
-    return -1;
-  return tensor.getNumElements() * std::max<int64_t>(1, tensor.getElementTypeBitWidth() / 8);
-}
 
 /// Writes the function that prepares the constants of `entry`.
 class Preparation {
@@ -225,7 +219,7 @@ public:
 private:
   static bool isConstant(func::FuncOp function, unsigned argument) {
     return function.getArgAttr(argument, kConstantAttr) && !function.getArgAttr(argument, "jax.buffer_donor") &&
-           !function.getArgAttr(argument, "tf.aliasing_output") && bytesOf(function.getArgument(argument).getType()) > 0;
+           !function.getArgAttr(argument, "tf.aliasing_output") && bytesOf(function.getArgument(argument).getType()).value_or(0) > 0;
   }
 
   static bool hasConstants(func::FuncOp function) {
@@ -252,7 +246,7 @@ private:
     DenseMap<Value, int64_t> constants;
     for (BlockArgument argument : block.getArguments())
       if (isConstant(entry, argument.getArgNumber()))
-        constants[argument] = bytesOf(argument.getType());
+        constants[argument] = *bytesOf(argument.getType());
     for (Operation &op : block) {
       if (!isRepeatable(&op) || !llvm::all_of(op.getOperands(), [&](Value operand) { return constants.contains(operand); }))
         continue;
@@ -297,8 +291,8 @@ private:
   /// Moves a kernel of constants to the preparation, whose results replace the kernel's.
   void move(func::CallOp call, const DenseMap<Value, int64_t> &constants, Preparation &preparation) {
     for (Value result : call.getResults()) {
-      int64_t bytes = bytesOf(result.getType());
-      if (bytes < 0 || bytes > kMaxGrowth * constants.lookup(result))
+      std::optional<int64_t> bytes = bytesOf(result.getType());
+      if (!bytes || *bytes > kMaxGrowth * constants.lookup(result))
         continue;
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : result.getUses())

@@ -52,4 +52,13 @@ bool isSplat(Value value) {
          (broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0);
 }
 
+Value splatInShape(OpBuilder &b, Value value, RankedTensorType type) {
+  DenseElementsAttr attr;
+  if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
+    return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
+  if (isSplat(value))
+    return BroadcastInDimOp::create(b, value.getLoc(), type, value.getDefiningOp<BroadcastInDimOp>().getOperand(), b.getDenseI64ArrayAttr({}));
+  return {};
+}
+
 } // namespace millrace::fusion

@@ -5,6 +5,7 @@
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "passes/fusion/pieces/Combiners.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/sharding/rules/ExplicitBatching.h"
 #include "passes/sharding/rules/OpRules.h"
 
@@ -30,13 +31,6 @@ Operation *combinerOfRows(Operation *op) {
 }
 
 namespace {
-
-int64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
-    return 0;
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8u);
-}
 
 bool isLeaf(Operation *op) {
   auto constant = dyn_cast_or_null<ConstantOp>(op);
@@ -78,7 +72,7 @@ private:
   /// A mask of the contraction's shape is large, too.
   bool isLarge(Value value) const {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type && type.hasStaticShape() && (bytesOf(value) >= minBytes || type.getNumElements() >= typeOf(seed->getResult(0)).getNumElements());
+    return type && type.hasStaticShape() && (bytesOf(type).value_or(0) >= minBytes || type.getNumElements() >= typeOf(seed->getResult(0)).getNumElements());
   }
 
   /// The factor of the rows in a tensor that has them at `at`.

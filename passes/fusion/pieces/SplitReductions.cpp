@@ -89,12 +89,8 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
   Value &result = known[{value, type}];
   if (result)
     return result;
-  Operation *source = value.getDefiningOp();
-  DenseElementsAttr attr;
-  if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
-    return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
-  if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source); broadcast && isSplat(value))
-    return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), b.getDenseI64ArrayAttr({}));
+  if (Value splat = splatInShape(b, value, type))
+    return splat;
   if (isInMemory(value)) {
     int64_t all = cast<RankedTensorType>(value.getType()).getNumElements(), some = type.getNumElements();
     if (some < all) {
@@ -104,6 +100,7 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
     }
     return result = value.getType() == type ? value : ReshapeOp::create(b, value.getLoc(), type, value).getResult();
   }
+  Operation *source = value.getDefiningOp();
   IRMapping mapping;
   for (Value operand : source->getOperands())
     mapping.map(operand, reshape(b, operand, shape, known));

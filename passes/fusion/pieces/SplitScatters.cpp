@@ -45,12 +45,8 @@ int64_t partsOf(int64_t positions, int64_t updates, int64_t elements) {
 /// Returns `value` in another shape; a splat becomes another splat, without a copy.
 Value inShape(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(value.getType()).clone(shape);
-  DenseElementsAttr attr;
-  if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
-    return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
-  if (isSplat(value))
-    return BroadcastInDimOp::create(b, value.getLoc(), type, value.getDefiningOp<BroadcastInDimOp>().getOperand(), b.getDenseI64ArrayAttr({}));
-  return ReshapeOp::create(b, value.getLoc(), type, value);
+  Value splat = splatInShape(b, value, type);
+  return splat ? splat : ReshapeOp::create(b, value.getLoc(), type, value).getResult();
 }
 
 void split(ScatterOp scatter) {

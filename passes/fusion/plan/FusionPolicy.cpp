@@ -219,6 +219,21 @@ bool hasVectorizableTypes(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), plain) && llvm::all_of(op->getResultTypes(), plain);
 }
 
+bool hasNumbers(Operation *op) {
+  if (hasVectorizableTypes(op))
+    return true;
+  auto convert = dyn_cast<ConvertOp>(op);
+  RankedTensorType from = convert ? tensorType(convert.getOperand()) : RankedTensorType(), to = convert ? tensorType(convert.getResult()) : RankedTensorType();
+  return from && to && from.hasStaticShape() && isa<IntegerType>(from.getElementType()) && isa<FloatType>(to.getElementType());
+}
+
+std::optional<int64_t> bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+    return std::nullopt;
+  return tensor.getNumElements() * int64_t(llvm::divideCeil(tensor.getElementTypeBitWidth(), 8u));
+}
+
 void eraseUnused(Value value) {
   llvm::SetVector<Operation *> pending; // each once, however many of those that are erased use it
   if (Operation *source = value.getDefiningOp())

@@ -48,6 +48,12 @@ bool isAlias(mlir::Operation *op);
 /// Returns true if all types have static shapes and vectorizable element types.
 bool hasVectorizableTypes(mlir::Operation *op);
 
+/// Returns true for numbers that vectors hold, or that are widened to such from fewer bits than a byte has (each of them is a byte in memory).
+bool hasNumbers(mlir::Operation *op);
+
+/// Returns the bytes of a tensor of integers or floats in memory, where an element has a byte or more. None for other types and unknown sizes.
+std::optional<int64_t> bytesOf(mlir::Type type);
+
 /// Erases the operation of `value`, and operands that only it uses, if the value is unused.
 void eraseUnused(mlir::Value value);
 
