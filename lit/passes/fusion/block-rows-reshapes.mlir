@@ -26,3 +26,13 @@ func.func @does_not(%h: tensor<512x32xf32>, %w: tensor<256x32xf32>) -> tensor<13
   %flat = stablehlo.reshape %logits : (tensor<512x256xf32>) -> tensor<131072xf32>
   return %flat : tensor<131072xf32>
 }
+
+// A conversion to complex numbers stays where it is.
+// CHECK-LABEL: func @complex(
+// CHECK: stablehlo.reshape
+// CHECK-NEXT: stablehlo.convert
+func.func @complex(%x: tensor<1xi64>) -> tensor<complex<f32>> {
+  %0 = stablehlo.reshape %x : (tensor<1xi64>) -> tensor<i64>
+  %1 = stablehlo.convert %0 : (tensor<i64>) -> tensor<complex<f32>>
+  return %1 : tensor<complex<f32>>
+}

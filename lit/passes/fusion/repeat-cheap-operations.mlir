@@ -27,3 +27,16 @@ func.func @two_operands(%x: tensor<64x1024xf32>, %y: tensor<64x1024xf32>) -> (te
   %5 = stablehlo.multiply %1, %4 : tensor<64x1024xf32>
   return %3, %5 : tensor<1024xf32>, tensor<64x1024xf32>
 }
+
+// The magnitude of a complex number is none of an addition per element: it is written.
+// CHECK-LABEL: @magnitudes
+// CHECK: call @{{.*}} -> (tensor<64x1024xf32>, tensor<1024xf32>)
+func.func @magnitudes(%x: tensor<64x1024xcomplex<f32>>) -> (tensor<1024xf32>, tensor<64x1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.abs %x : (tensor<64x1024xcomplex<f32>>) -> tensor<64x1024xf32>
+  %2 = stablehlo.multiply %1, %1 : tensor<64x1024xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %5 = stablehlo.multiply %1, %4 : tensor<64x1024xf32>
+  return %3, %5 : tensor<1024xf32>, tensor<64x1024xf32>
+}

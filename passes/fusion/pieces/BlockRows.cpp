@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/pieces/Combiners.h"
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/fusion/plan/ProgramBlocks.h"
 #include "passes/fusion/pieces/RowRegion.h"
 
@@ -282,8 +283,7 @@ int64_t chooseRows(int64_t rows, int64_t rowsOfContraction) {
 /// reshape of a convert where only one of both orders leaves the reshape beside another: conversions of large values move in front of reshapes.
 void moveConversion(ConvertOp convert, int64_t minBytes) {
   auto reshape = convert.getOperand().getDefiningOp<ReshapeOp>();
-  if (!reshape || !reshape->hasOneUse() || reshape->getBlock() != convert->getBlock() || !typeOf(convert).hasStaticShape() ||
-      typeOf(convert).getNumElements() * llvm::divideCeil(typeOf(convert).getElementTypeBitWidth(), 8u) < minBytes)
+  if (!reshape || !reshape->hasOneUse() || reshape->getBlock() != convert->getBlock() || bytesOf(convert.getType()).value_or(0) < minBytes)
     return;
   OpBuilder b(reshape);
   RankedTensorType type = cast<RankedTensorType>(typeOf(reshape.getOperand()).clone(typeOf(convert).getElementType()));

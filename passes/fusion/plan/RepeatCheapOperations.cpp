@@ -44,8 +44,8 @@ bool isCheap(Operation *op) {
   // A broadcast of a small operand, which stays in the cache.
   if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
     return classify(op) == OpRole::Broadcast && elementsOf(broadcast.getOperand()) >= 0 && elementsOf(broadcast.getOperand()) * 16 <= elements;
-  if (!isa<AddOp, SubtractOp, MulOp, NegOp, MaxOp, MinOp, AbsOp, ConvertOp>(op) ||
-      isa<ComplexType>(getElementTypeOrSelf(op->getResult(0))))
+  const Type element = getElementTypeOrSelf(op->getResult(0));
+  if (!isa<AddOp, SubtractOp, MulOp, NegOp, MaxOp, MinOp, AbsOp, ConvertOp>(op) || !element.isIntOrFloat())
     return false;
   Value large;
   for (Value operand : op->getOperands()) {
@@ -60,7 +60,10 @@ bool isCheap(Operation *op) {
     large = operand;
   }
   // A narrower operand only: the bytes read may not grow.
-  return !large || getElementTypeOrSelf(large).getIntOrFloatBitWidth() <= getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth();
+  if (!large)
+    return true;
+  const Type from = getElementTypeOrSelf(large); // complex for abs
+  return from.isIntOrFloat() && from.getIntOrFloatBitWidth() <= element.getIntOrFloatBitWidth();
 }
 
 struct RepeatCheapOperations : impl::RepeatCheapOperationsPassBase<RepeatCheapOperations> {
