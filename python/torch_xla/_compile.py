@@ -2,6 +2,7 @@
 """torch_xla.compile(), which makes the operations of a function or of a region one program."""
 import functools
 import itertools
+import threading
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -11,6 +12,7 @@ from . import _load, _step
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _sessions = itertools.count(1)
+_thread = threading.get_ident
 
 
 def _barrier(cause: str, counts: bool = True) -> None:
@@ -20,6 +22,59 @@ def _barrier(cause: str, counts: bool = True) -> None:
         _step._barrier(counts=counts)
     finally:
         _XLAC._set_sync_cause(None)
+
+
+class _Call:
+    """One execution of a region, from its first barrier to its last."""
+    __slots__ = ("thread", "eager", "allowed", "forbids")
+
+    def __init__(self, thread: int, eager: bool, allowed: bool) -> None:
+        self.thread = thread
+        self.eager, self.allowed = eager, allowed  # as it found them
+        self.forbids = False  # whether programs may not run because of this call
+
+
+class _Calls:
+    """The calls of regions that have not ended. Eager mode and the permission to run programs belong to the process, not to a thread: what the first of
+    these calls has found is restored when the last one ends, in whatever order threads end theirs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: list[_Call] = []  # in the order in which they began; guarded by _lock, as are the switches of the process
+
+    def begin(self) -> _Call:
+        """Turns eager mode off. Programs may still run, as the barrier before the region does."""
+        with self._lock:
+            call = _Call(_thread(), _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution())
+            _XLAC._set_use_eager_mode(False)
+            self._open.append(call)
+        return call
+
+    def forbid(self, call: _Call) -> None:
+        """Forbids to run programs until permit()."""
+        with self._lock:
+            call.forbids = True
+            _XLAC._set_allow_execution(False)
+
+    def permit(self, call: _Call) -> None:
+        """Lets programs run as before the call, for its last barrier, unless another call forbids it."""
+        with self._lock:
+            call.forbids = False
+            _XLAC._set_allow_execution(self._open[0].allowed and not any(each.forbids for each in self._open))
+
+    def end(self, call: _Call) -> None:
+        """Restores eager mode as the call has found it, or leaves that to the next call if one has begun later and goes on."""
+        with self._lock:
+            if self._open[-1] is call:
+                self._open.pop()
+                _XLAC._set_use_eager_mode(call.eager)
+            else:
+                place = self._open.index(call)
+                self._open[place + 1].eager, self._open[place + 1].allowed = call.eager, call.allowed
+                del self._open[place]
+
+
+_calls = _Calls()
 
 
 class _Region:
@@ -34,53 +89,60 @@ class _Region:
     def __init__(self, title: str, full_graph: bool, limit: int | None) -> None:
         self.title, self.full_graph, self.limit = title, full_graph, limit
         self.session = f"{title}_{next(_sessions)}"
-        self._outside: list[tuple[bool, bool]] = []  # what _begin() has returned, per `with` block that has not ended
+        self._entered: list[_Call] = []  # per `with` block that has not ended
+        if limit is not None:
+            weakref.finalize(self, _XLAC._dynamic_shape_detector_remove_session, self.session)
 
-    def _begin(self) -> tuple[bool, bool]:
-        """Returns what _end() restores: whether eager mode is on and whether programs may run."""
-        eager, allowed = _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution()
-        _XLAC._set_use_eager_mode(False)
+    def _begin(self) -> _Call:
+        """Returns the call for _end()."""
+        call = _calls.begin()
         try:
             # Operations that were pending before are not part of the region's graph.
             _barrier("torch_xla.compile clear the pending graph prior calling the target function", counts=False)
             if self.limit is not None:
                 _XLAC._dynamic_shape_detector_set_max_different_graphs(self.limit)
                 _XLAC._dynamic_shape_detector_start_session(self.session, self.title)
-            _XLAC._set_allow_execution(not self.full_graph and allowed)
+            if self.full_graph:
+                _calls.forbid(call)
         except BaseException:
-            _XLAC._set_use_eager_mode(eager)
+            _calls.end(call)
             raise
-        return eager, allowed
+        return call
 
-    def _end(self, before: tuple[bool, bool], is_abandoned: bool) -> None:
-        eager, allowed = before
+    def _end(self, call: _Call, is_abandoned: bool) -> None:
         try:
-            _XLAC._set_allow_execution(allowed)
+            if call.forbids:
+                _calls.permit(call)
             try:
                 if self.limit is not None:
                     _XLAC._dynamic_shape_detector_end_session(is_abandoned, self.session)
             finally:
                 _barrier("torch_xla.compile")
         finally:
-            _XLAC._set_use_eager_mode(eager)
+            _calls.end(call)
 
     def __enter__(self) -> None:
-        self._outside.append(self._begin())
+        self._entered.append(self._begin())
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._end(self._outside.pop(), kind is not None)
+        # Threads may have entered one region at a time: each of them ends its own call.
+        call, thread = self._entered[-1], _thread()
+        if call.thread != thread:
+            call = next((each for each in reversed(self._entered) if each.thread == thread), call)
+        self._entered.remove(call)
+        self._end(call, kind is not None)
 
     def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """Returns a function that calls `f` in this region. Several threads may call it at a time."""
         @functools.wraps(f, updated=() if not hasattr(f, "__dict__") else ("__dict__",))
         def run(*args: Any, **kwargs: Any) -> Any:
-            before, is_abandoned = self._begin(), True
+            call, is_abandoned = self._begin(), True
             try:
                 results = f(*args, **kwargs)
                 is_abandoned = False
                 return results
             finally:
-                self._end(before, is_abandoned)
+                self._end(call, is_abandoned)
         return run
 
 
@@ -90,7 +152,7 @@ def compile(f: Callable[..., Any] | None = None, full_graph: bool = False, name:
 
     Args:
       f: The function. Without it, the result is a context manager, which is a decorator as well.
-      full_graph: Whether it is an error if a program is run before the end of the function.
+      full_graph: Whether it is an error if a program is run before the end of the function, on whatever thread.
       name: The name in messages; that of `f` by default.
       max_different_graphs: How many different graphs the function may record. One more is an error at the operation that is in none of them.
       custom_compile_options: See torch_xla.set_custom_compile_options().
@@ -110,12 +172,7 @@ def compile(f: Callable[..., Any] | None = None, full_graph: bool = False, name:
     limit = max_different_graphs if max_different_graphs is not None else num_different_graphs_allowed
     title = name or getattr(f, "__name__", None) or (type(f).__name__ if f is not None else "the region")
     region = _Region(title, full_graph, limit)
-    if f is None:
-        return region
-    made = region(f)
-    if limit is not None:
-        weakref.finalize(made, _XLAC._dynamic_shape_detector_remove_session, region.session)
-    return made
+    return region if f is None else region(f)
 
 
 def step() -> Any:

@@ -2,6 +2,7 @@
 """The step barrier, which compiles and starts everything recorded, and the closures that run after it."""
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from .utils import closures as _closure_handlers
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _closures: list[Callable[[], Any]] = []
 _async_closures: list[Callable[[], Any]] = []
+_taking = threading.Lock()  # of a thread that takes closures out of both lists; others only append
 _sync_handler, _async_handler = _closure_handlers.ClosureHandler(), _closure_handlers.AsyncClosureHandler()
 
 
@@ -55,9 +57,9 @@ def _barrier(wait: bool = False, counts: bool = True, reset_scope: bool = True) 
 
 
 def _run_step_closures() -> None:
-    now, later = list(_closures), list(_async_closures)
-    _closures.clear()
-    _async_closures.clear()
+    with _taking:
+        now, later = list(_closures), list(_async_closures)
+        del _closures[:len(now)], _async_closures[:len(later)]  # not those that other threads have added meanwhile
     for closure in later:
         _async_handler.run(closure)
     _sync_handler.run_all(now)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.compile(f, max_different_graphs=n): where a call records another graph than all before, it is an error at that operation."""
+import gc
 import re
 
 import pytest
@@ -130,3 +131,16 @@ def test_the_original_names():
     x * 2
     _XLAC._dynamic_shape_detector_end_session()
     _XLAC._dynamic_shape_detector_remove_session("mine")
+
+
+def test_graphs_are_forgotten_with_their_region(monkeypatch):
+    forgotten = []
+    monkeypatch.setattr(_XLAC, "_dynamic_shape_detector_remove_session", forgotten.append)
+    x = on_device(3)
+    with torch_xla.compile(name="block", max_different_graphs=1):
+        x = x * 2
+    f = limited(1, lambda x: x + 1)
+    f(x)
+    del f
+    gc.collect()
+    assert [re.sub(r"_\d+$", "", session) for session in forgotten] == ["block", "<lambda>"]

@@ -3,10 +3,12 @@
 import concurrent.futures
 import threading
 
+import pytest
 import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.parallel_loader as pl
+from torch_xla.experimental.eager import eager_mode_context, is_eager_mode
 
 
 def side_by_side(function, count=4):
@@ -92,6 +94,70 @@ def test_threads_call_one_compiled_function():
     for made in side_by_side(lambda _: [compiled(x.to("xla")).cpu() for _ in range(5)]):
         for value in made:
             torch.testing.assert_close(value, expected)
+
+
+@pytest.mark.parametrize("are_full", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("are_one", [False, True])
+def test_regions_of_threads_overlap(are_full, are_one):
+    """Eager mode and the permission to run programs belong to the process: after both regions they are as before the first one."""
+    regions = [torch_xla.compile(full_graph=is_full) for is_full in are_full]
+    if are_one:
+        regions = [regions[0]] * 2
+    begun, may_end = [threading.Event() for _ in regions], [threading.Event() for _ in regions]
+
+    def hold(index):
+        with regions[index]:
+            begun[index].set()
+            assert may_end[index].wait(60)
+
+    def state():
+        return is_eager_mode(), torch_xla._XLAC._get_allow_execution()
+    with eager_mode_context(True), concurrent.futures.ThreadPoolExecutor(2) as pool:
+        held = []
+        for index in range(2):
+            held.append(pool.submit(hold, index))
+            assert begun[index].wait(60)
+        inside = state()
+        may_end[0].set()
+        held[0].result()
+        then = state()
+        may_end[1].set()
+        held[1].result()
+        assert state() == (True, True)
+    assert inside == (False, not any(region.full_graph for region in regions))
+    assert then == (False, not regions[1].full_graph)
+
+
+def test_threads_call_functions_in_regions():
+    """Eager mode is on, so that a region that ended in another one's place would be seen."""
+    f, g = torch_xla.compile(lambda x: (x * 2).sin()), torch_xla.compile(lambda x: x.cos() + 1)
+
+    def work(index):
+        x = torch.full((3,), float(index)).to("xla")
+        for _ in range(20):
+            x = g(f(x))
+        return x.cpu()
+    with eager_mode_context(True):
+        made = side_by_side(work)
+        assert is_eager_mode()
+    for index, value in enumerate(made):
+        x = torch.full((3,), float(index))
+        for _ in range(20):
+            x = (x * 2).sin().cos() + 1
+        torch.testing.assert_close(value, x)
+
+
+def test_every_step_closure_runs_once():
+    """Threads add closures and run barriers at once."""
+    ran = []
+
+    def work(index):
+        for number in range(200):
+            xm.add_step_closure(ran.append, args=((index, number),))
+            torch_xla.sync()
+    side_by_side(work)
+    torch_xla.sync()
+    assert sorted(ran) == [(index, number) for index in range(4) for number in range(200)]
 
 
 def test_loader_and_closures():
