@@ -291,3 +291,15 @@ def test_seeds_of_functions_that_are_assumed_to_be_pure():
         torch.testing.assert_close(w.grad.cpu(), 2 * kept.cpu())
         w.grad = None
     assert len(traced) == 3
+
+
+def test_scan_of_lazily_conjugated_tensors():
+    """The body takes them, carries them and returns them."""
+    init, xs = torch.randn(3, dtype=torch.complex64), torch.randn(4, 3, dtype=torch.complex64)
+    carry, made = scan(lambda carry, x: ((carry * x).conj(), (carry + x).conj()), init.to("xla").conj(), xs.to("xla").conj())
+    want, rows = init.conj(), []
+    for x in xs.conj():
+        rows.append((want + x).conj().resolve_conj())
+        want = (want * x).conj()
+    torch.testing.assert_close(carry.cpu(), want.resolve_conj())
+    torch.testing.assert_close(made.cpu(), torch.stack(rows))

@@ -11,6 +11,7 @@ import torch_xla
 import torch_xla.core.dynamo_bridge as bridge
 import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
+from torch.utils import _pytree as pytree
 from torch_xla import _XLAC
 from torch_xla._dynamo import dynamo_bridge
 from torch_xla.experimental import eager_mode, eager_mode_context, is_eager_mode
@@ -435,6 +436,26 @@ def test_compile_as_function_decorator_and_region():
     assert _XLAC._get_allow_execution()
     with pytest.raises(TypeError, match="expects a function"):
         torch_xla.compile(3)
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize("f", [lambda x: x * 2, lambda x: x.conj(), lambda x: (x * 2).mT.conj(), lambda x: (x.conj().imag, x.conj().real + 1), lambda x: (x * 2).conj().imag])
+def test_lazily_conjugated_and_negated_tensors(f, is_dynamic):
+    """They are what they show, as arguments and as results."""
+    compiled = torch.compile(f, backend="openxla", dynamic=is_dynamic)
+    for rows in (3, 5, 7):
+        x = torch.randn(rows, 4, dtype=torch.complex64)
+        for given, shown in ((x.to("xla"), x), (x.to("xla").conj(), x.conj()), (x.to("xla"), x)):
+            for made, want in zip(pytree.tree_leaves(compiled(given)), pytree.tree_leaves(f(shown)), strict=True):
+                torch.testing.assert_close(made.cpu(), want.resolve_conj().resolve_neg())
+
+
+def test_writes_through_a_lazily_conjugated_argument():
+    x = torch.randn(4, dtype=torch.complex64)
+    for device in ("xla", "cpu"):
+        whole = x.to(device, copy=True)
+        torch.compile(lambda view: view.add_(1j), backend="openxla" if device == "xla" else "eager")(whole.conj())
+        torch.testing.assert_close(whole.cpu(), x - 1j)
 
 
 def test_a_region_ends_as_it_began():

@@ -183,6 +183,33 @@ def test_arguments_of_all_kinds_and_structures_of_results(build):
         module.evaluate("forward", [on_device])
 
 
+class Lazy(torch.nn.Module):
+    """Results that are lazily conjugated, or negated, views of the argument and of a computed tensor."""
+
+    def forward(self, x):
+        y = x * 2
+        return x.conj(), x.conj().imag, y.mT.conj(), y.conj().imag
+
+
+def test_lazily_conjugated_and_negated_tensors():
+    """They are what they show, as arguments and as results."""
+    torch.manual_seed(0)
+    x = torch.randn(3, 3, dtype=torch.complex64)
+    module = stablehlo.exported_program_to_stablehlo(export(Lazy(), (x,)))
+    for given in (x, x.conj(), x.conj().mT):
+        for made, want in zip(module(given.to("xla")), Lazy()(given), strict=True):
+            torch.testing.assert_close(made.cpu(), want.resolve_conj().resolve_neg())
+    on_device = x.to("xla")
+    for given, shown in ((on_device.conj(), x.conj()), (on_device.mT.conj(), x.mT.conj())):
+        assert given.is_conj()
+        for made, want in zip(module(given), Lazy()(shown), strict=True):
+            torch.testing.assert_close(made.cpu(), want.resolve_conj().resolve_neg())
+    real = stablehlo.exported_program_to_stablehlo(export(torch.nn.ReLU(), (x.imag.contiguous(),)))
+    negated = on_device.conj().imag
+    assert negated.is_neg()
+    torch.testing.assert_close(real(negated).cpu(), torch.relu(-x.imag))
+
+
 def test_open_sizes_agree(tmp_path):
     """An open size is read in one place of the program, and what the others say is checked: memory beyond their end would be read else."""
     class Halves(torch.nn.Module):

@@ -236,11 +236,11 @@ PyObject *replaceTensor(PyObject *, PyObject *args) {
       return nullptr;
     const Tensor &to = tensorOf(target), &from = tensorOf(source);
     if (to.sizes() == from.sizes()) {
-      assign(to, from);
+      assign(to, shownValue(from));
     } else {
       TORCH_CHECK(to.dtype() == from.dtype(), "expects tensors of one type, but got ", to.dtype(), " and ", from.dtype());
       at::TensorImpl *impl = to.unsafeGetTensorImpl();
-      impl->set_storage_keep_dtype(wrap(valueOf(from)).storage());
+      impl->set_storage_keep_dtype(wrap(shownValue(from)).storage());
       impl->set_storage_offset(0);
       impl->set_sizes_contiguous(from.sizes());
     }

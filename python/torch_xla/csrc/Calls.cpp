@@ -334,20 +334,6 @@ void CallReader::addTensor(const Tensor &tensor) {
     args->push_back(made);
 }
 
-/// Some operators get lazily conjugated or negated tensors as they are: products of matrices, torch.linalg.
-static Value shown(const Tensor &tensor) {
-  Value value = valueOf(tensor);
-  if (tensor.is_conj()) {
-    Shape shape = value.shape();
-    value = node("millrace::conj", {std::move(value)}, {Operand{0}}, std::move(shape));
-  }
-  if (tensor.is_neg()) {
-    Shape shape = value.shape();
-    value = node("aten::neg", {std::move(value)}, {Operand{0}}, std::move(shape));
-  }
-  return value;
-}
-
 at::MemoryFormat formatOf(const Tensor &tensor) {
   for (at::MemoryFormat format : {at::MemoryFormat::ChannelsLast, at::MemoryFormat::ChannelsLast3d})
     if (!tensor.is_contiguous() && tensor.is_contiguous(format))
@@ -361,7 +347,8 @@ Operand CallReader::operand(const Tensor &tensor) {
       raw('L');
       hasFormat = true;
     }
-    return addOperand(shown(tensor));
+    // Some operators get lazily conjugated or negated tensors as they are: products of matrices, torch.linalg.
+    return addOperand(shownValue(tensor));
   }
   TORCH_CHECK(tensor.dim() == 0 || info.takesCpuIndices, "Input tensor is not an XLA tensor: torch.",
               c10::toString(tensor.scalar_type()), "Tensor");

@@ -16,21 +16,34 @@ namespace millrace::torch_shim {
 namespace {
 
 Storage *storageOf(const Tensor &t) { return static_cast<Storage *>(t.storage().unsafeGetStorageImpl()); }
-bool isLazy(const Tensor &t) { return t.is_conj() || t.is_neg(); }
 
-/// How a tensor lies in its storage.
+/// How a tensor lies in its storage, and how it shows what is there.
 struct Geometry {
   c10::ScalarType type = c10::ScalarType::Undefined;
   std::vector<int64_t> sizes, strides;
   int64_t offset = 0;
+  bool isConj = false, isNeg = false; ///< lazily
   static Geometry of(const Tensor &t) {
-    return {t.scalar_type(), t.sizes().vec(), t.strides().vec(), t.storage_offset()};
+    return {t.scalar_type(), t.sizes().vec(), t.strides().vec(), t.storage_offset(), t.is_conj(), t.is_neg()};
   }
   bool matches(const at::TensorImpl &impl) const {
     return impl.dtype() == type && impl.sizes() == at::IntArrayRef(sizes) && impl.strides() == at::IntArrayRef(strides) &&
-           impl.storage_offset() == offset;
+           impl.storage_offset() == offset && impl.is_conj() == isConj && impl.is_neg() == isNeg;
   }
 };
+
+/// A tensor of that geometry over the storage of `base`: `base` itself if it has the geometry, unless `isNew`.
+Tensor shown(const Tensor &base, const Geometry &geometry, bool isNew) {
+  if (!isNew && geometry.matches(*base.unsafeGetTensorImpl()))
+    return base;
+  Tensor made = viewOf(base, geometry.sizes, geometry.strides, geometry.offset);
+  at::TensorImpl *impl = made.unsafeGetTensorImpl();
+  if (impl->dtype() != geometry.type)
+    impl->set_storage_and_dtype(made.storage(), c10::scalarTypeToTypeMeta(geometry.type));
+  impl->_set_conj(geometry.isConj);
+  impl->_set_neg(geometry.isNeg);
+  return made;
+}
 
 struct ArgumentSpec {
   enum Kind : uint8_t { Xla, Cpu, Integer, Other } kind = Other;
@@ -129,7 +142,6 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
       Tensor &made = scope->arguments.emplace_back();
       if (isTensor(object)) {
         Tensor tensor = tensorIn(object);
-        TORCH_CHECK(!isXla(tensor) || !isLazy(tensor), "a lazily conjugated tensor is no argument of a graph");
         spec.geometry = Geometry::of(tensor);
         const void *id = isXla(tensor) ? static_cast<const void *>(storageOf(tensor)) : tensor.unsafeGetTensorImpl();
         auto [found, isNew] = storages.emplace(id, uint32_t(scope->standIns.size()));
@@ -146,9 +158,7 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
           DeviceScope device(tensor.device().index());
           if (isNew)
             scope->standIns.push_back(wrap(standIn(base)));
-          made = viewOf(scope->standIns[spec.storage], tensor.sizes(), tensor.strides(), tensor.storage_offset());
-          if (tensor.scalar_type() != scalarTypeOf(spec.base.dtype))
-            made.unsafeGetTensorImpl()->set_storage_and_dtype(made.storage(), tensor.dtype());
+          made = shown(scope->standIns[spec.storage], spec.geometry, /*isNew=*/true);
         } else { // moved into the graph
           spec.kind = ArgumentSpec::Cpu;
           if (isNew)
@@ -246,7 +256,6 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
         continue;
       }
       Tensor tensor = tensorIn(object);
-      TORCH_CHECK(!isLazy(tensor), "a lazily conjugated tensor is no result of a graph");
       spec.geometry = Geometry::of(tensor);
       spec.toCpu = PyList_GET_ITEM(onCpu, i) == Py_True;
       if (auto found = standIns.find(storageOf(tensor)); found != standIns.end()) {
@@ -303,7 +312,7 @@ PyObject *graphExport(PyObject *, PyObject *args) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(results); ++i) {
       PyObject *object = PyList_GET_ITEM(results, i);
       TORCH_CHECK(isTensor(object) && isXla(tensorIn(object)), "expects results on the device");
-      values.push_back(valueOf(tensorIn(object)));
+      values.push_back(shownValue(tensorIn(object)));
     }
     leaveTrace(*scope);
     for (const Value &key : scope->randomKeys) // the numbers of an exported program are the same in every run
@@ -365,7 +374,7 @@ bool matches(const Specialization &spec, PyObject *const *args, size_t count) {
           return false;
         continue;
       }
-      if (wanted.kind != ArgumentSpec::Xla || !isXla(tensor) || !wanted.geometry.matches(impl) || isLazy(tensor))
+      if (wanted.kind != ArgumentSpec::Xla || !isXla(tensor) || !wanted.geometry.matches(impl))
         return false;
       if (!wanted.isFirst && storageOf(tensor) != storageOf(tensorIn(args[spec.firsts[wanted.storage]])))
         return false;
@@ -466,16 +475,6 @@ std::optional<std::vector<Value>> start(const Specialization &spec, PyObject *co
   return results;
 }
 
-Tensor shown(Tensor base, const Geometry &geometry) {
-  at::TensorImpl *impl = base.unsafeGetTensorImpl();
-  if (geometry.matches(*impl))
-    return base;
-  Tensor made = viewOf(base, geometry.sizes, geometry.strides, geometry.offset);
-  if (impl->dtype() != geometry.type)
-    made.unsafeGetTensorImpl()->set_storage_and_dtype(made.storage(), c10::scalarTypeToTypeMeta(geometry.type));
-  return made;
-}
-
 /// None where a storage holds a value of another type than the program was made for.
 std::optional<PyObject *> run(const Specialization &spec, PyObject *const *args) {
   std::optional<std::vector<Value>> values;
@@ -502,8 +501,8 @@ std::optional<PyObject *> run(const Specialization &spec, PyObject *const *args)
       object = Py_NewRef(args[result.index]);
     } else {
       Tensor tensor = result.kind == ResultSpec::Computed
-                          ? shown(fresh[result.index], result.geometry)
-                          : shown(viewOf(tensorIn(args[result.index]), {0}, {1}, 0), result.geometry);
+                          ? shown(fresh[result.index], result.geometry, /*isNew=*/false)
+                          : shown(tensorIn(args[result.index]), result.geometry, /*isNew=*/true);
       object = pythonOf(result.toCpu ? toCpu(tensor) : tensor);
     }
     PyList_SET_ITEM(list, Py_ssize_t(i), object);

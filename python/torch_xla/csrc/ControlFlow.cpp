@@ -277,7 +277,7 @@ PyObject *bodyEnd(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
       return nullptr;
     BodyScope *scope = scopeOf(capsule);
-    std::vector<Value> results = valuesOf(list);
+    std::vector<Value> results = shownValuesOf(list);
     leaveTrace(*scope);
     std::vector<Write> writes = takeWrites(*scope);
     return capsuleOf(tracing::function(scope->inputs, std::move(results), scope->outside->nodes), scope->drawn > 0,
@@ -294,7 +294,7 @@ PyObject *bodyEndSplit(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OnOn", &capsule, &given, &list, &count))
       return nullptr;
     BodyScope *scope = scopeOf(capsule);
-    std::vector<Value> results = valuesOf(list);
+    std::vector<Value> results = shownValuesOf(list);
     leaveTrace(*scope);
     refuseWrites(*scope);
     tracing::GradientParts parts =
@@ -314,7 +314,7 @@ PyObject *callBody(PyObject *, PyObject *args) {
     const BodyFunction &called = functionOf(body);
     const size_t count = called.function.results.size();
     tracing::Function function = withWrites(called, called.writes, std::nullopt, count);
-    return wrapAllLike(arguments, assignWrites(tracing::call(function, valuesOf(arguments), firstKey(called)), called.writes, count));
+    return wrapAllLike(arguments, assignWrites(tracing::call(function, shownValuesOf(arguments), firstKey(called)), called.writes, count));
   });
 }
 
@@ -326,7 +326,7 @@ PyObject *whileLoop(PyObject *, PyObject *args) {
       return nullptr;
     const BodyFunction &test = functionOf(condition), &step = functionOf(body);
     TORCH_CHECK(test.writes.empty(), "the condition of a loop writes to a tensor");
-    std::vector<Value> values = valuesOf(carried);
+    std::vector<Value> values = shownValuesOf(carried);
     const size_t count = values.size();
     return wrapAllLike(carried, assignWrites(
         valueOrRaise(tracing::whileLoop(withWrites(test, step.writes, count, std::nullopt),
@@ -345,13 +345,13 @@ PyObject *scan(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOOLp|O", &body, &carried, &sequences, &length, &isReverse, &constants))
       return nullptr;
     const BodyFunction &step = functionOf(body);
-    std::vector<Value> values = valuesOf(carried);
+    std::vector<Value> values = shownValuesOf(carried);
     const size_t count = values.size();
     const tracing::Function function = withWrites(step, step.writes, count + 1, count);
     std::vector<Value> captured =
-        withConstants(step, function.captured, constants ? valuesOf(constants) : std::vector<Value>());
+        withConstants(step, function.captured, constants ? shownValuesOf(constants) : std::vector<Value>());
     std::vector<Value> made = assignWrites(
-        valueOrRaise(tracing::scan(function, valuesBefore(std::move(values), step.writes), valuesOf(sequences), length, isReverse,
+        valueOrRaise(tracing::scan(function, valuesBefore(std::move(values), step.writes), shownValuesOf(sequences), length, isReverse,
                                    firstKey(step), captured)),
         step.writes, count);
     return wrapAllLike(count ? carried : sequences, std::move(made));

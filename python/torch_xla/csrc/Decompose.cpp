@@ -142,14 +142,7 @@ Captured captureDecomposition(const OpInfo &info, const c10::OperatorHandle &dec
         return made;
       throw;
     }
-    auto add = [&](const Tensor &tensor) {
-      Value value = isXla(tensor) ? valueOf(tensor) : upload(tensor);
-      if (tensor.is_conj())
-        value = node("millrace::conj", {value}, {tracing::Operand{0}}, Shape(value.shape()));
-      if (tensor.is_neg())
-        value = node("aten::neg", {value}, {tracing::Operand{0}}, Shape(value.shape()));
-      results.push_back(std::move(value));
-    };
+    auto add = [&](const Tensor &tensor) { results.push_back(shownValue(tensor)); };
     for (const c10::IValue &result : stack) {
       if (result.isTensor() && result.toTensor().defined()) {
         add(result.toTensor());

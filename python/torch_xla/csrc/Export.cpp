@@ -171,7 +171,7 @@ PyObject *customCall(PyObject *, PyObject *args) {
       call.frontendAttributes.emplace_back(PyUnicode_AsUTF8(name), PyUnicode_AsUTF8(value));
     if (PyErr_Occurred())
       return nullptr;
-    return wrapAllLike(list, tracing::customCall(call, valuesOf(list)));
+    return wrapAllLike(list, tracing::customCall(call, shownValuesOf(list)));
   });
 }
 
@@ -183,7 +183,7 @@ PyObject *embed(PyObject *, PyObject *args) {
     PyObject *list;
     if (!PyArg_ParseTuple(args, "ss#O", &name, &program, &size, &list))
       return nullptr;
-    return wrapAllLike(list, valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), valuesOf(list))));
+    return wrapAllLike(list, valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), shownValuesOf(list))));
   });
 }
 
@@ -287,7 +287,7 @@ PyObject *runProgram(PyObject *, PyObject *args) {
       return nullptr;
     auto *program = static_cast<Program *>(PyCapsule_GetPointer(capsule, kProgram));
     TORCH_CHECK(program, "expects what _program returned");
-    std::vector<Value> values = valuesOf(list), results;
+    std::vector<Value> values = shownValuesOf(list), results;
     {
       WithoutGil released;
       results = launch(*program, plainBuffers(values), keepingArguments(values.size()));
@@ -319,7 +319,7 @@ PyObject *bindProgram(PyObject *, PyObject *args) {
       if (isFixed.back() && PyList_Append(fixed.object, PyList_GET_ITEM(list, i)) < 0)
         return nullptr;
     }
-    const std::vector<Value> values = valuesOf(fixed.object);
+    const std::vector<Value> values = shownValuesOf(fixed.object);
     return capsule<BoundProgram>(kBoundProgram, [&] {
       auto made = std::make_unique<BoundProgram>();
       made->program = valueOrRaise(Program::withConstants(std::string(program, size_t(size)), isFixed));
@@ -345,7 +345,7 @@ PyObject *runBound(PyObject *, PyObject *args) {
       return nullptr;
     auto *bound = static_cast<BoundProgram *>(PyCapsule_GetPointer(capsule, kBoundProgram));
     TORCH_CHECK(bound, "expects what _bind_program returned");
-    std::vector<Value> values = valuesOf(list), results;
+    std::vector<Value> values = shownValuesOf(list), results;
     TORCH_CHECK(values.size() == bound->inputs.size(), "expects ", bound->inputs.size(), " inputs, but got ", values.size());
     {
       WithoutGil released;

@@ -38,6 +38,13 @@ std::vector<Value> valuesOf(PyObject *list) {
   return values;
 }
 
+std::vector<Value> shownValuesOf(PyObject *list) {
+  std::vector<Value> values;
+  for (const Tensor &tensor : tensorsOf(list))
+    values.push_back(shownValue(tensor));
+  return values;
+}
+
 PyObject *wrapAll(std::vector<Value> values) {
   PyObject *list = PyList_New(Py_ssize_t(values.size()));
   for (size_t i = 0; i < values.size(); ++i)

@@ -52,7 +52,10 @@ PyObject *guarded(F &&body) {
 runtime::BufferPtr bufferOf(const Tensor &tensor);
 /// Of a Python sequence of tensors of the device; raises for anything else. Functions.cpp
 std::vector<Tensor> tensorsOf(PyObject *list);
+/// What their storages hold: to compute it, or to describe how it is computed.
 std::vector<Value> valuesOf(PyObject *list);
+/// What the tensors show: to compute with it.
+std::vector<Value> shownValuesOf(PyObject *list);
 /// What `body` makes of the values of a list of tensors, without the GIL; its error is raised.
 template <typename F>
 auto withValues(PyObject *list, F &&body) {

@@ -60,22 +60,9 @@ Tensor emptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, Type type, s
   return made;
 }
 
-/// What a tensor of the device shows, or has to hold to show it: lazy conjugation and negation are their own inverse.
-Value resolved(const Tensor &tensor, Value value) {
-  Shape shape = value.shape();
-  if (tensor.is_conj())
-    value = node("millrace::conj", {std::move(value)}, {Operand{0}}, shape);
-  if (tensor.is_neg())
-    value = node("aten::neg", {std::move(value)}, {Operand{0}}, shape);
-  return value;
-}
-
-/// `source` as a value on the device, in its own type.
-Value onDevice(const Tensor &source) { return isXla(source) ? resolved(source, valueOf(source)) : upload(source); }
-
 /// What a copy of a tensor of the device holds. In a function that is traced, its arguments are told by their leaves.
 Value valueForCopy(const Tensor &self) {
-  Value value = onDevice(self);
+  Value value = shownValue(self);
   return capture || !traceScopes().empty() ? value : tracing::copyOf(value);
 }
 
@@ -107,7 +94,7 @@ Tensor copied(const Tensor &self, c10::ScalarType dtype, std::optional<at::Memor
   if (isXla(self) && !self.is_contiguous() && self.strides() == at::IntArrayRef(strides) && !self.is_conj() && !self.is_neg())
     if (Value memory = memoryOf(self))
       return wrapMemory(convertTo(std::move(memory), dtype), self.sizes(), strides);
-  return wrap(convertTo(isXla(self) ? valueForCopy(self) : onDevice(self), dtype), strides);
+  return wrap(convertTo(isXla(self) ? valueForCopy(self) : shownValue(self), dtype), strides);
 }
 
 Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,
@@ -132,7 +119,7 @@ Tensor &copyInPlace(Tensor &self, const Tensor &source, bool) {
   std::vector<int64_t> sizes = at::infer_size(self.sizes(), source.sizes());
   TORCH_CHECK(self.sizes() == at::IntArrayRef(sizes), "The size of tensor a (", self.sizes(),
               ") must match the size of tensor b (", source.sizes(), ")");
-  setValue(self, resolved(self, expandTo(convertTo(onDevice(source), self.scalar_type()), self.sizes())));
+  setValue(self, resolved(self, expandTo(convertTo(shownValue(source), self.scalar_type()), self.sizes())));
   return self;
 }
 
@@ -318,7 +305,7 @@ Tensor &fill(Tensor &self, const at::Scalar &value) {
 }
 Tensor &fillTensor(Tensor &self, const Tensor &value) {
   TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
-  setValue(self, expandTo(convertTo(onDevice(value), self.scalar_type()), self.sizes()));
+  setValue(self, expandTo(convertTo(shownValue(value), self.scalar_type()), self.sizes()));
   return self;
 }
 Tensor &zero(Tensor &self) { return fill(self, 0); }
@@ -366,7 +353,7 @@ Tensor &bernoulliFloat(Tensor &self, double p, Gen generator) {
 }
 Tensor &bernoulliTensor(Tensor &self, const Tensor &p, Gen generator) {
   DrawFrom scope(generator, self);
-  Value probability = expandTo(convertTo(onDevice(p), at::kDouble == p.scalar_type() ? at::kDouble : at::kFloat), self.sizes());
+  Value probability = expandTo(convertTo(shownValue(p), at::kDouble == p.scalar_type() ? at::kDouble : at::kFloat), self.sizes());
   Value drawn = node("millrace::bernoulli_tensor", {nextRandomKey(), probability}, {Operand{0}, Operand{1}},
                      {runtime::DType::I1, self.sizes().vec()});
   setValue(self, convertTo(drawn, self.scalar_type()));

@@ -292,7 +292,7 @@ PyObject *replaceBy(PyObject *, PyObject *args) {
     const Tensor &to = xlaTensor(target), &from = xlaTensor(source);
     TORCH_CHECK(to.sizes() == from.sizes() && to.scalar_type() == from.scalar_type(), "expects tensors of the same type");
     std::lock_guard lock(Session::get().mutex);
-    setValue(to, valueOf(from));
+    setValue(to, resolved(to, shownValue(from)));
     Py_RETURN_NONE;
   });
 }
@@ -340,7 +340,7 @@ PyObject *fullToShard(PyObject *, PyObject *object) {
     TORCH_CHECK(sharding->filledDims(value.shape().dims) == value.shape().dims, "expects sizes that the devices divide, but ",
                 tensor.sizes(), " is sharded as ", sharding->text);
     // What the devices hold is said where the value is used, whatever happens to it before.
-    return pythonOf(wrap(node("millrace::full_to_shard", {annotated(value, sharding)}, {Operand{0}}, part)));
+    return pythonOf(wrap(node("millrace::full_to_shard", {annotated(resolved(tensor, value), sharding)}, {Operand{0}}, part)));
   });
 }
 
@@ -362,7 +362,7 @@ PyObject *shardToFull(PyObject *, PyObject *args) {
                 at::IntArrayRef(sharding->shardDims(whole.dims)), " for a tensor of ", at::IntArrayRef(whole.dims), " sharded as ",
                 sharding->text, ", but got ", tensor.sizes());
     return pythonOf(
-        wrap(node("millrace::shard_to_full", {value}, {Operand{0}, sharding->text}, whole)));
+        wrap(node("millrace::shard_to_full", {resolved(tensor, value)}, {Operand{0}, sharding->text}, whole)));
   });
 }
 
@@ -371,7 +371,7 @@ PyObject *shardAs(PyObject *, PyObject *list) {
     static int64_t groups = 0;
     devicesOrRaise();
     std::lock_guard lock(Session::get().mutex);
-    std::vector<Value> values = valuesOf(list);
+    std::vector<Value> values = shownValuesOf(list);
     std::vector<Operand> operands;
     std::vector<Shape> shapes;
     for (const Value &value : values) {

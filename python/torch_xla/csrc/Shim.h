@@ -85,7 +85,13 @@ Value memoryOf(const Tensor &tensor);
 Tensor wrapMemory(Value memory, at::IntArrayRef sizes, at::IntArrayRef strides);
 /// A tensor of another geometry over the storage of `base`.
 Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset);
+/// What the storage holds where the tensor reads it: without lazy conjugation and negation.
 Value valueOf(const Tensor &xla);
+/// What a tensor of the device shows whose storage holds `value`, or what it has to hold to show `value`: lazy conjugation and negation are their own
+/// inverse.
+Value resolved(const Tensor &xla, Value value);
+/// What `tensor`, of any device, shows as a value on this one, in its own type.
+Value shownValue(const Tensor &tensor);
 /// Whether the tensor shows all that its storage holds, as it lies there. Under Session::mutex.
 bool showsAll(const Tensor &xla);
 /// The sharding that a tensor keeps when it is written to; none for tensors that are views of others.

@@ -354,6 +354,17 @@ Value valueOf(const Tensor &xla) {
   return value;
 }
 
+Value resolved(const Tensor &xla, Value value) {
+  Shape shape = value.shape();
+  if (xla.is_conj())
+    value = node("millrace::conj", {std::move(value)}, {Operand{0}}, shape);
+  if (xla.is_neg())
+    value = node("aten::neg", {std::move(value)}, {Operand{0}}, shape);
+  return value;
+}
+
+Value shownValue(const Tensor &tensor) { return isXla(tensor) ? resolved(tensor, valueOf(tensor)) : upload(tensor); }
+
 static void bindValue(const Tensor &xla, Value value) {
   noteFrame();
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();

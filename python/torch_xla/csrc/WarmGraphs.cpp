@@ -116,7 +116,7 @@ PyObject *runCached(PyObject *, PyObject *args) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i) {
       PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i);
       TORCH_CHECK(isTensor(item), "expects tensors as inputs of the graph");
-      values.push_back(isXla(tensorIn(item)) ? valueOf(tensorIn(item)) : upload(tensorIn(item)));
+      values.push_back(shownValue(tensorIn(item)));
     }
     {
       WithoutGil released;

@@ -187,7 +187,7 @@ PyObject *exchange(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "ss#O", &name, &program, &size, &list))
       return nullptr;
     connectWorld();
-    std::vector<Value> values = valuesOf(list);
+    std::vector<Value> values = shownValuesOf(list);
     return wrapAllLike(list, valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), values, /*meetsOthers=*/true)));
   });
 }
