@@ -55,13 +55,14 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   if (!checked)
     return checked.status();
   std::vector<Values> &values = *checked;
-  // The run-time dims that follow from the arguments' shapes, per device; empty if a shape is known later. Programs of static shapes have none.
+  // The run-time dims that follow from the arguments' shapes, per device; empty if a shape is known later. None where nobody asks for them here.
   std::vector<std::vector<int64_t>> dims;
-  if (const Function &entry = state->plan->entryFunction(); entry.numDims || !entry.checks.empty()) {
+  if (state->plan->hasDimsOfArguments || !state->plan->entryFunction().checks.empty()) {
     dims.resize(devices.size());
+    std::vector<const std::vector<int64_t> *> shapes;
     for (size_t d = 0; d < devices.size(); ++d)
       if (std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
-        std::vector<const std::vector<int64_t> *> shapes;
+        shapes.clear();
         for (const auto &value : values[d])
           shapes.push_back(&value->dims);
         StatusOr<std::vector<int64_t>> known = state->plan->dimsFor(shapes);
