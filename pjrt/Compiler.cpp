@@ -354,11 +354,11 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   compiled->options = std::move(*proto);
 
   std::string entry = findEntry(*module);
-  auto function = entry.empty() ? func::FuncOp() : module->lookupSymbol<func::FuncOp>(entry);
-  if (!function)
+  if (entry.empty() || !module->lookupSymbol<func::FuncOp>(entry))
     return rt::invalidArgument("the module has neither @main nor a single function to run");
   PartShardings shardings;
   MILLRACE_TRY(shardAutomatically(*module, autoSharding, session));
+  auto function = module->lookupSymbol<func::FuncOp>(entry); // the chosen plan replaces the module's functions
   if (compiled->options.numPartitions > 1 && spmd::hasShardings(*module))
     applyOpenness(function, compiled->options);
   if (compiled->options.numPartitions > 1 && (hasLayouts(function) || needsClient(*module))) {

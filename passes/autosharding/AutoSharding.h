@@ -104,7 +104,8 @@ std::string uncheckedText(const AutoShardingReport &report);
 /// "a plan with a message for each sum was taken: 1.200 ms in the simulated step; the program as annotated: 1.500 ms", or nothing if none was simulated.
 std::string candidatesText(const AutoShardingReport &report);
 
-/// Gives every value of the module an explicit sharding; annotations are kept. The module must have a mesh and static shapes. Errors are reported at
+/// Gives every value of the module an explicit sharding; annotations are kept. The chosen plan's functions replace those of the module: handles of
+/// operations from before are invalid. The module must have a mesh and static shapes. Errors are reported at
 /// the operation that cannot be planned, or at the module, which is then unchanged. Of the candidates (above) the one with the shortest simulated step is
 /// taken: what a shared message takes depends on all sums together, and a plan's reshards may take longer than all that it saves. Plans with separate
 /// messages are made where shared ones are a share of the step. Where the best plan exceeds AutoShardingOptions::memoryPerDevice, values are computed

@@ -64,9 +64,9 @@ struct Plan {
   uint64_t picoseconds = 0;
   /// True if all run-time dims, and so the shapes of results, follow from the shapes of the arguments.
   bool hasDimsOfArguments = false;
-  /// Returns the run-time dims of the entry function that follow from the shapes of its arguments, which have the types of the program, and compares
-  /// these shapes with each other. Errors: InvalidArgument, with argument and dimension.
-  StatusOr<std::vector<int64_t>> dimsFor(const std::vector<const std::vector<int64_t> *> &arguments) const;
+  /// Computes the run-time dims of the entry function that follow from the shapes of its arguments, which have the types of the program; others are 0.
+  /// Compares these shapes with each other. Errors: InvalidArgument, with argument and dimension.
+  Status dimsFor(const std::vector<const std::vector<int64_t> *> &arguments, std::vector<int64_t> &dims) const;
   const Function &entryFunction() const { return program->functions[program->entry]; }
   /// Returns `picoseconds` for these run-time dims.
   uint64_t picosecondsFor(const std::vector<int64_t> &dims) const;

@@ -58,17 +58,19 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   // The run-time dims that follow from the arguments' shapes, per device; empty if a shape is known later. None where nobody asks for them here.
   std::vector<std::vector<int64_t>> dims;
   if (state->plan->hasDimsOfArguments || !state->plan->entryFunction().checks.empty()) {
-    dims.resize(devices.size());
-    std::vector<const std::vector<int64_t> *> shapes;
+    // The memory of the last launch: a small program runs for a microsecond.
+    thread_local std::vector<const std::vector<int64_t> *> shapes;
+    thread_local std::vector<int64_t> known;
+    if (state->plan->hasDimsOfArguments)
+      dims.resize(devices.size());
     for (size_t d = 0; d < devices.size(); ++d)
       if (std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
         shapes.clear();
         for (const auto &value : values[d])
           shapes.push_back(&value->dims);
-        StatusOr<std::vector<int64_t>> known = state->plan->dimsFor(shapes);
-        if (!known)
-          return known.status();
-        dims[d] = std::move(*known);
+        MILLRACE_TRY(state->plan->dimsFor(shapes, known));
+        if (!dims.empty())
+          dims[d] = known;
       }
   }
 

@@ -362,9 +362,9 @@ StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 
-StatusOr<std::vector<int64_t>> Plan::dimsFor(const std::vector<const std::vector<int64_t> *> &arguments) const {
+Status Plan::dimsFor(const std::vector<const std::vector<int64_t> *> &arguments, std::vector<int64_t> &dims) const {
   const Function &entry = program->functions[program->entry];
-  std::vector<int64_t> dims(entry.numDims, 0);
+  dims.assign(entry.numDims, 0);
   for (const DimBinding &binding : entry.dimBindings) {
     if (binding.argument != kNone) {
       dims[binding.dim] = (*arguments[binding.argument])[binding.axis];
@@ -385,7 +385,7 @@ StatusOr<std::vector<int64_t>> Plan::dimsFor(const std::vector<const std::vector
   }
   FailedCheck failed = evaluateChecks(*program, entry, entry.checks, dims.data());
   if (failed.status.ok())
-    return dims;
+    return Status();
   std::string_view place = locationOf(*program, failed.location);
   return place.empty() ? failed.status : failed.status.withContext(place);
 }
