@@ -54,8 +54,10 @@ bool isPanels(Attribute value) {
 
 bool isCodedProduct(Attribute value) {
   auto how = dyn_cast<DictionaryAttr>(value);
-  constexpr StringLiteral kYesOrNo[] = {"by_rows", "packed", "narrow", "signed", "scaled", "zeros"}; // of the weights
-  return how && how.getAs<IntegerAttr>("zero") && how.size() == 1 + std::size(kYesOrNo) &&
+  constexpr StringLiteral kYesOrNo[] = {"by_rows", "packed", "narrow", "signed", "scaled", "zeros", "ragged"}; // of the weights
+  // The places of neighbouring columns in a byte or word that they share.
+  auto across = how ? how.getAs<DenseI64ArrayAttr>("across") : DenseI64ArrayAttr();
+  return across && (across.empty() || across.size() == 2 || across.size() == 8) && how.getAs<IntegerAttr>("zero") && how.size() == 2 + std::size(kYesOrNo) &&
          llvm::all_of(kYesOrNo, [&](StringRef name) { return bool(how.getAs<BoolAttr>(name)); });
 }
 
@@ -79,7 +81,7 @@ struct Rule {
 constexpr Rule kRules[] = {
     {kKernelAttr, Place::Function, isA<UnitAttr>, "a unit attribute"},
     {kAttentionAttr, Place::Function, isA<UnitAttr>, "a unit attribute"},
-    {kCodedProductAttr, Place::Function, isCodedProduct, "a dictionary of by_rows, packed, narrow, signed, scaled, zeros and zero"},
+    {kCodedProductAttr, Place::Function, isCodedProduct, "a dictionary of by_rows, packed, narrow, signed, scaled, zeros, ragged, zero and across"},
     {kInPlaceAttr, Place::Function, isPairs, "an array of [operand, result] pairs"},
     {kHoistedAttr, Place::Function, isListOfElements, "an array of elements"},
     {kOrderBytesAttr, Place::Function, isPairOfBytes, "two numbers of bytes"},

@@ -112,36 +112,81 @@ def test_no_matrix_in_memory(form, rows, tmp_path):
     assert "call @" in main and max(sizes) < N * K, main
 
 
-def of_bytes(x, row_scales, qweight, qzeros, scales):
-    """GPTQ's words with groups of neighbours, times rows that the program has rounded to 8 bits."""
+def of_bytes(form):
+    """Weights in words, times rows that the program has rounded to 8 bits."""
+    def product(x, row_scales, *given):
+        import jax.numpy as jnp
+        return FORMS[form](x.astype(jnp.float32) * row_scales[:, None], *given)
+    return product
+
+
+def gptq_in_bytes(x, qweight, qzeros, scales):
+    """gptq_in_groups with codes and zeros that become bytes."""
     import jax.numpy as jnp
     shifts = jnp.arange(0, 32, 4, dtype=jnp.int32)
     weights = ((qweight[:, None, :] >> shifts[None, :, None]) & 15).astype(jnp.int8).reshape(scales.shape[0], -1, qweight.shape[1])
     zeros = ((qzeros[:, :, None] >> shifts[None, None, :]) & 15).astype(jnp.int8).reshape(scales.shape[0], 1, -1) + 1
-    weights = (scales[:, None] * (weights - zeros).astype(scales.dtype)).reshape(-1, qweight.shape[1])
-    return (x.astype(jnp.float32) * row_scales[:, None]) @ weights
+    return x @ (scales[:, None] * (weights - zeros).astype(scales.dtype)).reshape(-1, qweight.shape[1])
 
 
-@pytest.mark.parametrize("rows", [1, 3, 17])
-def test_rows_of_bytes(rows, tmp_path):
-    """Sums of integers of the words themselves, with the same bits for each row alone."""
-    import jax
-    (_, qweight, qzeros, scales), _ = arguments("gptq_in_groups", rows)
+FORMS["gptq_in_bytes"] = gptq_in_bytes
+# Rows of words with g_idx are brought together by groups once, by the preparation: the arguments that it reads are constant.
+CONSTANTS = {"gptq": ["--constant=2-5"]}
+
+
+def arguments_of_bytes(form, rows):
+    """Arguments, and the product in f64."""
+    (_, *given), _ = arguments(form, rows)
     generator = np.random.default_rng(8)
     x, row_scales = generator.integers(-128, 128, (rows, K)).astype(np.int8), generator.uniform(0.5, 1.5, rows).astype(np.float32)
-    shifts = np.arange(0, 32, 4)
-    weights = (qweight[:, None, :] >> shifts[:, None] & 15).reshape(scales.shape[0], -1, N) - (qzeros[:, :, None] >> shifts & 15).reshape(-1, 1, N) - 1
-    weights = (weights * scales.astype(np.float64)[:, None]).reshape(K, N)
-    want = x.astype(np.float64) * row_scales.astype(np.float64)[:, None] @ weights
-    given = (x, row_scales, qweight, qzeros, scales)
-    path = tmp_path / "words.mlir"
-    path.write_text(jax.jit(of_bytes).lower(*given).as_text())
-    one = tmp_path / "one.mlir"
-    one.write_text(jax.jit(of_bytes).lower(x[:1], row_scales[:1], *given[2:]).as_text())
-    text = subprocess.run([tools.tool("xla-compile"), str(path), "--emit=fused", "--cache-dir=off"], capture_output=True, text=True, check=True).stdout
-    assert "@coded_product" in text, text
+    qweight, qzeros, scales = given[:3]
+    g_idx = np.arange(K) // (K // len(scales))
+    if form == "gptq":
+        given[3] = g_idx = np.where(given[3] == 2, 1, given[3])  # groups of all sizes, one of which is empty
+    shifts, columns = np.arange(0, 32, 4), np.array(AWQ_ORDER if form == "awq" else range(8))
+    zeros = (qzeros[:, :, None] >> shifts & 15)[:, :, columns].reshape(len(scales), N) + (form != "awq")
+    codes = (qweight[:, :, None] >> shifts & 15)[:, :, columns].reshape(K, N) if form == "awq" else (qweight[:, None, :] >> shifts[:, None] & 15).reshape(K, N)
+    weights = (codes - zeros[g_idx]) * scales.astype(np.float64)[g_idx]
+    return (x, row_scales, *given), x.astype(np.float64) * row_scales.astype(np.float64)[:, None] @ weights
+
+
+def bytes_of(shape):
+    *sizes, element = shape.split("x")
+    return int(np.prod([int(size) for size in sizes])) * max(1, int(re.sub(r"\D", "", element)) // 8)
+
+
+@pytest.mark.parametrize("form", ["gptq", "gptq_in_groups", "gptq_in_bytes", "awq"])
+@pytest.mark.parametrize("rows", [1, 3, 17, 40])
+def test_rows_of_bytes(form, rows, tmp_path):
+    """Sums of integers of the words themselves, with the same bits for each row alone; the kernel reads codes and no other form of the weights."""
+    import jax
+    given, want = arguments_of_bytes(form, rows)
+    flags, path, one = CONSTANTS.get(form, []), tmp_path / "words.mlir", tmp_path / "one.mlir"
+    path.write_text(jax.jit(of_bytes(form)).lower(*given).as_text())
+    one.write_text(jax.jit(of_bytes(form)).lower(*(part[:1] for part in given[:2]), *given[2:]).as_text())
+    text = subprocess.run([tools.tool("xla-compile"), str(path), "--emit=fused", "--cache-dir=off", *flags], capture_output=True, text=True, check=True).stdout
+    call = re.search(r"call @coded_product[^:]*: \(([^)]*)\)", text)
+    assert call, text
+    codes, x, scales, *_ = (bytes_of(shape) for shape in re.findall(r"tensor<([^>]*)>", call[1]))
+    # Each of four groups begins with a word of its own.
+    assert codes == (K // 8 + (4 if form == "gptq" else 0)) * N * 4 and x <= rows * (K + 32) and scales == 4 * N * 4
+    main = text[text.index("func.func"):]
+    main = main[:main.index("\n  }")]
+    assert max(bytes_of(shape) for shape in re.findall(r"tensor<([0-9x]+x[a-z0-9]+)>", main)) <= codes, main
     for target in ("host", *tools.levels()):
-        got = tools.run_file(str(path), given, f"--target={target}")[0][0]
+        got = tools.run_file(str(path), given, f"--target={target}", *flags)[0][0]
         np.testing.assert_allclose(got, want, rtol=0, atol=np.abs(want).max() * 3e-6, err_msg=target)
-        alone = tools.run_file(str(one), (x[:1], row_scales[:1], *given[2:]), f"--target={target}")[0][0]
+        alone = tools.run_file(str(one), (*(part[:1] for part in given[:2]), *given[2:]), f"--target={target}", *flags)[0][0]
         np.testing.assert_array_equal(alone[0], got[0], err_msg=target)
+
+
+def test_groups_of_each_row_for_changing_words(tmp_path):
+    """Words that may be others in each call are brought together by groups where many rows read them, not where few do."""
+    import jax
+    for rows, is_used in ((40, True), (3, False)):
+        given, want = arguments_of_bytes("gptq", rows)
+        path = tmp_path / f"{rows}.mlir"
+        path.write_text(jax.jit(of_bytes("gptq")).lower(*given).as_text())
+        text = subprocess.run([tools.tool("xla-compile"), str(path), "--emit=fused", "--cache-dir=off"], capture_output=True, text=True, check=True).stdout
+        assert ("call @coded_product" in text) == is_used, text
+        np.testing.assert_allclose(tools.run_file(str(path), given)[0][0], want, rtol=0, atol=np.abs(want).max() * 3e-6)

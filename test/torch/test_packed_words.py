@@ -86,6 +86,10 @@ class GPTQInOrder(GPTQ):
         return (self.scales[:, None] * (codes - zeros[:, None])).reshape(-1, self.out_features)
 
 
+class GPTQInOrderOfConstants(GPTQOfConstants, GPTQInOrder):
+    """Both."""
+
+
 class AWQ(Packed):
     """Eight outputs in a word, in AWQ's order."""
 
@@ -211,3 +215,57 @@ def test_zero_points_of_bytes_are_part_of_the_program(rows, no_fallback):
     step = x.abs().amax(-1, keepdim=True) / 127
     want = torch.round(x / step).double() * step.double() @ (codes.reshape(OUTPUTS, -1, GROUP) * scales.double()[..., None]).reshape(OUTPUTS, -1).T
     torch.testing.assert_close(got.cpu().double(), want, rtol=0, atol=float(want.abs().max()) * 3e-6)
+
+
+class OfBytes(torch.nn.Module):
+    """Rounds rows to 8 bits before it multiplies them with weights in words."""
+
+    def __init__(self, packed):
+        super().__init__()
+        self.packed = packed
+
+    def forward(self, x):
+        step = x.abs().amax(-1, keepdim=True) / 127
+        return self.packed(torch.round(x / step).to(torch.int8).to(torch.float32) * step)
+
+
+@pytest.mark.parametrize("form", [GPTQ, GPTQOfConstants, GPTQInOrder, GPTQInOrderOfConstants, AWQ, AWQOfConstants])
+@pytest.mark.parametrize("rows", [1, 16, 40])
+def test_rows_of_bytes(form, rows, no_fallback):
+    """The values of the CPU, whatever path a form takes. Compiled, so that buffers of the module are constant arguments."""
+    torch._dynamo.reset()
+    module = OfBytes(form()).eval()
+    x = torch.randn(rows, INPUTS, generator=torch.Generator().manual_seed(rows))
+    step = x.abs().amax(-1, keepdim=True) / 127
+    want = torch.round(x / step).double() * step.double() @ copy.deepcopy(module.packed).weights().double()
+    with torch.no_grad():
+        torch.testing.assert_close(module(x).double(), want, rtol=1e-4, atol=1e-4)
+        compiled, given = torch.compile(module.to("xla"), backend="openxla"), x.to("xla")
+        for _ in range(3):
+            got = compiled(given).cpu().double()
+            torch.testing.assert_close(got, want, rtol=0, atol=float(want.abs().max()) * 3e-6)
+
+
+@pytest.mark.parametrize("form, is_compiled", [(GPTQInOrderOfConstants, False), (AWQOfConstants, False), (GPTQInOrderOfConstants, True), (AWQOfConstants, True), (GPTQOfConstants, True)])
+@pytest.mark.parametrize("rows", [1, 40])
+def test_rows_of_bytes_read_codes(form, is_compiled, rows):
+    """One kernel reads the words, and the weights are in no other form in memory; with g_idx they are once more, in the order of groups."""
+    torch._dynamo.reset()
+    module = OfBytes(form()).eval().to("xla")
+    run, given = torch.compile(module, backend="openxla") if is_compiled else module, torch.randn(rows, INPUTS).to("xla")
+    torch_xla.sync(wait=True)
+    before = xm.get_memory_info()["bytes_used"]
+    codes = OUTPUTS * INPUTS // 2
+    with torch.no_grad():
+        for _ in range(3):  # the first calls compile and prepare
+            run(given).cpu()
+        torch_xla.sync(wait=True)
+        kept = xm.get_memory_info()["bytes_used"] - before
+        assert kept < (1.25 if form is GPTQOfConstants else 0.25) * codes
+        xm.reset_peak_memory()
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as recorded:
+            run(given).cpu()
+        assert xm.get_memory_info()["peak_bytes_used"] - before - kept < codes
+    names = {row.key: row.count for row in recorded.key_averages()}
+    assert sum(count for name, count in names.items() if name.startswith("coded_product")) == 1, names
+    assert not any(name.startswith(("dot_general", "sort")) for name in names), names

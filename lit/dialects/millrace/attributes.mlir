@@ -39,5 +39,5 @@ func.func private @argument(tensor<4xf32> {millrace.attention})
 
 // -----
 
-// expected-error @below {{attribute 'millrace.coded_product' expects a dictionary of by_rows, packed, narrow, signed, scaled, zeros and zero, but got {packed = true}}}
+// expected-error @below {{attribute 'millrace.coded_product' expects a dictionary of by_rows, packed, narrow, signed, scaled, zeros, ragged, zero and across, but got {packed = true}}}
 func.func private @half_said() attributes {millrace.coded_product = {packed = true}}

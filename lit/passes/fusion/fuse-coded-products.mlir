@@ -19,6 +19,12 @@
 // RUN: xla-run %s --entry=sums_by_rows --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=words --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=words_in_columns --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=columns_in_words --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=columns_in_signed_bytes --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=high_half_first --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=words_in_other_order --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=groups_in_any_order --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=groups_for_many_rows --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=nibbles --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=zeros --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=halves --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
@@ -36,6 +42,12 @@
 // RUN: xla-run %s --entry=sums_by_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=words --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=words_in_columns --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=columns_in_words --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=columns_in_signed_bytes --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=high_half_first --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=words_in_other_order --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=groups_in_any_order --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=groups_for_many_rows --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 
 // Two codes in a byte, with 8 as zero, and a scale for each group; a scale for each row.
 // CHECK-LABEL: func.func @nibbles(
@@ -45,7 +57,7 @@
 // CHECK:         %[[P:.*]] = call @[[NIBBLES:coded_product.*]](%{{.*}}, %[[R]], %{{.*}}) : (tensor<96x8x16xui8>, tensor<2x3x8x16xi8>, tensor<96x8xf32>) -> tensor<3x96xf32>
 // CHECK:         stablehlo.multiply %[[P]]
 // KERNELS:       func.func private @coded_product(
-// KERNELS-SAME:  millrace.coded_product = {by_rows = false, narrow = false, packed = true, scaled = true, signed = false, zero = 8 : i64, zeros = false}, millrace.kernel
+// KERNELS-SAME:  millrace.coded_product = {across = array<i64>, by_rows = false, narrow = false, packed = true, ragged = false, scaled = true, signed = false, zero = 8 : i64, zeros = false}, millrace.kernel
 func.func @nibbles(%x: tensor<3x256xi8>, %rows: tensor<3xf32>, %bytes: tensor<96x128xui8>, %scales: tensor<96x8xf32>) -> tensor<3x96xf32> {
   %15 = stablehlo.constant dense<15> : tensor<96x128xui8>
   %4 = stablehlo.constant dense<4> : tensor<96x128xui8>
@@ -393,7 +405,7 @@ func.func @words_in_columns(%x: tensor<20x256xi8>, %words: tensor<96x32xui32>, %
   return %result : tensor<20x96xf32>
 }
 
-// Bytes of which a zero is subtracted that may not fit in a byte, and words whose codes are not neighbours of one column, stay as they are.
+// Bytes of which a zero is subtracted that may not fit in a byte stay as they are.
 // CHECK-LABEL: func.func @differences_that_wrap(
 // CHECK-NOT:     call
 // CHECK:         return
@@ -409,19 +421,200 @@ func.func @differences_that_wrap(%x: tensor<3x256xi8>, %codes: tensor<4x64x128xi
   return %result : tensor<3x128xf32>
 }
 
-// CHECK-LABEL: func.func @words_of_columns(
+// Eight columns in a word, in AWQ's order, codes as bytes whose low half is taken after the columns were put in order: the words are read as they are.
+// CHECK-LABEL: func.func @columns_in_words(
+// CHECK-NOT:     dot_general
+// CHECK:         call @coded_product{{.*}} : (tensor<4x64x16xi32>, tensor<1x3x4x64xi8>, tensor<4x128xf32>, tensor<4x128xi8>) -> tensor<3x128xf32>
+// KERNELS:       millrace.coded_product = {across = array<i64: 0, 4, 1, 5, 2, 6, 3, 7>, by_rows = true, narrow = false, packed = true, ragged = false, scaled = true, signed = false, zero = 0 : i64, zeros = true}
+func.func @columns_in_words(%x: tensor<3x256xi8>, %words: tensor<256x16xi32>, %zeros: tensor<4x128xi8>, %scales: tensor<4x128xf32>) -> tensor<3x128xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %each = stablehlo.broadcast_in_dim %words, dims = [0, 1] : (tensor<256x16xi32>) -> tensor<256x16x8xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xi32>) -> tensor<256x16x8xi32>
+  %shifted = stablehlo.shift_right_arithmetic %each, %by : tensor<256x16x8xi32>
+  %bytes = stablehlo.convert %shifted : (tensor<256x16x8xi32>) -> tensor<256x16x8xi8>
+  %flat = stablehlo.reshape %bytes : (tensor<256x16x8xi8>) -> tensor<256x128xi8>
+  %count = stablehlo.iota dim = 0 : tensor<128xi32>
+  %words8 = stablehlo.reshape %count : (tensor<128xi32>) -> tensor<16x8xi32>
+  %order = stablehlo.constant dense<[[0], [4], [1], [5], [2], [6], [3], [7]]> : tensor<8x1xi32>
+  %ordered = "stablehlo.gather"(%words8, %order) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 16, 1>}> : (tensor<16x8xi32>, tensor<8x1xi32>) -> tensor<16x8xi32>
+  %columns = stablehlo.reshape %ordered : (tensor<16x8xi32>) -> tensor<128x1xi32>
+  %permuted = "stablehlo.gather"(%flat, %columns) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 256, 1>}> : (tensor<256x128xi8>, tensor<128x1xi32>) -> tensor<256x128xi8>
+  %15 = stablehlo.constant dense<15> : tensor<256x128xi8>
+  %codes = stablehlo.and %permuted, %15 : tensor<256x128xi8>
+  %z15 = stablehlo.constant dense<15> : tensor<4x128xi8>
+  %zcodes = stablehlo.and %zeros, %z15 : tensor<4x128xi8>
+  %zb = stablehlo.broadcast_in_dim %zcodes, dims = [0, 2] : (tensor<4x128xi8>) -> tensor<4x64x128xi8>
+  %z = stablehlo.reshape %zb : (tensor<4x64x128xi8>) -> tensor<256x128xi8>
+  %d = stablehlo.subtract %codes, %z : tensor<256x128xi8>
+  %f = stablehlo.convert %d : (tensor<256x128xi8>) -> tensor<256x128xf32>
+  %sb = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<4x128xf32>) -> tensor<4x64x128xf32>
+  %s = stablehlo.reshape %sb : (tensor<4x64x128xf32>) -> tensor<256x128xf32>
+  %w = stablehlo.multiply %f, %s : tensor<256x128xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %r : tensor<3x128xf32>
+}
+
+// Two columns in a byte, with a sign, the first one in the high half.
+// CHECK-LABEL: func.func @columns_in_signed_bytes(
+// CHECK-NOT:     dot_general
+// CHECK:         call @coded_product{{.*}} : (tensor<2x128x48xi8>, tensor<1x17x2x128xi8>, tensor<2x96xf32>) -> tensor<17x96xf32>
+// KERNELS:       millrace.coded_product = {across = array<i64: 1, 0>, by_rows = true, narrow = false, packed = true, ragged = false, scaled = true, signed = true, zero = 0 : i64, zeros = false}
+func.func @columns_in_signed_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x48xi8>, %scales: tensor<2x96xf32>) -> tensor<17x96xf32> {
+  %4 = stablehlo.constant dense<4> : tensor<256x48xi8>
+  %up = stablehlo.shift_left %bytes, %4 : tensor<256x48xi8>
+  %low = stablehlo.shift_right_arithmetic %up, %4 : tensor<256x48xi8>
+  %high = stablehlo.shift_right_arithmetic %bytes, %4 : tensor<256x48xi8>
+  %l = stablehlo.reshape %low : (tensor<256x48xi8>) -> tensor<256x48x1xi8>
+  %h = stablehlo.reshape %high : (tensor<256x48xi8>) -> tensor<256x48x1xi8>
+  %both = stablehlo.concatenate %h, %l, dim = 2 : (tensor<256x48x1xi8>, tensor<256x48x1xi8>) -> tensor<256x48x2xi8>
+  %codes = stablehlo.reshape %both : (tensor<256x48x2xi8>) -> tensor<2x128x96xi8>
+  %f = stablehlo.convert %codes : (tensor<2x128x96xi8>) -> tensor<2x128x96xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<2x96xf32>) -> tensor<2x128x96xf32>
+  %m = stablehlo.multiply %f, %s : tensor<2x128x96xf32>
+  %w = stablehlo.reshape %m : (tensor<2x128x96xf32>) -> tensor<256x96xf32>
+  %a = stablehlo.convert %x : (tensor<17x256xi8>) -> tensor<17x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<17x256xf32>, tensor<256x96xf32>) -> tensor<17x96xf32>
+  return %r : tensor<17x96xf32>
+}
+
+// Neighbours of a column in a byte, the first one in the high half: elements of x are put in that order.
+// CHECK-LABEL: func.func @high_half_first(
+// CHECK-NOT:     dot_general
+// CHECK:         "stablehlo.gather"({{.*}}) {{.*}} : (tensor<3x128x2xi8>, tensor<2x1xi32>) -> tensor<3x128x2xi8>
+// CHECK:         call @coded_product{{.*}} : (tensor<96x8x16xui8>, tensor<2x3x8x16xi8>, tensor<96x8xf32>) -> tensor<3x96xf32>
+func.func @high_half_first(%x: tensor<3x256xi8>, %bytes: tensor<96x128xui8>, %scales: tensor<96x8xf32>) -> tensor<3x96xf32> {
+  %15 = stablehlo.constant dense<15> : tensor<96x128xui8>
+  %4 = stablehlo.constant dense<4> : tensor<96x128xui8>
+  %low = stablehlo.and %bytes, %15 : tensor<96x128xui8>
+  %high = stablehlo.shift_right_logical %bytes, %4 : tensor<96x128xui8>
+  %l = stablehlo.reshape %low : (tensor<96x128xui8>) -> tensor<96x128x1xui8>
+  %h = stablehlo.reshape %high : (tensor<96x128xui8>) -> tensor<96x128x1xui8>
+  %both = stablehlo.concatenate %h, %l, dim = 2 : (tensor<96x128x1xui8>, tensor<96x128x1xui8>) -> tensor<96x128x2xui8>
+  %codes = stablehlo.reshape %both : (tensor<96x128x2xui8>) -> tensor<96x8x32xui8>
+  %f = stablehlo.convert %codes : (tensor<96x8x32xui8>) -> tensor<96x8x32xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %m = stablehlo.multiply %f, %s : tensor<96x8x32xf32>
+  %w = stablehlo.reshape %m : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<3x256xf32>, tensor<96x256xf32>) -> tensor<3x96xf32>
+  return %r : tensor<3x96xf32>
+}
+
+// Eight neighbours of a column in a word, even ones first.
+// CHECK-LABEL: func.func @words_in_other_order(
+// CHECK-NOT:     dot_general
+// CHECK:         "stablehlo.gather"({{.*}}) {{.*}} : (tensor<3x32x8xi8>, tensor<8x1xi32>) -> tensor<3x32x8xi8>
+// CHECK:         call @coded_product{{.*}} : (tensor<4x8x128xi32>, tensor<2x3x4x32xi8>, tensor<4x128xf32>) -> tensor<3x128xf32>
+func.func @words_in_other_order(%x: tensor<3x256xi8>, %words: tensor<32x128xi32>, %scales: tensor<4x128xf32>) -> tensor<3x128xf32> {
+  %amounts = stablehlo.constant dense<[0, 16, 4, 20, 8, 24, 12, 28]> : tensor<8xi32>
+  %15 = stablehlo.constant dense<15> : tensor<32x8x128xi32>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 2] : (tensor<32x128xi32>) -> tensor<32x8x128xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [1] : (tensor<8xi32>) -> tensor<32x8x128xi32>
+  %shifted = stablehlo.shift_right_logical %all, %by : tensor<32x8x128xi32>
+  %c = stablehlo.and %shifted, %15 : tensor<32x8x128xi32>
+  %codes = stablehlo.reshape %c : (tensor<32x8x128xi32>) -> tensor<4x64x128xi32>
+  %f = stablehlo.convert %codes : (tensor<4x64x128xi32>) -> tensor<4x64x128xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<4x128xf32>) -> tensor<4x64x128xf32>
+  %m = stablehlo.multiply %s, %f : tensor<4x64x128xf32>
+  %w = stablehlo.reshape %m : (tensor<4x64x128xf32>) -> tensor<256x128xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %r : tensor<3x128xf32>
+}
+
+// A group for each row of weights, in any order: rows of words are brought together by groups, which begin at rows of a table. Four groups of 512 rows
+// need at most 68 rows of words.
+// CHECK-LABEL: func.func @groups_in_any_order(
+// CHECK-NOT:     dot_general
+// CHECK:         "stablehlo.sort"(
+// CHECK:         call @coded_product{{.*}} : (tensor<1x68x64xi32>, tensor<2x3x1x272xi8>, tensor<4x64xf32>, tensor<4x64xi8>, tensor<5xi32>) -> tensor<3x64xf32>
+// KERNELS:       millrace.coded_product = {across = array<i64>, by_rows = true, narrow = false, packed = true, ragged = true, scaled = true, signed = false, zero = 0 : i64, zeros = true}
+func.func @groups_in_any_order(%x: tensor<3x512xi8>, %words: tensor<64x64xi32> {millrace.constant}, %zeros: tensor<4x64xi8>, %scales: tensor<4x64xf32>, %groups: tensor<512x1xi32> {millrace.constant}) -> tensor<3x64xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %15 = stablehlo.constant dense<15> : tensor<64x8x64xi32>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 2] : (tensor<64x64xi32>) -> tensor<64x8x64xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [1] : (tensor<8xi32>) -> tensor<64x8x64xi32>
+  %shifted = stablehlo.shift_right_logical %all, %by : tensor<64x8x64xi32>
+  %c = stablehlo.and %shifted, %15 : tensor<64x8x64xi32>
+  %bytes = stablehlo.convert %c : (tensor<64x8x64xi32>) -> tensor<64x8x64xi8>
+  %codes = stablehlo.reshape %bytes : (tensor<64x8x64xi8>) -> tensor<512x64xi8>
+  %z15 = stablehlo.constant dense<15> : tensor<4x64xi8>
+  %zcodes = stablehlo.and %zeros, %z15 : tensor<4x64xi8>
+  %z = "stablehlo.gather"(%zcodes, %groups) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<4x64xi8>, tensor<512x1xi32>) -> tensor<512x64xi8>
+  %s = "stablehlo.gather"(%scales, %groups) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<4x64xf32>, tensor<512x1xi32>) -> tensor<512x64xf32>
+  %d = stablehlo.subtract %codes, %z : tensor<512x64xi8>
+  %f = stablehlo.convert %d : (tensor<512x64xi8>) -> tensor<512x64xf32>
+  %w = stablehlo.multiply %s, %f : tensor<512x64xf32>
+  %a = stablehlo.convert %x : (tensor<3x512xi8>) -> tensor<3x512xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x512xf32>, tensor<512x64xf32>) -> tensor<3x64xf32>
+  return %r : tensor<3x64xf32>
+}
+
+// The same in each call, where many rows read the words.
+// CHECK-LABEL: func.func @groups_for_many_rows(
+// CHECK-NOT:     dot_general
+// CHECK:         call @coded_product{{.*}} : (tensor<1x68x64xi32>, tensor<2x40x1x272xi8>, tensor<4x64xf32>, tensor<4x64xi8>, tensor<5xi32>) -> tensor<40x64xf32>
+func.func @groups_for_many_rows(%x: tensor<40x512xi8>, %words: tensor<64x64xi32>, %zeros: tensor<4x64xi8>, %scales: tensor<4x64xf32>, %groups: tensor<512x1xi32>) -> tensor<40x64xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %15 = stablehlo.constant dense<15> : tensor<64x8x64xi32>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 2] : (tensor<64x64xi32>) -> tensor<64x8x64xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [1] : (tensor<8xi32>) -> tensor<64x8x64xi32>
+  %shifted = stablehlo.shift_right_logical %all, %by : tensor<64x8x64xi32>
+  %c = stablehlo.and %shifted, %15 : tensor<64x8x64xi32>
+  %bytes = stablehlo.convert %c : (tensor<64x8x64xi32>) -> tensor<64x8x64xi8>
+  %codes = stablehlo.reshape %bytes : (tensor<64x8x64xi8>) -> tensor<512x64xi8>
+  %z15 = stablehlo.constant dense<15> : tensor<4x64xi8>
+  %zcodes = stablehlo.and %zeros, %z15 : tensor<4x64xi8>
+  %z = "stablehlo.gather"(%zcodes, %groups) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<4x64xi8>, tensor<512x1xi32>) -> tensor<512x64xi8>
+  %s = "stablehlo.gather"(%scales, %groups) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<4x64xf32>, tensor<512x1xi32>) -> tensor<512x64xf32>
+  %d = stablehlo.subtract %codes, %z : tensor<512x64xi8>
+  %f = stablehlo.convert %d : (tensor<512x64xi8>) -> tensor<512x64xf32>
+  %w = stablehlo.multiply %s, %f : tensor<512x64xf32>
+  %a = stablehlo.convert %x : (tensor<40x512xi8>) -> tensor<40x512xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<40x512xf32>, tensor<512x64xf32>) -> tensor<40x64xf32>
+  return %r : tensor<40x64xf32>
+}
+
+// For few rows, words that may be others in each call stay as they are.
+// CHECK-LABEL: func.func @groups_that_change(
 // CHECK-NOT:     call
 // CHECK:         return
-func.func @words_of_columns(%x: tensor<3x256xi8>, %words: tensor<256x16xi32>) -> tensor<3x128xf32> {
+func.func @groups_that_change(%x: tensor<3x512xi8>, %words: tensor<64x64xi32>, %zeros: tensor<4x64xi8>, %scales: tensor<4x64xf32>, %groups: tensor<512x1xi32>) -> tensor<3x64xf32> {
   %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
-  %15 = stablehlo.constant dense<15> : tensor<256x16x8xi32>
-  %all = stablehlo.broadcast_in_dim %words, dims = [0, 1] : (tensor<256x16xi32>) -> tensor<256x16x8xi32>
-  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xi32>) -> tensor<256x16x8xi32>
-  %shifted = stablehlo.shift_right_arithmetic %all, %by : tensor<256x16x8xi32>
-  %c = stablehlo.and %shifted, %15 : tensor<256x16x8xi32>
-  %f = stablehlo.convert %c : (tensor<256x16x8xi32>) -> tensor<256x16x8xf32>
-  %w = stablehlo.reshape %f : (tensor<256x16x8xf32>) -> tensor<256x128xf32>
-  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
-  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
-  return %result : tensor<3x128xf32>
+  %15 = stablehlo.constant dense<15> : tensor<64x8x64xi32>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 2] : (tensor<64x64xi32>) -> tensor<64x8x64xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [1] : (tensor<8xi32>) -> tensor<64x8x64xi32>
+  %shifted = stablehlo.shift_right_logical %all, %by : tensor<64x8x64xi32>
+  %c = stablehlo.and %shifted, %15 : tensor<64x8x64xi32>
+  %bytes = stablehlo.convert %c : (tensor<64x8x64xi32>) -> tensor<64x8x64xi8>
+  %codes = stablehlo.reshape %bytes : (tensor<64x8x64xi8>) -> tensor<512x64xi8>
+  %z15 = stablehlo.constant dense<15> : tensor<4x64xi8>
+  %zcodes = stablehlo.and %zeros, %z15 : tensor<4x64xi8>
+  %z = "stablehlo.gather"(%zcodes, %groups) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<4x64xi8>, tensor<512x1xi32>) -> tensor<512x64xi8>
+  %s = "stablehlo.gather"(%scales, %groups) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<4x64xf32>, tensor<512x1xi32>) -> tensor<512x64xf32>
+  %d = stablehlo.subtract %codes, %z : tensor<512x64xi8>
+  %f = stablehlo.convert %d : (tensor<512x64xi8>) -> tensor<512x64xf32>
+  %w = stablehlo.multiply %s, %f : tensor<512x64xf32>
+  %a = stablehlo.convert %x : (tensor<3x512xi8>) -> tensor<3x512xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x512xf32>, tensor<512x64xf32>) -> tensor<3x64xf32>
+  return %r : tensor<3x64xf32>
+}
+
+// Words of columns of which vectors are no whole number.
+// CHECK-LABEL: func.func @too_few_columns_in_words(
+// CHECK-NOT:     call
+// CHECK:         return
+func.func @too_few_columns_in_words(%x: tensor<3x512xi8>, %words: tensor<512x6xi32>) -> tensor<3x48xf32> {
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %15 = stablehlo.constant dense<15> : tensor<512x6x8xi32>
+  %all = stablehlo.broadcast_in_dim %words, dims = [0, 1] : (tensor<512x6xi32>) -> tensor<512x6x8xi32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xi32>) -> tensor<512x6x8xi32>
+  %shifted = stablehlo.shift_right_arithmetic %all, %by : tensor<512x6x8xi32>
+  %c = stablehlo.and %shifted, %15 : tensor<512x6x8xi32>
+  %f = stablehlo.convert %c : (tensor<512x6x8xi32>) -> tensor<512x6x8xf32>
+  %w = stablehlo.reshape %f : (tensor<512x6x8xf32>) -> tensor<512x48xf32>
+  %a = stablehlo.convert %x : (tensor<3x512xi8>) -> tensor<3x512xf32>
+  %result = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x512xf32>, tensor<512x48xf32>) -> tensor<3x48xf32>
+  return %result : tensor<3x48xf32>
 }

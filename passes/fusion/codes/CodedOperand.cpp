@@ -2,7 +2,9 @@
 //===- CodedOperand.cpp - Operands that are computed from codes ------------===//
 #include "passes/fusion/codes/CodedOperand.h"
 
+#include "passes/fusion/codes/GatherReads.h"
 #include "passes/fusion/codes/IntegerRanges.h"
+#include "passes/fusion/codes/MatrixParts.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -96,6 +98,9 @@ Value Repeated::materialize(OpBuilder &b, Location loc, ArrayRef<int64_t> shape)
 
 namespace {
 
+/// Fact: bits of a code that is smaller than a byte.
+constexpr int64_t kCodeBits = 4;
+
 /// What halves of bytes are computed from.
 struct Half {
   Value bytes;
@@ -157,15 +162,29 @@ public:
 private:
   bool followFloat(Value value);
   bool followInteger(Value value);
+  std::optional<Repeated> rowsOf(Value value);
   bool takeZero(Value zero, bool isAdded, unsigned bits);
   bool takeStack(ConcatenateOp stack);
-  bool takeShifts(Value value);
+  bool takeWords(Value value);
   bool finish(Value value);
 
   bool hasUnsignedBytes = false, hasBytes = false; ///< the outermost type of eight bits on the way
   unsigned leastBits = 64;                         ///< in which a zero was subtracted
   IntegerRange ofZeros{0, 0};
 };
+
+/// Returns the table of which the program chooses a row for each row of a matrix, the same one for all tables of the matrix.
+std::optional<Repeated> Walk::rowsOf(Value value) {
+  SmallVector<Type, 2> outside; // the outermost first
+  for (ConvertOp convert; (convert = value.getDefiningOp<ConvertOp>()); value = convert.getOperand())
+    outside.push_back(elementOf(convert));
+  auto gather = value.getDefiningOp<GatherOp>();
+  if (!gather || readsOf(gather) != Reads::Rows || typeOf(gather).getRank() != 2 || gather.getDimensionNumbers().getStartIndexMap()[0] != 0 || dimOfIndices(gather) != 0 ||
+      (found.rowOf && found.rowOf != gather.getStartIndices()))
+    return {};
+  found.rowOf = gather.getStartIndices();
+  return Repeated{gather.getOperand(), 1, 1, {outside.rbegin(), outside.rend()}};
+}
 
 bool Walk::takeZero(Value zero, bool isAdded, unsigned bits) {
   if (found.zeros || found.zero)
@@ -175,8 +194,9 @@ bool Walk::takeZero(Value zero, bool isAdded, unsigned bits) {
     found.zero = isAdded ? -*number : *number;
     return std::abs(found.zero) <= 255;
   }
-  Repeated repeated = Repeated::of(zero);
-  if (isAdded || repeated.repeats == 1)
+  std::optional<Repeated> rows = isAdded ? std::nullopt : rowsOf(zero);
+  Repeated repeated = rows ? *rows : Repeated::of(zero);
+  if (isAdded || (!rows && repeated.repeats == 1))
     return false;
   if (auto constant = splatOf(repeated.source)) {
     found.zero = *constant;
@@ -218,11 +238,12 @@ bool Walk::followFloat(Value value) {
     if (found.scale || found.zero || found.zeros)
       return false;
     for (unsigned place : {1u, 0u}) {
-      Repeated repeated = Repeated::of(op->getOperand(place));
+      std::optional<Repeated> rows = rowsOf(op->getOperand(place));
+      Repeated repeated = rows ? *rows : Repeated::of(op->getOperand(place));
       auto constant = op->getOperand(place).getDefiningOp<ConstantOp>();
       if (constant && isa<SplatElementsAttr>(constant.getValue()))
         repeated = {constant, typeOf(constant).getNumElements(), 1, {}};
-      if (repeated.repeats == 1)
+      if (!rows && repeated.repeats == 1)
         continue;
       found.scale = repeated;
       return followFloat(op->getOperand(1 - place));
@@ -262,15 +283,15 @@ bool Walk::followInteger(Value value) {
       return finish(value);
     return followInteger(convert.getOperand());
   }
-  if (auto stack = dyn_cast<ConcatenateOp>(op))
-    return takeStack(stack) || finish(value);
+  if (auto stack = dyn_cast<ConcatenateOp>(op); stack && takeStack(stack))
+    return finish(found.codes);
   if (auto bitcast = dyn_cast<BitcastConvertOp>(op); bitcast && isInteger(elementOf(value), 4) && isByte(bitcast.getOperand())) {
     found.isPacked = true;
     found.isSigned = !elementOf(value).isUnsignedInteger();
     return finish(bitcast.getOperand());
   }
-  if (takeShifts(value))
-    return true;
+  if (isa<AndOp, ShiftRightLogicalOp, ShiftRightArithmeticOp, GatherOp, ConcatenateOp, BitcastConvertOp>(op) && takeWords(value))
+    return finish(found.codes);
   if (isa<AndOp>(op) && splatOf(op->getOperand(1)) == 15) {
     Value from = behindWidening(op->getOperand(0));
     if (isByte(from)) {
@@ -295,53 +316,32 @@ bool Walk::takeStack(ConcatenateOp stack) {
   ArrayRef<int64_t> shape = typeOf(stack.getInputs()[0]).getShape();
   for (int64_t size : shape.drop_front(stack.getDimension()))
     found.run *= size;
-  return finish(low->bytes);
-}
-
-/// Returns true if the constant is 0, 4, 8, ..., as many numbers as there are codes of four bits in `bits` bits.
-bool areShifts(ConstantOp constant, int64_t bits) {
-  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
-  if (!numbers || numbers.getNumElements() * 4 != bits)
-    return false;
-  for (auto [place, number] : llvm::enumerate(numbers.getValues<APInt>()))
-    if (number != 4 * place)
-      return false;
+  found.codes = low->bytes;
   return true;
 }
 
-/// (bytes of each place twice >> [0, 4]) & 15, or (words of each place eight times >> [0, 4, ..., 28]) & 15
-bool Walk::takeShifts(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !isa<AndOp>(op) || splatOf(op->getOperand(1)) != 15)
+/// Words of two or eight codes, in whatever order and by whatever operations the program takes them apart.
+bool Walk::takeWords(Value value) {
+  std::optional<MatrixParts> parts = MatrixParts::of(value);
+  std::optional<MatrixParts::Words> words = parts ? parts->words() : std::nullopt;
+  if (!words || words->bits != kCodeBits)
     return false;
-  // The low bits are the same in all integer types.
-  Value shifted = op->getOperand(0);
-  for (Operation *behind; (behind = shifted.getDefiningOp()) && isa<ConvertOp, ReshapeOp>(behind) && isInteger(elementOf(behind->getOperand(0)));)
-    shifted = behind->getOperand(0);
-  Operation *shift = shifted.getDefiningOp();
-  if (!shift || !isa<ShiftRightLogicalOp, ShiftRightArithmeticOp>(shift))
+  const int64_t bits = elementOf(words->words).getIntOrFloatBitWidth();
+  if ((bits != 8 && bits != 32) || int64_t(words->shifts.size()) * kCodeBits != bits)
     return false;
-  RankedTensorType type = typeOf(shift->getResult(0));
-  auto amounts = shift->getOperand(1).getDefiningOp<BroadcastInDimOp>();
-  auto constant = amounts ? amounts.getOperand().getDefiningOp<ConstantOp>() : ConstantOp();
-  if (!constant || amounts.getBroadcastDimensions().empty())
+  SmallVector<int64_t> order, all = llvm::to_vector(llvm::seq<int64_t>(0, words->shifts.size()));
+  for (int64_t shift : words->shifts)
+    order.push_back(shift % kCodeBits ? -1 : shift / kCodeBits);
+  if (!std::is_permutation(order.begin(), order.end(), all.begin()))
     return false;
-  const int64_t dim = amounts.getBroadcastDimensions().back();
-  found.run = 1;
-  for (int64_t size : type.getShape().drop_front(dim + 1))
-    found.run *= size;
-  Repeated words = Repeated::of(shift->getOperand(0));
-  Value source = behindWidening(words.source);
-  const int64_t bits = elementOf(source).getIntOrFloatBitWidth(), codesOfWord = typeOf(constant).getNumElements();
-  if ((bits != 8 && bits != 32) || !areShifts(constant, bits) || type.getDimSize(dim) != codesOfWord || words.repeats != codesOfWord || words.inner != found.run)
-    return false;
-  for (Type to : words.conversions)
-    if (to.getIntOrFloatBitWidth() < bits)
-      return false;
+  found.codes = words->words;
   found.isPacked = true;
   found.hasWords = bits == 32;
-  found.isSigned = false;
-  return finish(source);
+  found.isSigned = words->isSigned;
+  found.run = words->inner;
+  if (order != all)
+    found.order = order;
+  return true;
 }
 
 bool Walk::finish(Value value) {

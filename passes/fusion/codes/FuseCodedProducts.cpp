@@ -4,14 +4,18 @@
 //          %0 = dot_general %x, %w over their last dimensions : 3x4096 times 11008x4096
 // Output:  %p = call @coded_product(%nibbles, %bytes, %group_scales), with kCodedProductAttr ; %0 = %p * %row_scales
 //          The sums of a group are exact integers; scales are applied to them, not to each code. No weight is unpacked in memory.
-//          Weights may lie column by column, as here, or row by row (%w : 4096x11008), with scales for each column of a group of rows; in words of
-//          eight codes, which are neighbours in a column, too.
+//          Weights may lie column by column, as here, or row by row (%w : 4096x11008), with scales for each column of a group of rows; in bytes or
+//          words of eight codes, which are neighbours in a column or, row by row, in a row, in any order.
 //          A zero point of the rows of %x is subtracted by one more row, of ones.
+//          Where a table says which scales each row of weights has (GPTQ's g_idx), in any order, rows of words and elements of %x are brought together
+//          by groups: weights once, by the preparation for constant arguments (xla-prepare-constants).
 // Leaves alone: factors one of which is computed from floats, so activations that the program has not rounded to 8 bits itself; weights whose dimensions
 //          that are added up are neither the first nor the last ones; integers of bytes (other contractions have instructions for them);
-//          rows that are no whole number of the smallest vectors.
+//          rows that are no whole number of the smallest vectors; few rows of %x where a table of groups or its weights are not constant arguments.
 //===----------------------------------------------------------------------===//
+#include "dialects/millrace/Attributes.h"
 #include "passes/fusion/codes/CodedOperand.h"
+#include "passes/fusion/codes/RaggedGroups.h"
 #include "passes/fusion/plan/FusionPolicy.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/plan/ProgramBlocks.h"
@@ -32,6 +36,9 @@ namespace {
 constexpr int64_t kMinWeights = 16 << 10;
 /// Longer sums are not exact in 32 bits. Unit: products per sum. Source: arithmetic: 2^31 / (255 * 128).
 constexpr int64_t kMaxProducts = 65536;
+/// Words of weights that change are brought together by groups in each call where at least so many rows of x are multiplied with them. Unit: rows of x.
+/// Source: judgement, not measured.
+constexpr int64_t kMinRowsToSort = 32;
 /// Fact: bytes of a sum, which is a lane.
 constexpr int64_t kLaneBytes = 4;
 
@@ -47,7 +54,12 @@ struct CodedProduct {
   int64_t group = 1;      ///< neighbouring k that share a scale and a zero
   bool isByRows = false;        ///< the codes of all columns for one k are neighbours
   bool isScaleByGroups = false; ///< scales of the weights are in the order [group, column]
-  int64_t codesInByte() const { return weights.isPacked ? 2 : 1; }
+  /// Returns true if the codes of a byte or word belong to neighbouring columns.
+  bool isAcross() const { return weights.isPacked && isByRows && weights.run == 1; }
+  /// Returns true if groups have any rows, which a table says.
+  bool isRagged() const { return bool(weights.rowOf); }
+  /// Returns how many codes of one column a byte has.
+  int64_t codesInByte() const { return weights.isPacked && !isAcross() ? 2 : 1; }
 
   /// Matches a contraction of floats, or of integers without scales.
   bool match(DotGeneralOp dot);
@@ -59,6 +71,8 @@ struct CodedProduct {
 private:
   bool takeFactor(BroadcastInDimOp factor, ArrayRef<int64_t> dimOf, int64_t firstOfRight, int64_t rank);
   bool isReadable() const;
+  bool canSortRows() const;
+  bool shouldSortRows() const;
 };
 
 /// Returns true if `dims` are `first` and those that follow.
@@ -78,14 +92,47 @@ bool isOfRows(const CodedOperand &operand, int64_t k) {
   return !operand.isSmall() && typeOf(operand.codes).getElementType().isSignlessInteger(8) && operand.isSigned && isOfRows(operand.scale) && isOfRows(operand.zeros);
 }
 
+/// Returns true if nothing but constant arguments of the program decides `value`.
+bool isOfConstants(Value value, llvm::SmallPtrSetImpl<Operation *> &visited) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function && function.getArgAttr(argument.getArgNumber(), kConstantAttr);
+  }
+  Operation *op = value.getDefiningOp();
+  if (!visited.insert(op).second)
+    return true;
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return isOfConstants(operand, visited); });
+}
+
+/// Returns true if rows of words can be brought together by groups.
+bool CodedProduct::canSortRows() const {
+  auto isTable = [&](const std::optional<Repeated> &numbers) { return numbers && numbers->repeats == 1 && typeOf(numbers->source).getDimSize(1) == columns; };
+  return isByRows && weights.hasWords && weights.run == columns && k % kRowsOfPlace == 0 && columns % kShortestVectorBytes == 0 && columns * k >= kMinWeights &&
+         k <= kMaxProducts && isTable(weights.scale) && (!weights.zeros || isTable(weights.zeros)) && typeOf(weights.rowOf).getNumElements() == k &&
+         typeOf(weights.rowOf).getElementType().isSignlessInteger() &&
+         (!weights.zeros || typeOf(weights.zeros->source).getDimSize(0) == typeOf(weights.scale->source).getDimSize(0));
+}
+
+/// Returns true if that is worth it: rows of words are moved once, or many rows of x read them.
+bool CodedProduct::shouldSortRows() const {
+  llvm::SmallPtrSet<Operation *, 16> visited;
+  return rows >= kMinRowsToSort || (isOfConstants(weights.codes, visited) && isOfConstants(weights.rowOf, visited));
+}
+
 /// Returns true if the kernel can read the bytes of weights, and rows and groups of them are whole vectors.
 bool CodedProduct::isReadable() const {
-  // The halves of bytes are whole rows, or neighbours in a column; so are the codes of words.
+  // The halves of bytes are whole rows, or neighbours in a column or a row; so are the codes of words.
   const int64_t apart = isByRows ? columns : 1;
-  if (weights.hasWords && weights.run != apart)
-    return false;
-  if (weights.isPacked && (weights.run % apart != 0 || group % (2 * (weights.run / apart)) != 0))
-    return false;
+  if (isAcross()) {
+    // A vector of bytes has twice as many columns.
+    if (columns % (2 * kShortestVectorBytes) != 0)
+      return false;
+  } else if (weights.isPacked) {
+    if ((weights.hasWords || !weights.order.empty()) && weights.run != apart)
+      return false;
+    if (weights.run % apart != 0 || group % (2 * (weights.run / apart)) != 0)
+      return false;
+  }
   // Numbers of groups are in the order of the codes.
   auto isInOrder = [&](const std::optional<Repeated> &repeated) { return !repeated || repeated->elements() == 1 || repeated->inner == apart || columns == 1; };
   if (k > kMaxProducts || columns * k < kMinWeights || !isInOrder(weights.scale) || !isInOrder(weights.zeros))
@@ -133,14 +180,18 @@ bool CodedProduct::match(DotGeneralOp dot) {
   isByRows = !(isSwapped ? isLeftLast : isRightLast);
   rows = (isSwapped ? rhs : lhs).getNumElements() / k;
   columns = (isSwapped ? lhs : rhs).getNumElements() / k;
+  if (weights.scale && !isa<Float32Type, BFloat16Type, Float16Type>(weights.scale->type()))
+    return false;
+  if (isRagged()) {
+    isScaleByGroups = true;
+    return element.isF32() && canSortRows() && shouldSortRows();
+  }
   // The scale of all weights is a factor of the result.
   auto groupOf = [&](const std::optional<Repeated> &repeated) { return repeated ? std::min(repeated->repeats, k) : k; };
   group = weights.scale ? groupOf(weights.scale) : groupOf(weights.zeros);
   if (k % group != 0 || (weights.zeros && groupOf(weights.zeros) != group) || (group == k && weights.zeros && weights.zeros->repeats > k))
     return false;
   if (element.isSignlessInteger(32) && (weights.scale || weights.zeros || x.scale || x.zeros || x.zero))
-    return false;
-  if (weights.scale && !isa<Float32Type, BFloat16Type, Float16Type>(weights.scale->type()))
     return false;
   if (weights.scale && weights.scale->repeats > k && weights.scale->elements() != 1)
     return false;
@@ -262,7 +313,7 @@ bool CodedProduct::match(ReduceOp sum) {
   isSwapped = !isPlain(*codesOfLeft);
   x = isSwapped ? *codesOfRight : *codesOfLeft;
   weights = isSwapped ? *codesOfLeft : *codesOfRight;
-  if (!isPlain(x) || (isSwapped && isByRows) || (weights.zeros && weights.zeros->repeats != group))
+  if (!isPlain(x) || weights.rowOf || (isSwapped && isByRows) || (weights.zeros && weights.zeros->repeats != group))
     return false;
   rows = typeOf(isSwapped ? right : left).getNumElements() / k;
   columns = typeOf(isSwapped ? left : right).getNumElements() / k;
@@ -283,7 +334,9 @@ private:
   bool hasZeroOfRows() const { return product.x.zeros || product.x.zero; }
   bool scaleIsOfColumns() const { return product.weights.scale && product.weights.scale->repeats <= product.k; }
   bool isScaled() const { return scaleIsOfColumns() || product.weights.zeros; }
-  Value arrangeRows();
+  Value arrangeRows(int64_t groups, int64_t bytesOfGroup);
+  Value orderedRows(Value x);
+  Value codesAcross(OpBuilder &at, Value stored);
   func::FuncOp makeKernel(ArrayRef<Value> operands);
   Value kernelBody(OpBuilder &inner, ValueRange arguments);
   Value reshaped(Value value, ArrayRef<int64_t> shape) {
@@ -310,10 +363,24 @@ private:
   SymbolTable &symbols;
   OpBuilder b;
   Location loc;
+  std::optional<RaggedGroups> ragged;
 };
 
+/// Returns the elements of x in the order of the codes in bytes or words.
+Value Rewriter::orderedRows(Value x) {
+  ArrayRef<int64_t> order = product.weights.order;
+  const int64_t rows = typeOf(x).getDimSize(0), count = order.size(), words = product.k / count;
+  SmallVector<int32_t> inverse(count);
+  for (auto [neighbour, place] : llvm::enumerate(order))
+    inverse[place] = neighbour;
+  Value places = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({count, 1}, b.getI32Type()), ArrayRef<int32_t>(inverse)));
+  auto numbers = GatherDimensionNumbersAttr::get(b.getContext(), {0, 1}, {2}, {}, {}, {2}, 1);
+  RankedTensorType type = typeOf(x).clone({rows, words, count});
+  return reshaped(GatherOp::create(b, loc, type, reshaped(x, type.getShape()), places, numbers, b.getDenseI64ArrayAttr({rows, words, 1}), b.getBoolAttr(false)), {rows, product.k});
+}
+
 /// Returns the elements of x as [half of a byte of weights, row, group, byte of the group].
-Value Rewriter::arrangeRows() {
+Value Rewriter::arrangeRows(int64_t groups, int64_t bytesOfGroup) {
   const CodedOperand &weights = product.weights;
   int64_t rows = product.rows;
   Value bytes = reshaped(product.x.codes, {rows, product.k});
@@ -321,13 +388,35 @@ Value Rewriter::arrangeRows() {
     Value ones = splat(b, typeOf(bytes).clone({1, product.k}), 1);
     bytes = ConcatenateOp::create(b, loc, typeOf(bytes).clone({++rows, product.k}), ValueRange{bytes, ones}, 0);
   }
-  int64_t groups = product.k / product.group, bytesOfGroup = product.group / product.codesInByte();
-  if (weights.isPacked) {
-    int64_t run = product.isByRows ? weights.run / product.columns : weights.run, blocks = product.k / (2 * run);
+  if (ragged)
+    bytes = ragged->columnsOf(bytes);
+  else if (!weights.order.empty() && !product.isAcross())
+    bytes = orderedRows(bytes);
+  if (weights.isPacked && !product.isAcross()) {
+    int64_t run = product.isByRows ? weights.run / product.columns : weights.run, blocks = typeOf(bytes).getDimSize(1) / (2 * run);
     bytes = reshaped(bytes, {rows, blocks, 2, run});
     bytes = TransposeOp::create(b, loc, typeOf(bytes).clone({2, rows, blocks, run}), bytes, b.getDenseI64ArrayAttr({2, 0, 1, 3}));
   }
   return reshaped(bytes, {product.codesInByte(), rows, groups, bytesOfGroup});
+}
+
+/// Returns the codes of all columns, in their order, from bytes or words that have some of them each.
+Value Rewriter::codesAcross(OpBuilder &at, Value stored) {
+  const CodedOperand &weights = product.weights;
+  const int64_t count = weights.codesOfElement();
+  SmallVector<APInt> amounts;
+  const unsigned bits = typeOf(stored).getElementTypeBitWidth();
+  for (int64_t place : weights.places())
+    amounts.emplace_back(bits, place * 4);
+  SmallVector<int64_t> shape(typeOf(stored).getShape());
+  shape.push_back(count);
+  RankedTensorType each = typeOf(stored).clone(shape);
+  Value by = ConstantOp::create(at, loc, DenseElementsAttr::get(typeOf(stored).clone({count}), amounts));
+  by = BroadcastInDimOp::create(at, loc, each, by, at.getDenseI64ArrayAttr({3}));
+  Value all = BroadcastInDimOp::create(at, loc, each, stored, at.getDenseI64ArrayAttr({0, 1, 2}));
+  Type small = IntegerType::get(at.getContext(), 4, weights.isSigned ? IntegerType::Signless : IntegerType::Unsigned);
+  Value codes = converted(at, ShiftRightLogicalOp::create(at, loc, all, by), small);
+  return ReshapeOp::create(at, loc, RankedTensorType::get({shape[0], shape[1], product.columns}, small), codes);
 }
 
 /// Writes what the kernel computes, for code that has no better way to compute it.
@@ -336,9 +425,23 @@ Value Rewriter::kernelBody(OpBuilder &at, ValueRange arguments) {
   Value codes = arguments[0], x = arguments[1];
   Type i32 = at.getI32Type();
   int64_t groups = typeOf(x).getDimSize(2), bytes = typeOf(x).getDimSize(3), rows = typeOf(x).getDimSize(1);
-  SmallVector<Value> parts;
   RankedTensorType type = typeOf(codes);
-  if (weights.hasWords) {
+  unsigned next = 2;
+  Value scales = isScaled() ? arguments[next++] : Value();
+  Value zeros = weights.zeros ? converted(at, arguments[next++], i32) : Value();
+  if (product.isRagged()) {
+    // Each word is a group of its own.
+    groups = type.getDimSize(1);
+    bytes = kLaneBytes;
+    type = type.clone({groups, 1, product.columns});
+    codes = ReshapeOp::create(at, loc, type, codes);
+    x = ReshapeOp::create(at, loc, typeOf(x).clone({2, rows, groups, bytes}), x);
+    Value of = RaggedGroups::groupOfWords(at, loc, arguments[next], groups);
+    scales = RaggedGroups::rowsOf(at, loc, scales, of);
+    zeros = zeros ? RaggedGroups::rowsOf(at, loc, zeros, of) : Value();
+  }
+  SmallVector<Value> parts;
+  if (weights.hasWords && !product.isAcross()) {
     // A byte of a word has two neighbouring codes.
     SmallVector<int64_t> shape(type.getShape());
     shape.push_back(4);
@@ -353,15 +456,15 @@ Value Rewriter::kernelBody(OpBuilder &at, ValueRange arguments) {
     codes = ReshapeOp::create(at, loc, type, codes);
   }
   Type small = IntegerType::get(at.getContext(), 4, weights.isSigned ? IntegerType::Signless : IntegerType::Unsigned);
-  if (weights.isPacked) {
+  if (product.isAcross()) {
+    parts = {codesAcross(at, codes)};
+    type = typeOf(parts.front());
+  } else if (weights.isPacked) {
     Value high = ShiftRightLogicalOp::create(at, loc, codes, splat(at, type, 4));
     parts = {converted(at, codes, small), converted(at, high, small)};
   } else {
     parts = {weights.isNarrow ? converted(at, codes, small) : codes};
   }
-  unsigned next = 2;
-  Value scales = isScaled() ? arguments[next++] : Value();
-  Value zeros = weights.zeros ? converted(at, arguments[next++], i32) : Value();
   // Codes are [column, group, byte] or [group, byte, column], other numbers the same without bytes.
   auto numbers = product.isByRows ? DotDimensionNumbersAttr::get(at.getContext(), {1}, {0}, {2}, {1}) : DotDimensionNumbersAttr::get(at.getContext(), {1}, {1}, {2}, {2});
   auto ofCodes = product.isByRows ? at.getDenseI64ArrayAttr({0, 2}) : at.getDenseI64ArrayAttr({0, 1});
@@ -401,8 +504,9 @@ func::FuncOp Rewriter::makeKernel(ArrayRef<Value> operands) {
   const CodedOperand &weights = product.weights;
   auto named = [&](StringRef name, bool value) { return b.getNamedAttr(name, b.getBoolAttr(value)); };
   kernel->setAttr(kCodedProductAttr, b.getDictionaryAttr({named("by_rows", product.isByRows), named("packed", weights.isPacked), named("narrow", weights.isNarrow), named("signed", weights.isSigned),
-                                                          named("scaled", isScaled()), named("zeros", weights.zeros.has_value()),
-                                                          b.getNamedAttr("zero", b.getI64IntegerAttr(weights.zero))}));
+                                                          named("scaled", isScaled()), named("zeros", weights.zeros.has_value()), named("ragged", product.isRagged()),
+                                                          b.getNamedAttr("zero", b.getI64IntegerAttr(weights.zero)),
+                                                          b.getNamedAttr("across", b.getDenseI64ArrayAttr(product.isAcross() ? weights.places() : SmallVector<int64_t>()))}));
   OpBuilder inner = OpBuilder::atBlockEnd(kernel.addEntryBlock());
   Value value = kernelBody(inner, kernel.getArguments());
   func::ReturnOp::create(inner, loc, value);
@@ -421,13 +525,22 @@ void Rewriter::rewrite() {
     return finish(sums);
   }
   int64_t bytesOfGroup = product.group / product.codesInByte();
-  const int64_t storedOfGroup = weights.hasWords ? bytesOfGroup / kLaneBytes : bytesOfGroup;
-  SmallVector<int64_t> ofCodes{product.columns, groups, storedOfGroup}, ofGroups{product.columns, groups};
-  if (product.isByRows) {
-    ofCodes = {groups, storedOfGroup, product.columns};
+  SmallVector<int64_t> ofGroups{product.columns, groups};
+  if (product.isByRows)
     ofGroups = {groups, product.columns};
+  Value stored = weights.codes;
+  if (product.isRagged()) {
+    ofGroups[0] = typeOf(weights.scale->source).getDimSize(0);
+    ragged.emplace(b, loc, weights.rowOf, ofGroups[0]);
+    stored = ragged->wordsOf(reshaped(stored, {product.k / kRowsOfPlace, product.columns}), weights.order);
+    groups = 1;
+    bytesOfGroup = ragged->places() / product.codesInByte();
   }
-  SmallVector<Value> operands{reshaped(weights.codes, ofCodes), arrangeRows()};
+  const int64_t storedOfGroup = weights.hasWords && !product.isAcross() ? bytesOfGroup / kLaneBytes : bytesOfGroup;
+  SmallVector<int64_t> ofCodes{product.columns, groups, storedOfGroup};
+  if (product.isByRows)
+    ofCodes = {groups, storedOfGroup, product.isAcross() ? product.columns / weights.codesOfElement() : product.columns};
+  SmallVector<Value> operands{reshaped(stored, ofCodes), arrangeRows(groups, bytesOfGroup)};
   if (scaleIsOfColumns()) {
     Repeated scale = *weights.scale;
     // The kernel widens small floats itself.
@@ -445,6 +558,8 @@ void Rewriter::rewrite() {
   }
   if (weights.zeros)
     operands.push_back(weights.zeros->materialize(b, loc, ofGroups));
+  if (ragged)
+    operands.push_back(ragged->starts());
   func::FuncOp kernel = makeKernel(operands);
   finish(func::CallOp::create(b, loc, kernel, operands).getResult(0));
 }

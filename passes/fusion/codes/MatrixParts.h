@@ -40,6 +40,17 @@ public:
   int64_t count() const { return codesOfElement() * bytesOfWord; }
   /// Returns shape() without those dimensions.
   llvm::SmallVector<int64_t> partShape() const;
+  /// Words of which each has as many codes as bits for them: a matrix [outer, count(), inner] in row-major order is, at position p, bits
+  /// [shifts[p], shifts[p] + bits) of words [outer, inner].
+  struct Words {
+    mlir::Value words; ///< in any shape
+    llvm::SmallVector<int64_t> shifts;
+    int64_t bits = 0;
+    bool isSigned = false;
+    int64_t inner = 1;
+  };
+  /// Returns the words of a matrix of integers that is their codes and nothing else, else none. Creates nothing.
+  std::optional<Words> words() const;
   /// Takes four neighbouring bytes for one word of 32 bits: vectors have fewer of them to widen. Returns false if bytes are not the last dimension, in
   /// fours. make() fails if the words are no bytes, or if something else differs between them.
   bool joinBytes();
@@ -65,7 +76,7 @@ private:
   };
   /// Bits [shift, shift + bits) of words, moved up by `up` bits.
   struct Field {
-    mlir::Value words; ///< in the shape of a part
+    mlir::Value words; ///< as the program has them
     int64_t shift = 0, bits = 0, up = 0;
     bool isSigned = false;
     bool isLike(const Field &other) const { return words == other.words && bits == other.bits && up == other.up && isSigned == other.isSigned; }
@@ -96,7 +107,8 @@ private:
   mlir::Value operandPart(mlir::Value operand, llvm::SmallVectorImpl<int64_t> &dims, int64_t position);
   std::optional<Number> number(mlir::Value value, int64_t position);
   std::optional<Number> computedNumber(mlir::Value value, int64_t position);
-  std::optional<Field> field(mlir::Value value, int64_t position);
+  std::optional<Field> field(mlir::Value value, int64_t position) const;
+  mlir::Value wordsOfPart(mlir::Value stored, int64_t position);
   std::optional<Number> numberOfBits(mlir::Value value, int64_t position);
   mlir::Value amounts(llvm::ArrayRef<int64_t> values);
   template <typename Make> llvm::SmallVector<mlir::Value> erasingUnused(Make make);

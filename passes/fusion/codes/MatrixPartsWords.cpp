@@ -37,7 +37,9 @@ std::optional<MatrixParts::Number> MatrixParts::numberOfBits(Value value, int64_
   }
   OpBuilder &b = *builder;
   Location loc = matrix.getLoc();
-  Value words = bits->words;
+  Value words = wordsOfPart(bits->words, position);
+  if (!words)
+    return {};
   RankedTensorType type = typeOfResult(b.getI32Type());
   const int64_t width = typeOf(words).getElementTypeBitWidth();
   const bool isUnsigned = typeOf(words).getElementType().isUnsignedInteger();
@@ -67,23 +69,46 @@ std::optional<MatrixParts::Number> MatrixParts::numberOfBits(Value value, int64_
   return Number{words, 0, 2 * half - 1};
 }
 
+/// Returns words in the shape of a part.
+Value MatrixParts::wordsOfPart(Value stored, int64_t position) {
+  Value words = wordsFrom.lookup(stored);
+  if (!words) {
+    words = bytesOfWord > 1 ? Value(AliasOp::create(*builder, matrix.getLoc(), typeOfResult(builder->getI32Type()), stored)) : computed(stored, position);
+    wordsFrom[stored] = words;
+  }
+  return words;
+}
+
+std::optional<MatrixParts::Words> MatrixParts::words() const {
+  if (bytesOfWord > 1 || !isInteger(typeOf(matrix).getElementType()))
+    return {};
+  std::optional<Field> first = field(matrix, 0);
+  if (!first || first->up != 0)
+    return {};
+  Words found{first->words, {}, first->bits, first->isSigned, 1};
+  for (int64_t position = 0; position < count(); ++position) {
+    std::optional<Field> bits = field(matrix, position);
+    if (!bits || !bits->isLike(*first))
+      return {};
+    found.shifts.push_back(bits->shift);
+  }
+  for (int64_t size : ArrayRef(whole).drop_front(partDim + 1))
+    found.inner *= size;
+  return found;
+}
+
 /// Returns the bits of a word that `value` is, as the integer that its type says.
-std::optional<MatrixParts::Field> MatrixParts::field(Value value, int64_t position) {
+std::optional<MatrixParts::Field> MatrixParts::field(Value value, int64_t position) const {
   auto type = cast<IntegerType>(typeOf(value).getElementType());
   const int64_t width = type.getWidth();
   Operation *op = value.getDefiningOp();
   auto leaf = [&]() -> std::optional<Field> {
     if (width != 8 && width != 16 && width != 32)
       return {};
-    if (bytesOfWord > 1 && (width != 8 || !isPart(value)))
+    if (!isPart(value) || (bytesOfWord > 1 && width != 8))
       return {};
     // The same words for all positions.
-    Value words = wordsFrom.lookup(value);
-    if (!words) {
-      words = bytesOfWord > 1 ? Value(AliasOp::create(*builder, matrix.getLoc(), typeOfResult(builder->getI32Type()), value)) : computed(value, position);
-      wordsFrom[value] = words;
-    }
-    return words ? std::optional(Field{words, position / codesOfElement() * width, width, 0, !type.isUnsigned()}) : std::nullopt;
+    return Field{value, position / codesOfElement() * width, width, 0, !type.isUnsigned()};
   };
   if (isPart(value)) {
     // Operations that follow bits are looked through, all others make words.

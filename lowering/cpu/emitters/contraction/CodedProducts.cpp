@@ -8,6 +8,8 @@
 //          after the last group. Zeros are subtracted by sums of x, computed once per strip: lane by lane, before the conversion.
 //          Weights that lie row by row are read some rows at a time, which are interleaved in registers: four bytes of a column are in a lane, as they
 //          are in words of eight codes. Their sums are converted and scaled there, and added to the result in memory, after each group or part of one.
+//          Where a byte or word has codes of neighbouring columns, both halves are multiplied with the same elements of x, and sums are put in the
+//          order of their columns. Groups of different sizes begin at the rows of words that a table has.
 //          The order of additions depends on k, on groups and on the width of vectors, not on the rows, the strips or the threads.
 // Leaves alone: kernels without the attribute.
 //===----------------------------------------------------------------------===//
@@ -43,6 +45,11 @@ constexpr int64_t kStripsPerThread = 4;
 /// Rows of weights that are read at a time, where they lie row by row: as many streams as use the memory's bandwidth. Unit: rows of bytes. Source:
 /// judgement, not measured alone.
 constexpr int64_t kRowsOfCodes = 16;
+/// The same where both halves of a byte belong to other columns: sums of so many rows are put in the order of columns, which takes twice as many
+/// instructions. Unit: rows of bytes. Source: judgement, not measured alone.
+constexpr int64_t kRowsOfCodesAcross = 32;
+/// Fact: vectors of interleaved bytes, of four rows.
+constexpr int64_t kInterleavedVectors = 4;
 
 class CodedProductEmitter {
 public:
@@ -57,7 +64,12 @@ private:
   void emitCorrections(Value firstRow, Value count);
   void emitRowSums();
   Values inOrder(Values sums);
+  Values inOrderAcross(Values sums);
   Value broadcast(Value place, int64_t part);
+  SmallVector<Values> codesOf(Value byte, Value column);
+  SmallVector<Values> keptCodes(int64_t byte);
+  Values multiplied(ArrayRef<Values> parts, Value byte, Values sums, ValueRange rowsOfTile);
+  Value beginOf(Value number);
   void emitRows(Value begin, Value end);
   void emitTile(Value firstRow, Value firstOfBlock, Value column);
   Values loopOf(Value begin, Value end, int64_t step, ValueRange inits, llvm::function_ref<Values(Value index, ValueRange carried)> body);
@@ -100,16 +112,25 @@ private:
 
   bool byRows = false, packed = false, isScaled = false, hasZeros = false;
   bool hasWords = false; ///< row by row: four bytes of a column are neighbours
+  bool isAcross = false; ///< row by row: the halves of bytes belong to neighbouring columns
+  bool isRagged = false; ///< groups have different sizes
   bool isSmall = false; ///< codes are in [0, 15] when they are multiplied
   bool flips = false;   ///< codes of eight bits are multiplied with the other sign bit
   int64_t rows = 1, columns = 1, groups = 1;
   int64_t rowBytes = 1, groupBytes = 1; ///< of codes
   int64_t width = 16, lanes = 4;        ///< bytes and sums of a vector
+  int64_t partsOfX = 1;                 ///< with what is multiplied with low halves, then with high ones
+  int64_t vectorsOfRow = kInterleavedVectors; ///< row by row: sums of a row and a step of columns
+  int64_t step = 16;                          ///< row by row: columns that are computed together
+  int64_t stored = 1;                         ///< row by row: bytes of codes for each byte of a column
   int64_t segment = 16;                 ///< bytes after which lanes are converted and scaled: a group, or a vector of several
   int64_t zero = 0;                     ///< of all codes, as they are multiplied
+  int64_t segments = 1;                 ///< of a row
+  ArrayRef<int64_t> places;             ///< of neighbouring columns in the byte or word that they share
   int64_t rowsAtOnce = 1, columnsAtOnce = 1, rowBlock = 1, strip = 1, strips = 1;
   VectorType bytes, integers, floats;
-  Value codes, x, scales, zeros, out, corrections, sumsOfX;
+  Value codes, x, scales, zeros, starts, out, corrections, sumsOfX;
+  Value kept; ///< row by row: a segment's codes, taken apart, where several tiles of rows read them
 };
 
 void CodedProductEmitter::choose() {
@@ -118,19 +139,26 @@ void CodedProductEmitter::choose() {
   isScaled = is("scaled");
   hasZeros = is("zeros");
   zero = how.getAs<IntegerAttr>("zero").getInt();
+  places = how.getAs<DenseI64ArrayAttr>("across").asArrayRef();
+  isAcross = !places.empty();
+  isRagged = is("ragged");
+  partsOfX = packed && !isAcross ? 2 : 1;
   auto shapeOf = [&](unsigned argument) { return cast<ShapedType>(kernel.getArgumentTypes()[argument]).getShape(); };
   ArrayRef<int64_t> shape = shapeOf(0);
   const int64_t storedBytes = cast<ShapedType>(kernel.getArgumentTypes()[0]).getElementType().isInteger(32) ? 4 : 1;
-  hasWords = storedBytes > 1;
-  columns = shape[byRows ? 2 : 0];
+  hasWords = storedBytes > 1 && !isAcross;
+  columns = shape[byRows ? 2 : 0] * (isAcross ? places.size() : 1);
   groups = shape[byRows ? 0 : 1];
-  groupBytes = shape[byRows ? 1 : 2] * storedBytes;
+  groupBytes = shape[byRows ? 1 : 2] * (hasWords ? storedBytes : 1);
   rows = shapeOf(1)[1];
   rowBytes = groups * groupBytes;
+  stored = isAcross ? columns / 2 : columns;
+  if (isRagged)
+    groups = shapeOf(2)[0];
   // The widest vectors of which a row is a whole number, and a group, too, or a vector is one of groups.
   auto fits = [&](int64_t candidate) {
     if (byRows)
-      return columns % candidate == 0;
+      return stored % candidate == 0;
     return rowBytes % candidate == 0 && (groupBytes % candidate == 0 || candidate % groupBytes == 0);
   };
   for (width = target.vectorBits / 8; width > 16 && !fits(width);)
@@ -151,16 +179,21 @@ void CodedProductEmitter::choose() {
   }
 
   if (byRows) {
-    // Four vectors of columns at a time, of which each row of x has a sum.
-    rowsAtOnce = llvm::divideCeil(rows, llvm::divideCeil(rows, target.vectorRegisters < 32 ? 1 : kRowsAtOnce));
-    for (segment = std::min(kRowsOfCodes, groupBytes); groupBytes % segment; segment -= 4)
+    // Four vectors of columns at a time, or eight, of which each row of x has a sum.
+    vectorsOfRow = isAcross ? 2 * kInterleavedVectors : kInterleavedVectors;
+    step = vectorsOfRow * lanes;
+    const int64_t most = target.vectorRegisters < 32 ? 1 : isAcross ? kRowsAtOnce / 2 : kRowsAtOnce;
+    rowsAtOnce = llvm::divideCeil(rows, llvm::divideCeil(rows, most));
+    for (segment = std::min(isAcross ? kRowsOfCodesAcross : kRowsOfCodes, groupBytes); groupBytes % segment; segment -= 4)
       ;
-    int64_t steps = columns / width, stepsOfStrip = llvm::divideCeil(steps, std::min<int64_t>(steps, target.threads * (rows > kMaxFewRows ? kStripsPerThread : 1)));
-    strip = stepsOfStrip * width;
+    segments = isRagged ? groups : rowBytes / segment;
+    int64_t steps = columns / step, stepsOfStrip = llvm::divideCeil(steps, std::min<int64_t>(steps, target.threads * (rows > kMaxFewRows ? kStripsPerThread : 1)));
+    strip = stepsOfStrip * step;
     strips = llvm::divideCeil(steps, stepsOfStrip);
     rowBlock = rows;
     return;
   }
+  segments = rowBytes / segment;
   bool fewRegisters = target.vectorRegisters < 32;
   int64_t most = fewRegisters ? kAtOnceWithFewRegisters : kRowsAtOnce;
   rowsAtOnce = llvm::divideCeil(rows, llvm::divideCeil(rows, most));
@@ -273,7 +306,7 @@ CodedProductEmitter::Values CodedProductEmitter::takenApart(Value all) {
 
 CodedProductEmitter::Values CodedProductEmitter::elementsAt(Value place) {
   Values elements;
-  for (int64_t part = 0; part < (packed ? 2 : 1); ++part)
+  for (int64_t part = 0; part < partsOfX; ++part)
     elements.push_back(load(bytes, x, part ? add(place, index(rows * rowBytes)) : place));
   return elements;
 }
@@ -313,7 +346,6 @@ Value CodedProductEmitter::perLane(Value memory, Value column, Value place) {
 /// Computes what lanes begin with, minus `zero` times the sum of the elements of x that they will multiply, and those sums themselves if columns
 /// have zeros of their own: for `count` rows from `firstRow` on.
 void CodedProductEmitter::emitCorrections(Value firstRow, Value count) {
-  int64_t segments = rowBytes / segment;
   Value ones = splat(bytes, 1);
   loopOf(index(0), count, 1, {}, [&](Value row, ValueRange) {
     Value from = times(add(firstRow, row), rowBytes), to = times(row, segments * lanes);
@@ -375,12 +407,16 @@ Value CodedProductEmitter::addedUp(Values sums) {
 
 /// Computes for each row and segment what its sums begin with, and the sum of its elements of x.
 void CodedProductEmitter::emitRowSums() {
-  int64_t segments = rowBytes / segment;
   loopOf(index(0), index(rows * segments), 1, {}, [&](Value number, ValueRange) {
-    Value begin = times(number, segment);
-    Value sum = loopOf(begin, add(begin, index(segment)), 1, {Value(arith::ConstantIntOp::create(b, loc, 0, 32))}, [&](Value place, ValueRange carried) -> Values {
+    Value begin = times(number, segment), end = isRagged ? Value() : add(begin, index(segment));
+    if (isRagged) {
+      Value segmentOfRow = arith::RemUIOp::create(b, loc, number, index(segments)), ofRow = times(over(number, segments), rowBytes);
+      begin = add(ofRow, beginOf(segmentOfRow));
+      end = add(ofRow, beginOf(add(segmentOfRow, index(1))));
+    }
+    Value sum = loopOf(begin, end, 1, {Value(arith::ConstantIntOp::create(b, loc, 0, 32))}, [&](Value place, ValueRange carried) -> Values {
                   Value total = carried[0];
-                  for (int64_t part = 0; part < (packed ? 2 : 1); ++part) {
+                  for (int64_t part = 0; part < partsOfX; ++part) {
                     Value from = part ? add(place, index(rows * rowBytes)) : place;
                     Value element = memref::LoadOp::create(b, loc, x, ValueRange{from});
                     total = add(total, arith::ExtSIOp::create(b, loc, b.getI32Type(), element));
@@ -410,6 +446,38 @@ CodedProductEmitter::Values CodedProductEmitter::inOrder(Values sums) {
   return result;
 }
 
+/// Returns the sums of interleaved() low halves, high halves, low halves, ... in the order of their columns.
+CodedProductEmitter::Values CodedProductEmitter::inOrderAcross(Values sums) {
+  const int64_t neighbours = places.size();
+  Values result;
+  for (int64_t vector = 0; vector < vectorsOfRow; ++vector) {
+    // Byte and half of each column, and the pair of vectors in which the bytes are: neighbouring columns are in few bytes.
+    SmallVector<std::pair<int64_t, int64_t>> bytesOfColumns;
+    int64_t first = kInterleavedVectors;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t column = vector * lanes + lane, place = places[column % neighbours];
+      bytesOfColumns.emplace_back((column / neighbours * neighbours + place) / 2, place % 2);
+      first = std::min(first, bytesOfColumns.back().first % kInterleavedBytes / 4);
+    }
+    first -= first % 2;
+    SmallVector<int64_t> order;
+    for (auto [byte, half] : bytesOfColumns) {
+      const int64_t of = byte % kInterleavedBytes / 4 - first;
+      assert(of < 2 && "the columns of a vector are in eight neighbouring bytes");
+      order.push_back((2 * of + half) * lanes + byte / kInterleavedBytes * 4 + byte % 4);
+    }
+    Value low = joined(b, loc, sums[2 * first], sums[2 * first + 1]), high = joined(b, loc, sums[2 * first + 2], sums[2 * first + 3]);
+    result.push_back(vector::ShuffleOp::create(b, loc, low, high, order));
+  }
+  return result;
+}
+
+/// Returns the byte at which a group begins, from the table of groups of different sizes.
+Value CodedProductEmitter::beginOf(Value number) {
+  Value row = memref::LoadOp::create(b, loc, starts, ValueRange{number});
+  return times(arith::IndexCastOp::create(b, loc, b.getIndexType(), row), 4);
+}
+
 /// Returns four elements of x from `place` on in every lane.
 Value CodedProductEmitter::broadcast(Value place, int64_t part) {
   Value from = part ? add(place, index(rows * rowBytes)) : place;
@@ -419,9 +487,45 @@ Value CodedProductEmitter::broadcast(Value place, int64_t part) {
   return bits(b.getI8Type(), all);
 }
 
+/// Returns the codes of a step of columns, four bytes of each from `byte` on: low and high halves of each vector.
+SmallVector<CodedProductEmitter::Values> CodedProductEmitter::codesOf(Value byte, Value column) {
+  Values rowsOfCodes;
+  Value from = times(byte, stored);
+  for (int64_t i = 0; i < 4; ++i) {
+    Value place = hasWords ? add(times(column, 4), index(i * width)) : add(isAcross ? over(column, 2) : column, index(i * stored));
+    rowsOfCodes.push_back(load(bytes, codes, add(from, place)));
+  }
+  SmallVector<Values> parts;
+  for (Value some : hasWords ? rowsOfCodes : Values(interleaved(b, loc, rowsOfCodes)))
+    parts.push_back(takenApart(some));
+  return parts;
+}
+
+/// Returns the same from what the first rows have kept of a segment.
+SmallVector<CodedProductEmitter::Values> CodedProductEmitter::keptCodes(int64_t byte) {
+  SmallVector<Values> parts(kInterleavedVectors);
+  for (int64_t v = 0; v < vectorsOfRow; ++v)
+    parts[v / 2].push_back(load(bytes, kept, index((byte / 4 * vectorsOfRow + v) * width)));
+  return parts;
+}
+
+/// Returns the sums of a step of columns, all of one row and then those of the next one, with the products of four bytes of codes from `byte` on.
+CodedProductEmitter::Values CodedProductEmitter::multiplied(ArrayRef<Values> parts, Value byte, Values sums, ValueRange rowsOfTile) {
+  for (auto [r, row] : llvm::enumerate(rowsOfTile)) {
+    Value place = add(times(row, rowBytes), byte);
+    Values elements;
+    for (int64_t part = 0; part < partsOfX; ++part)
+      elements.push_back(broadcast(place, part));
+    for (int64_t v = 0; v < vectorsOfRow; ++v) {
+      Value &sum = sums[r * vectorsOfRow + v];
+      sum = isAcross ? sumOfProducts({parts[v / 2][v % 2]}, elements, sum) : sumOfProducts(parts[v], elements, sum);
+    }
+  }
+  return sums;
+}
+
 /// Computes all rows of columns [begin, end).
 void CodedProductEmitter::emitRows(Value begin, Value end) {
-  int64_t segments = rowBytes / segment;
   Type type = isScaled ? floats : integers;
   Value none = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
   loopOf(index(0), index(rows), 1, {}, [&](Value row, ValueRange) {
@@ -432,8 +536,12 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
     return Values();
   });
   auto addSegment = [&](Value number, Value column) {
-      Value firstByte = times(number, segment);
-      Value group = over(firstByte, groupBytes);
+      Value firstByte = isRagged ? beginOf(number) : times(number, segment), endByte = isRagged ? beginOf(add(number, index(1))) : Value();
+      Value group = isRagged ? number : over(firstByte, groupBytes);
+      for (int64_t byte = 0; byte < segment && kept; byte += 4)
+        for (auto [v, some] : llvm::enumerate(codesOf(add(firstByte, index(byte)), column)))
+          for (auto [half, part] : llvm::enumerate(some))
+            store(part, kept, index((byte / 4 * vectorsOfRow + int64_t(2 * v + half)) * width));
       loopOf(index(0), index(rows), rowsAtOnce, {}, [&](Value row, ValueRange) {
         // The last rows would be added twice if they overlapped those before: rows behind the last one are not stored.
         Values rowsOfTile, sums;
@@ -444,34 +552,21 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
             Value place = add(times(rowsOfTile[r], segments), number);
             first = vector::BroadcastOp::create(b, loc, integers, Value(memref::LoadOp::create(b, loc, corrections, ValueRange{place})));
           }
-          sums.append(4, first);
+          sums.append(vectorsOfRow, first);
         }
-        for (int64_t byte = 0; byte < segment; byte += 4) {
-          Values rowsOfCodes;
-          Value from = times(add(firstByte, index(byte)), columns);
-          for (int64_t i = 0; i < 4; ++i) {
-            Value place = hasWords ? add(times(column, 4), index(i * width)) : add(column, index(i * columns));
-            rowsOfCodes.push_back(load(bytes, codes, add(from, place)));
-          }
-          SmallVector<Values> parts;
-          for (Value some : hasWords ? rowsOfCodes : Values(interleaved(b, loc, rowsOfCodes)))
-            parts.push_back(takenApart(some));
-          for (int64_t r = 0; r < rowsAtOnce; ++r) {
-            Value place = add(times(rowsOfTile[r], rowBytes), add(firstByte, index(byte)));
-            Values elements;
-            for (int64_t part = 0; part < (packed ? 2 : 1); ++part)
-              elements.push_back(broadcast(place, part));
-            for (int64_t v = 0; v < 4; ++v)
-              sums[r * 4 + v] = sumOfProducts(parts[v], elements, sums[r * 4 + v]);
-          }
+        if (isRagged)
+          sums = loopOf(firstByte, endByte, 4, sums, [&](Value byte, ValueRange carried) { return multiplied(codesOf(byte, column), byte, Values(carried), rowsOfTile); });
+        for (int64_t byte = 0; byte < segment && !isRagged; byte += 4) {
+          Value place = add(firstByte, index(byte));
+          sums = multiplied(kept ? keptCodes(byte) : codesOf(place, column), place, sums, rowsOfTile);
         }
         for (int64_t r = 0; r < rowsAtOnce; ++r) {
-          Values ofRow(ArrayRef(sums).slice(r * 4, 4)), ordered = hasWords ? ofRow : inOrder(ofRow);
+          Values ofRow(ArrayRef(sums).slice(r * vectorsOfRow, vectorsOfRow)), ordered = hasWords ? ofRow : isAcross ? inOrderAcross(ofRow) : inOrder(ofRow);
           auto addToResult = [&] {
             Value ofX;
             if (zeros)
               ofX = vector::BroadcastOp::create(b, loc, floats, Value(memref::LoadOp::create(b, loc, sumsOfX, ValueRange{add(times(rowsOfTile[r], segments), number)})));
-            for (int64_t v = 0; v < 4; ++v) {
+            for (int64_t v = 0; v < vectorsOfRow; ++v) {
               Value at = add(column, index(v * lanes)), to = add(times(rowsOfTile[r], columns), at), sum = ordered[v];
               Value before = load(cast<VectorType>(type), out, to);
               if (!isScaled) {
@@ -510,7 +605,7 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
     });
   };
   auto forColumns = [&](llvm::function_ref<void(Value)> act) {
-    loopOf(begin, end, width, {}, [&](Value column, ValueRange) {
+    loopOf(begin, end, step, {}, [&](Value column, ValueRange) {
       act(column);
       return Values();
     });
@@ -523,7 +618,6 @@ void CodedProductEmitter::emitRows(Value begin, Value end) {
 
 /// Computes and stores rowsAtOnce x columnsAtOnce results.
 void CodedProductEmitter::emitTile(Value firstRow, Value firstOfBlock, Value column) {
-  int64_t segments = rowBytes / segment;
   Values columnsOfTile, starts;
   for (int64_t c = 0; c < columnsAtOnce; ++c) {
     columnsOfTile.push_back(add(column, index(c)));
@@ -544,7 +638,7 @@ void CodedProductEmitter::emitTile(Value firstRow, Value firstOfBlock, Value col
       Value first = corrections ? load(integers, corrections, add(places[r], number)) : splat(integers, 0);
       lanesOfSums.append(columnsAtOnce, first);
     }
-    auto step = [&](Value place, ValueRange current) {
+    auto oneVector = [&](Value place, ValueRange current) {
       Values next(current.begin(), current.end());
       SmallVector<Values> codesOfColumns;
       for (int64_t c = 0; c < columnsAtOnce; ++c)
@@ -559,9 +653,9 @@ void CodedProductEmitter::emitTile(Value firstRow, Value firstOfBlock, Value col
       return next;
     };
     if (segment == width)
-      lanesOfSums = step(begin, lanesOfSums);
+      lanesOfSums = oneVector(begin, lanesOfSums);
     else
-      lanesOfSums = loopOf(begin, add(begin, index(segment)), width, lanesOfSums, step);
+      lanesOfSums = loopOf(begin, add(begin, index(segment)), width, lanesOfSums, oneVector);
     Values next;
     for (int64_t r = 0; r < rowsAtOnce; ++r)
       for (int64_t c = 0; c < columnsAtOnce; ++c) {
@@ -627,7 +721,7 @@ FailureOr<EmittedKernel> CodedProductEmitter::run() {
     buffers.bufferElements.push_back(shaped.getNumElements());
     buffers.bufferTypes.push_back(storageType(shaped.getElementType()));
   }
-  if (hasWords) {
+  if (buffers.bufferTypes[0].isInteger(32)) {
     buffers.bufferElements[0] *= 4;
     buffers.bufferTypes[0] = b.getI8Type();
   }
@@ -639,13 +733,17 @@ FailureOr<EmittedKernel> CodedProductEmitter::run() {
     scales = shell.getArgument(next++);
   if (hasZeros)
     zeros = shell.getArgument(next++);
+  if (isRagged)
+    starts = shell.getArgument(next++);
   out = shell.getArgument(next);
   Scratch scratch(shell);
-  int64_t lanesOfBlock = byRows ? rows * (rowBytes / segment) : std::max(rowBlock, rowsAtOnce) * (rowBytes / segment) * lanes;
+  int64_t lanesOfBlock = byRows ? rows * segments : std::max(rowBlock, rowsAtOnce) * segments * lanes;
   if (zero)
     corrections = scratch.take(b.getI32Type(), lanesOfBlock);
   if (zeros)
     sumsOfX = scratch.take(b.getF32Type(), lanesOfBlock);
+  if (isAcross && rows > rowsAtOnce)
+    kept = scratch.take(b.getI8Type(), segment / 4 * vectorsOfRow * width);
   emit();
   EmittedKernel made;
   made.fn = shell;
@@ -663,7 +761,7 @@ FailureOr<EmittedKernel> emitCodedProduct(func::FuncOp fn, const KernelTarget &t
   if (!how)
     return refuse(fn, "coded", "no product with coded weights");
   auto rankOf = [&](unsigned argument) { return cast<ShapedType>(fn.getArgumentTypes()[argument]).getRank(); };
-  unsigned arguments = 2 + how.getAs<BoolAttr>("scaled").getValue() + how.getAs<BoolAttr>("zeros").getValue();
+  unsigned arguments = 2 + how.getAs<BoolAttr>("scaled").getValue() + how.getAs<BoolAttr>("zeros").getValue() + how.getAs<BoolAttr>("ragged").getValue();
   if (fn.getNumArguments() != arguments || fn.getNumResults() != 1 || rankOf(0) != 3 || rankOf(1) != 4)
     return refuse(fn, "coded", "other arguments than the attribute says");
   return CodedProductEmitter(fn, how, target).run();
