@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hugging Face's Trainer with `fsdp` and `xla`. transformers 5 wraps the model and makes no optimizer then (5.23; 4 made it there): it is made where
 the model is wrapped, and a Trainer that makes it later finds it made. accelerate clips each process's shards by themselves: the wrapper clips. PEFT
-looks for the names of modules in the whole state dict when an adapter is saved (0.21), and would save nothing: it sees them as they were."""
+looks for the names of modules in the whole state dict when an adapter is saved (0.21), and would save nothing: it sees them as they were.
+
+Mixtures of experts: what torch.compile and torch.export see of them are operators of transformers' own, whose kernels read on the host how many rows each
+expert has. On the device they are products of groups, as torch._grouped_mm is."""
 import contextlib
 import functools
 import re
 import sys
 from collections.abc import Iterator
 from typing import Any
+
+import torch
 
 from . import _import_hooks
 
@@ -86,9 +91,27 @@ def _use(module: Any) -> None:
         module.save_tpu_checkpoint = save_with_plain_names
 
 
+def _products_of_experts(rows: torch.Tensor, matrices: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    from .experimental._grouped import grouped_mm
+    return grouped_mm(rows, matrices, ends)
+
+
+def _gradients_of_experts(rows: torch.Tensor, matrices: torch.Tensor, ends: torch.Tensor, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    from .experimental._grouped import grouped_mm
+    return grouped_mm(gradient, matrices.transpose(1, 2), ends), grouped_mm(rows.t(), gradient, ends)
+
+
+def _have_experts(module: Any) -> None:
+    """`module`: transformers.integrations.moe."""
+    for name, kernel in (("grouped_mm_fallback", _products_of_experts), ("grouped_mm_fallback_backward", _gradients_of_experts)):
+        if hasattr(torch.ops.transformers, name):  # not in transformers 4
+            torch.library.register_kernel(f"transformers::{name}", "xla", kernel)
+
+
 def install() -> None:
-    """Also where transformers.trainer is imported already."""
-    if "transformers.trainer" in sys.modules and hasattr(sys.modules["transformers.trainer"], "Trainer"):
-        _use(sys.modules["transformers.trainer"])
-    else:
-        _import_hooks.add("transformers.trainer", after=_use)
+    """Also where the parts of transformers are imported already."""
+    for name, last, use in (("transformers.trainer", "Trainer", _use), ("transformers.integrations.moe", "_can_use_grouped_mm", _have_experts)):
+        if hasattr(sys.modules.get(name), last):
+            use(sys.modules[name])
+        else:
+            _import_hooks.add(name, after=use)

@@ -55,6 +55,34 @@ def test_products_of_groups(no_fallback, shapes, ends):
         torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5, check_stride=False)
 
 
+class Experts(torch.nn.Module):
+    """Products of rows with their expert's matrix, as transformers computes them in graphs of float32 and float64."""
+
+    def forward(self, rows, matrices, ends):
+        return torch.ops.transformers.grouped_mm_fallback(rows, matrices, ends)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_experts_of_transformers_are_compiled(no_fallback, dtype):
+    """The second expert has no rows, and the last row no expert."""
+    pytest.importorskip("transformers")
+    import transformers.integrations.moe  # noqa: F401  (defines the operator)
+    from torch_xla.stablehlo import exported_program_to_stablehlo
+    generator = torch.Generator().manual_seed(0)
+    given = [torch.randn(shape, generator=generator, dtype=dtype) for shape in ((12, 4), (3, 4, 8))]
+    ends = torch.tensor([2, 2, 11], dtype=torch.int32)
+    results = []
+    for device, model in (("cpu", Experts()), ("xla", torch.compile(Experts(), backend="openxla", fullgraph=True))):
+        rows, matrices = (t.clone().to(device).requires_grad_() for t in given)
+        made = model(rows, matrices, ends.to(device))
+        results.append([made, *torch.autograd.grad((made * made).sum(), (rows, matrices))])
+    close = {"rtol": 1e-5, "atol": 1e-5} if dtype == torch.float32 else {"rtol": 1e-13, "atol": 1e-13}
+    for want, got in zip(*results):
+        torch.testing.assert_close(got.cpu(), want, **close, check_stride=False)
+    exported = exported_program_to_stablehlo(torch.export.export(Experts(), (*given, ends)))
+    torch.testing.assert_close(exported(*given, ends).cpu(), results[0][0].detach(), **close, check_stride=False)
+
+
 @pytest.mark.parametrize("count, threshold", [(0, 0.5), (1, 0.5), (40, 0.0), (40, 0.3), (40, 0.7)])
 def test_suppression_of_boxes(no_fallback, count, threshold):
     """torchvision.ops.nms; scores are equal in tens, and boxes in some of them."""

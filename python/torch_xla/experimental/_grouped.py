@@ -64,24 +64,28 @@ def _masked(rows: torch.Tensor, sizes: torch.Tensor, offset: torch.Tensor | None
     return torch.where(inside[:, :, None], rows, torch.zeros((), dtype=rows.dtype, device=rows.device))
 
 
+def _sums(dtype: torch.dtype) -> torch.dtype:
+    return dtype if dtype == torch.float64 else torch.float32
+
+
 @torch.library.custom_op("xla::grouped_product", mutates_args=())
 @_tiles.recorded
 def grouped_product(lhs: torch.Tensor, rhs: torch.Tensor, sizes: torch.Tensor, offset: torch.Tensor | None, transposed: bool) -> torch.Tensor:
     """Returns (m, n): rows of `lhs` (m, k), of which `sizes` counts those of each group, times the matrix of the group. rhs (g, k, n), or (g, n, k) if it
-    is transposed, has the matrices from the group `offset` on. Rows of other groups and of none are 0. Sums are of float32."""
+    is transposed, has the matrices from the group `offset` on. Rows of other groups and of none are 0. Sums are of float32, of float64 for that."""
     (rows, inner), columns = lhs.shape, rhs.size(1 if transposed else 2)
     result = torch.zeros(rows, columns, dtype=lhs.dtype, device=lhs.device)
     if 0 in (rows, sizes.size(0), rhs.numel()):
         return result
     if _is_shared(lhs):
         parts = _masked(lhs, sizes, offset, rhs.size(0))
-        return _tiles.product(parts, rhs, ([0, 2], [0, 2 if transposed else 1])).to(lhs.dtype)
+        return _tiles.product(parts, rhs, ([0, 2], [0, 2 if transposed else 1]), sums=_sums(lhs.dtype)).to(lhs.dtype)
     groups = _Groups(sizes, offset, rhs.size(0), rows)
 
     def step(number, result):
         matrix, at, inside = groups.at(number)
         weights = _tiles.taken(rhs, [matrix, 0, 0], [1, *rhs.shape[1:]]).reshape(rhs.shape[1:])
-        made = _tiles.product(_tiles.taken(lhs, [at, 0], [groups.size, inner]), weights, ([1], [1 if transposed else 0])).to(result.dtype)
+        made = _tiles.product(_tiles.taken(lhs, [at, 0], [groups.size, inner]), weights, ([1], [1 if transposed else 0]), sums=_sums(lhs.dtype)).to(result.dtype)
         old = _tiles.taken(result, [at, 0], [groups.size, columns])
         return _tiles.replaced(result, torch.where(inside, made, old), [at, 0])
 
@@ -96,20 +100,20 @@ def _(lhs, rhs, sizes, offset, transposed):
 @torch.library.custom_op("xla::grouped_outer", mutates_args=())
 @_tiles.recorded
 def grouped_outer(lhs: torch.Tensor, rhs: torch.Tensor, sizes: torch.Tensor, offset: torch.Tensor | None, count: int) -> torch.Tensor:
-    """Returns (count, k, n): lhs.T @ rhs of the rows of each group, from the group `offset` on; lhs is (m, k), rhs (m, n). Sums are of float32."""
+    """Returns (count, k, n): lhs.T @ rhs of the rows of each group, from the group `offset` on; lhs is (m, k), rhs (m, n). Sums are of float32, of float64 for that."""
     (rows, inner), columns = lhs.shape, rhs.size(1)
-    result = torch.zeros(count, inner, columns, dtype=torch.float32, device=lhs.device)
+    result = torch.zeros(count, inner, columns, dtype=_sums(lhs.dtype), device=lhs.device)
     if 0 in (rows, sizes.size(0), result.numel()):
         return result.to(lhs.dtype)
     if _is_shared(lhs):
-        return _tiles.product(_masked(lhs, sizes, offset, count), rhs, ([1], [0])).to(lhs.dtype)
+        return _tiles.product(_masked(lhs, sizes, offset, count), rhs, ([1], [0]), sums=_sums(lhs.dtype)).to(lhs.dtype)
     groups = _Groups(sizes, offset, count, rows)
 
     def step(number, result):
         matrix, at, inside = groups.at(number)
         part = _tiles.taken(lhs, [at, 0], [groups.size, inner])
         part = torch.where(inside, part, torch.zeros_like(part))
-        made = _tiles.product(part, _tiles.taken(rhs, [at, 0], [groups.size, columns]), ([0], [0]))
+        made = _tiles.product(part, _tiles.taken(rhs, [at, 0], [groups.size, columns]), ([0], [0]), sums=_sums(lhs.dtype))
         return _tiles.replaced(result, _tiles.taken(result, [matrix, 0, 0], [1, inner, columns]) + made[None], [matrix, 0, 0])
 
     return groups.each(step, result).to(lhs.dtype)
@@ -171,7 +175,7 @@ def grouped_mm(a: torch.Tensor, b: torch.Tensor, ends: torch.Tensor | None = Non
     if ends is None:
         if a.dim() != 3 or b.dim() != 3:
             raise ValueError(f"expects the ends of groups for {tuple(a.shape)} and {tuple(b.shape)}")
-        return _tiles.product(a, b, ([2], [1]), ([0], [0])).to(dtype)
+        return _tiles.product(a, b, ([2], [1]), ([0], [0]), sums=_sums(a.dtype)).to(dtype)
     ends = ends.to(torch.int32)
     sizes = torch.cat([ends[:1], ends[1:] - ends[:-1]])
     if a.dim() == 2 and b.dim() == 3:

@@ -70,10 +70,11 @@ def replaced(tensor: torch.Tensor, part: torch.Tensor, starts: Sequence[Any]) ->
     return _embedded("dynamic_update_slice", _program("dynamic_update_slice", _shapes(given), (tensor.dtype, tuple(tensor.shape)), ""), given)
 
 
-def product(lhs: torch.Tensor, rhs: torch.Tensor, contracting: tuple[Sequence[int], Sequence[int]], batch: Any = ((), ())) -> torch.Tensor:
-    """Returns a product with sums of float32: batch dimensions, those left of `lhs`, those left of `rhs`."""
+def product(lhs: torch.Tensor, rhs: torch.Tensor, contracting: tuple[Sequence[int], Sequence[int]], batch: Any = ((), ()),
+            sums: torch.dtype = torch.float32) -> torch.Tensor:
+    """Returns a product with sums of float32, or as `sums` says: batch dimensions, those left of `lhs`, those left of `rhs`."""
     if lhs.device.type == "xla":
-        return _load.sys.modules["torch_xla._XLAC"]._xla_dot_general(lhs, rhs, (contracting, batch), preferred_element_type=torch.float32)
+        return _load.sys.modules["torch_xla._XLAC"]._xla_dot_general(lhs, rhs, (contracting, batch), preferred_element_type=sums)
     letters = "abcdefghijklmnopqrstuvwxyz"
     left, right = list(letters[:lhs.dim()]), list(letters[lhs.dim():lhs.dim() + rhs.dim()])
     for a, b in (*zip(*contracting), *zip(*batch)):
@@ -81,7 +82,7 @@ def product(lhs: torch.Tensor, rhs: torch.Tensor, contracting: tuple[Sequence[in
     common = [left[a] for a in batch[0]]
     result = common + [c for d, c in enumerate(left) if d not in (*batch[0], *contracting[0])]
     result += [c for d, c in enumerate(right) if d not in (*batch[1], *contracting[1])]
-    return torch.einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", lhs.float(), rhs.float())
+    return torch.einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", lhs.to(sums), rhs.to(sums))
 
 
 def bounded(numbers: torch.Tensor, most: int) -> torch.Tensor:
