@@ -83,6 +83,22 @@ def _view_of_any_strides(tensor, size):
         return torch.ops.aten.reshape.default(tensor, size)  # wrong sizes are still an error
 
 
+def _is_check(target):
+    return any(check in getattr(target, "__name__", "") for check in _CHECKS)
+
+
+def _drop_checks(graph):
+    """Removes the checks of a graph, because an exported program cannot raise, and what only they read: a value that a check compares
+    (`assert lengths.max().item() <= n`) is not known while the graph is recorded."""
+    unread = [node for node in graph.nodes if node.op == "call_function" and _is_check(node.target)]
+    while unread:
+        node = unread.pop()
+        if not node.users and node.op == "call_function" and not node._erased and (_is_check(node.target) or not node.is_impure()):
+            inputs = node.all_input_nodes
+            graph.erase_node(node)
+            unread.extend(inputs)
+
+
 class _Interpreter(fx.Interpreter):
     """Runs an exported graph on the device, whatever device it was exported on. Operators of the namespaces `called` are not run:
     they become custom calls of their names."""
@@ -101,8 +117,8 @@ class _Interpreter(fx.Interpreter):
     def call_function(self, target, args, kwargs):
         if isinstance(target, torch._ops.OpOverload) and target.namespace in self._called:
             return _custom_call(target, args, kwargs)
-        if any(check in getattr(target, "__name__", "") for check in _CHECKS):
-            return None
+        if _is_check(target):
+            return None  # one whose result another operator names, as a token
         args, kwargs = pytree.tree_map_only(torch.device, lambda device: torch.device("xla:0"), (args, dict(kwargs)))
         schema = getattr(target, "_schema", None)
         if schema is not None and kwargs.get("device") is None and any(a.name == "device" for a in schema.arguments) \
@@ -222,6 +238,8 @@ def _dumped(spec):
 
 def trace(program, options):
     program = program.run_decompositions({})
+    _drop_checks(program.graph)
+    program.graph_module.recompile()
     mutated = [spec.target for spec in program.graph_signature.output_specs
                if spec.kind not in (OutputKind.USER_OUTPUT,)]
     if mutated:

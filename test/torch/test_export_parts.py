@@ -216,3 +216,20 @@ def test_places_of_buffers():
     assert '_xla_buffer_placement = "pinned_host"' in text and '_xla_buffer_placement = "device"' in text
     y.sum().backward()
     assert y.detach().cpu().tolist() == [2] * 3 and x.grad.cpu().tolist() == [2] * 3
+
+
+class Checked(torch.nn.Module):
+    """A module that compares a value of its input, as language models compare lengths."""
+
+    def forward(self, x, lengths):
+        torch._check(lengths.max().item() <= x.shape[1])
+        torch._assert_async((lengths > 0).all())
+        return x * 2
+
+
+def test_checks_of_values_are_left_out():
+    x, lengths = torch.randn(2, 5), torch.tensor([3, 5])
+    made = exported_program_to_stablehlo(export(Checked(), (x, lengths)))
+    text = made.get_stablehlo_text()
+    assert "compare" not in text and "reduce" not in text  # nor what only the checks read
+    assert torch.equal(made(x, lengths).cpu(), x * 2)
