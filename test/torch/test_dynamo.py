@@ -344,6 +344,36 @@ def test_operators_on_the_cpu_cut_the_graph():
     assert any("halve" in name for name in met.counter_names())
 
 
+def test_operators_on_the_cpu_cut_graphs_of_open_sizes():
+    library = torch.library.Library("millrace_open_test", "FRAGMENT")
+    library.define("halve(Tensor x) -> Tensor")
+    library.impl("halve", lambda x: x / 2, "CPU")
+    library.impl("halve", torch.empty_like, "Meta")
+    f = torch.compile(lambda x: torch.ops.millrace_open_test.halve(x * 2) + 1, backend="openxla", dynamic=True)
+    with pytest.warns(UserWarning, match="halve.* the graph is split there"):
+        assert [f(torch.ones(size, device="xla")).tolist() for size in (3, 5)] == [[2.0] * 3, [2.0] * 5]
+
+
+def test_assertions_do_not_cut_a_graph():
+    @torch.compile(backend="openxla", fullgraph=True)
+    def f(x, lengths):
+        torch._assert_async((lengths > 0).all(), "lengths are positive")
+        y = x * 2
+        torch._assert_async(y.sum() != 0, "there is no sum")
+        return y + lengths.sum()
+    x, lengths = on_device(3), torch.tensor([1, 2], device="xla")
+    for sizes in (x, on_device(5), on_device(6)):  # the latter of open sizes
+        torch.testing.assert_close(f(sizes, lengths).cpu(), sizes.cpu() * 2 + 3)
+        with pytest.raises(RuntimeError, match="lengths are positive"):
+            f(sizes, lengths - 1)
+        with pytest.raises(RuntimeError, match="there is no sum"):
+            f(sizes * 0, lengths)
+    assert met.counter_value("DynamoPartitionedGraph") is None and not any("aten::" in name for name in met.counter_names())
+    z = torch.ones(3, device="xla", requires_grad=True)
+    f(z, lengths).sum().backward()
+    assert z.grad.tolist() == [2.0] * 3
+
+
 def test_an_operator_with_effects_is_named():
     # PyTorch calls the check for a singular matrix through with_effects.
     solve = torch.compile(lambda a: torch.linalg.solve(a, torch.ones(2, 1, device="xla")), backend="openxla")

@@ -41,8 +41,11 @@ def open_sizes(graph):
 
 
 def _result_values(graph):
-    output = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
-    return [node.meta.get("val") if isinstance(node, torch.fx.Node) else node for node in pytree.tree_leaves(output.args[0])]
+    return [node.meta.get("val") if isinstance(node, torch.fx.Node) else node for node in pytree.tree_leaves(_output(graph))]
+
+
+def _output(graph):
+    return next(node for node in reversed(graph.graph.nodes) if node.op == "output").args[0]
 
 
 class DynamicProgram:
@@ -53,6 +56,7 @@ class DynamicProgram:
         if held:
             raise NotDynamic("the graph holds tensors")
         self.values, self.results = values, _result_values(graph)
+        self.is_single = isinstance(_output(graph), torch.fx.Node)  # of a part of a graph that was cut: its one result
         found, wanted = {}, set()
         for index, value in enumerate(values):
             for dim, size in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
@@ -159,13 +163,17 @@ class DynamicProgram:
                      for v in self.values]
         before = _XLAC._rng_state()
         scope, stand_ins = _XLAC._graph_begin(tuple(arguments))
+        error = None
         try:
             results = [value for value in pytree.tree_leaves(run(stand_ins)) if isinstance(value, torch.Tensor)]
             if any(value.device.type != "xla" for value in results):
                 raise NotDynamic("a result is on the CPU")
             text, constants, order = _XLAC._graph_export(scope, results)
-        finally:
-            refused = _XLAC._graph_end(scope)
+        except Exception as raised:
+            error = raised
+        refused = _XLAC._graph_end(scope)
+        if error is not None:  # that of an operator that runs on the CPU is a reason to compile no program for several sizes
+            raise NotDynamic(refused) from error if refused else error
         if _world.size() > 1 and any(word in text for word in ("replica_groups", "source_target_pairs")):
             raise NotDynamic("other processes take part in the graph")
         if refused or constants:
@@ -202,7 +210,7 @@ class DynamicProgram:
         program, pick, _ = found
         computed = _XLAC._run_program(program, pick(args))
         if self.returns_tensors:
-            return computed
+            return computed[0] if self.is_single else computed
         computed = iter(computed)
         symbols = None
         made = []
@@ -216,4 +224,4 @@ class DynamicProgram:
                 made.append(_size(value, symbols))
             else:
                 made.append(value)
-        return made
+        return made[0] if self.is_single else made

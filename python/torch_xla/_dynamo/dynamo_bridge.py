@@ -124,6 +124,29 @@ def _take_donations(graph):
     return made
 
 
+_ASSERTIONS = (torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg)
+
+
+def _take_assertions(graph):
+    """Returns the messages of the graph's assertions about values of the device, which leave the graph: whether they hold is one more result,
+    a vector. The operator itself reads a value, and would cut the graph."""
+    output = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
+    taken = [node for node in graph.graph.nodes if node.op == "call_function" and node.target in _ASSERTIONS and not node.users
+             and getattr(node.args[0].meta.get("val"), "device", torch.device("cpu")).type == "xla"]
+    if not taken or not isinstance(output.args[0], (tuple, list)):
+        return []
+    with graph.graph.inserting_before(output):
+        holds = [graph.graph.call_function(torch.ops.aten.ne.Scalar, (graph.graph.call_function(torch.ops.aten.reshape.default, (node.args[0], [])), 0))
+                 for node in taken]
+        all_of = graph.graph.call_function(torch.ops.aten.stack.default, (holds,))
+    all_of.meta["val"] = taken[0].args[0].meta["val"].new_empty(len(taken), dtype=torch.bool)
+    output.args = ((*output.args[0], all_of),)
+    for node in taken:
+        graph.graph.erase_node(node)
+    graph.recompile()
+    return [node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero" for node in taken]
+
+
 # Sizes that recur often get programs of their own in place of the program for all sizes, at most so many.
 _FEW_CALLS, _MOST_OWN_PROGRAMS, _MOST_COUNTED = 3, 16, 1000
 
@@ -134,6 +157,7 @@ class _Graph:
     def __init__(self, graph):
         self.graph = graph
         self.donated = _take_donations(graph)
+        self.assertions = _take_assertions(graph)
         self.is_trained = _is_trained(graph)
         self.was_called = False
         self.held = _held_tensors(graph)
@@ -238,8 +262,15 @@ class _Graph:
         return any(_XLAC._check_tensor_need_materialization(tensors))
 
     def __call__(self, *args):
-        if _XLAC._spmd_partitions():
-            return self.run_on_all_devices(args)
+        results = self.run_on_all_devices(args) if _XLAC._spmd_partitions() else self.run(args)
+        if not self.assertions:
+            return results
+        for message, holds in zip(self.assertions, results[-1].tolist()):
+            if not holds:
+                raise RuntimeError(message)
+        return results[:-1]
+
+    def run(self, args):
         if config.skip_input_data_check and self.was_called and self.is_pending(args):
             raise RuntimeError("input data to dynamo graph can not be a pending ir, please set "
                                "`torch_xla._dynamo.config.skip_input_data_check` to False")
