@@ -249,7 +249,8 @@ def test_rows_of_bytes(form, rows, no_fallback):
 @pytest.mark.parametrize("form, is_compiled", [(GPTQInOrderOfConstants, False), (AWQOfConstants, False), (GPTQInOrderOfConstants, True), (AWQOfConstants, True), (GPTQOfConstants, True)])
 @pytest.mark.parametrize("rows", [1, 40])
 def test_rows_of_bytes_read_codes(form, is_compiled, rows):
-    """One kernel reads the words, and the weights are in no other form in memory; with g_idx they are once more, in the order of groups."""
+    """One kernel reads the words, and the weights are in no other form in memory; those of g_idx and AWQ are once more, as words of neighbours in a
+    column and a group, where they are constant arguments."""
     torch._dynamo.reset()
     module = OfBytes(form()).eval().to("xla")
     run, given = torch.compile(module, backend="openxla") if is_compiled else module, torch.randn(rows, INPUTS).to("xla")
@@ -261,7 +262,7 @@ def test_rows_of_bytes_read_codes(form, is_compiled, rows):
             run(given).cpu()
         torch_xla.sync(wait=True)
         kept = xm.get_memory_info()["bytes_used"] - before
-        assert kept < (1.25 if form is GPTQOfConstants else 0.25) * codes
+        assert kept < (1.25 if is_compiled and form is not GPTQInOrderOfConstants else 0.25) * codes
         xm.reset_peak_memory()
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as recorded:
             run(given).cpu()

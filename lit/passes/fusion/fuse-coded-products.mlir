@@ -21,6 +21,7 @@
 // RUN: xla-run %s --entry=words_in_columns --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=columns_in_words --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=columns_in_signed_bytes --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=constant_columns_in_bytes --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=high_half_first --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=words_in_other_order --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=groups_in_any_order --verify --seed=3 --quiet --cache-dir=off
@@ -44,6 +45,7 @@
 // RUN: xla-run %s --entry=words_in_columns --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=columns_in_words --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=columns_in_signed_bytes --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=constant_columns_in_bytes --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=high_half_first --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=words_in_other_order --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=groups_in_any_order --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
@@ -461,6 +463,29 @@ func.func @columns_in_words(%x: tensor<3x256xi8>, %words: tensor<256x16xi32>, %z
 // CHECK:         call @coded_product{{.*}} : (tensor<2x128x48xi8>, tensor<1x17x2x128xi8>, tensor<2x96xf32>) -> tensor<17x96xf32>
 // KERNELS:       millrace.coded_product = {across = array<i64: 1, 0>, by_rows = true, narrow = false, packed = true, ragged = false, scaled = true, signed = true, zero = 0 : i64, zeros = false}
 func.func @columns_in_signed_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x48xi8>, %scales: tensor<2x96xf32>) -> tensor<17x96xf32> {
+  %4 = stablehlo.constant dense<4> : tensor<256x48xi8>
+  %up = stablehlo.shift_left %bytes, %4 : tensor<256x48xi8>
+  %low = stablehlo.shift_right_arithmetic %up, %4 : tensor<256x48xi8>
+  %high = stablehlo.shift_right_arithmetic %bytes, %4 : tensor<256x48xi8>
+  %l = stablehlo.reshape %low : (tensor<256x48xi8>) -> tensor<256x48x1xi8>
+  %h = stablehlo.reshape %high : (tensor<256x48xi8>) -> tensor<256x48x1xi8>
+  %both = stablehlo.concatenate %h, %l, dim = 2 : (tensor<256x48x1xi8>, tensor<256x48x1xi8>) -> tensor<256x48x2xi8>
+  %codes = stablehlo.reshape %both : (tensor<256x48x2xi8>) -> tensor<2x128x96xi8>
+  %f = stablehlo.convert %codes : (tensor<2x128x96xi8>) -> tensor<2x128x96xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<2x96xf32>) -> tensor<2x128x96xf32>
+  %m = stablehlo.multiply %f, %s : tensor<2x128x96xf32>
+  %w = stablehlo.reshape %m : (tensor<2x128x96xf32>) -> tensor<256x96xf32>
+  %a = stablehlo.convert %x : (tensor<17x256xi8>) -> tensor<17x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<17x256xf32>, tensor<256x96xf32>) -> tensor<17x96xf32>
+  return %r : tensor<17x96xf32>
+}
+
+// The same of a constant argument: packed once as words of eight neighbours in a column.
+// CHECK-LABEL: func.func @constant_columns_in_bytes(
+// CHECK-NOT:     dot_general
+// CHECK:         call @coded_product{{.*}} : (tensor<2x16x96xi32>, tensor<2x17x2x64xi8>, tensor<2x96xf32>) -> tensor<17x96xf32>
+// KERNELS:       millrace.coded_product = {across = array<i64>, by_rows = true, narrow = false, packed = true, ragged = false, scaled = true, signed = true, zero = 0 : i64, zeros = false}
+func.func @constant_columns_in_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x48xi8> {millrace.constant}, %scales: tensor<2x96xf32>) -> tensor<17x96xf32> {
   %4 = stablehlo.constant dense<4> : tensor<256x48xi8>
   %up = stablehlo.shift_left %bytes, %4 : tensor<256x48xi8>
   %low = stablehlo.shift_right_arithmetic %up, %4 : tensor<256x48xi8>

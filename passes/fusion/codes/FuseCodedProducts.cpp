@@ -6,6 +6,7 @@
 //          The sums of a group are exact integers; scales are applied to them, not to each code. No weight is unpacked in memory.
 //          Weights may lie column by column, as here, or row by row (%w : 4096x11008), with scales for each column of a group of rows; in bytes or
 //          words of eight codes, which are neighbours in a column or, row by row, in a row, in any order.
+//          Those in a row are packed anew, as neighbours in a column, by the preparation (xla-prepare-constants) where they are constant arguments.
 //          A zero point of the rows of %x is subtracted by one more row, of ones.
 //          Where a table says which scales each row of weights has (GPTQ's g_idx), in any order, rows of words and elements of %x are brought together
 //          by groups: weights once, by the preparation for constant arguments (xla-prepare-constants).
@@ -68,6 +69,8 @@ struct CodedProduct {
   /// Returns true if bytes are multiplied as they are, and scaled afterwards: other contractions do it as well.
   bool isOfBytes() const { return !weights.isSmall() && weights.isSigned && group == k && !weights.zeros && !weights.zero && !x.zeros && !x.zero; }
 
+  void packAlong();
+
 private:
   bool takeFactor(BroadcastInDimOp factor, ArrayRef<int64_t> dimOf, int64_t firstOfRight, int64_t rank);
   bool isReadable() const;
@@ -117,6 +120,43 @@ bool CodedProduct::canSortRows() const {
 bool CodedProduct::shouldSortRows() const {
   llvm::SmallPtrSet<Operation *, 16> visited;
   return rows >= kMinRowsToSort || (isOfConstants(weights.codes, visited) && isOfConstants(weights.rowOf, visited));
+}
+
+/// Packs codes of neighbouring columns anew, as words of neighbours in a column, where a preparation does it once: few rows read those faster.
+void CodedProduct::packAlong() {
+  llvm::SmallPtrSet<Operation *, 16> visited;
+  if (!isAcross() || k % kRowsOfPlace != 0 || group % kRowsOfPlace != 0 || !isOfConstants(weights.codes, visited))
+    return;
+  OpBuilder b(root);
+  Location loc = root->getLoc();
+  const int64_t count = weights.codesOfElement(), words = k / kRowsOfPlace, elements = columns / count;
+  RankedTensorType each = RankedTensorType::get({words, elements, count}, b.getI32Type());
+  auto splat = [&](int64_t number) -> Value { return ConstantOp::create(b, loc, DenseElementsAttr::get(each, b.getI32IntegerAttr(number))); };
+  RankedTensorType stored = typeOf(weights.codes);
+  Value all = ReshapeOp::create(b, loc, stored.clone({words, kRowsOfPlace, elements}), weights.codes);
+  SmallVector<int32_t> amounts;
+  for (int64_t place : weights.places())
+    amounts.push_back(4 * place);
+  Value by = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({count}, b.getI32Type()), ArrayRef<int32_t>(amounts)));
+  by = BroadcastInDimOp::create(b, loc, each, by, b.getDenseI64ArrayAttr({2}));
+  Value packed;
+  for (int64_t row = 0; row < kRowsOfPlace; ++row) {
+    Value some = SliceOp::create(b, loc, stored.clone({words, 1, elements}), all, b.getDenseI64ArrayAttr({0, row, 0}), b.getDenseI64ArrayAttr({words, row + 1, elements}),
+                                 b.getDenseI64ArrayAttr({1, 1, 1}));
+    some = ReshapeOp::create(b, loc, stored.clone({words, elements}), some);
+    // The low bits of an element are the same in a wider one.
+    if (!stored.getElementType().isSignlessInteger(32))
+      some = ConvertOp::create(b, loc, RankedTensorType::get({words, elements}, b.getI32Type()), some);
+    some = BroadcastInDimOp::create(b, loc, each, some, b.getDenseI64ArrayAttr({0, 1}));
+    some = AndOp::create(b, loc, ShiftRightLogicalOp::create(b, loc, some, by), splat(15));
+    if (row > 0)
+      some = ShiftLeftOp::create(b, loc, some, splat(4 * row));
+    packed = packed ? Value(OrOp::create(b, loc, packed, some)) : some;
+  }
+  weights.codes = ReshapeOp::create(b, loc, RankedTensorType::get({words, columns}, b.getI32Type()), packed);
+  weights.hasWords = true;
+  weights.run = columns;
+  weights.order.clear();
 }
 
 /// Returns true if the kernel can read the bytes of weights, and rows and groups of them are whole vectors.
@@ -606,8 +646,10 @@ struct FuseCodedProducts : impl::FuseCodedProductsPassBase<FuseCodedProducts> {
         CodedProduct product;
         auto dot = dyn_cast<DotGeneralOp>(op);
         auto sum = dyn_cast<ReduceOp>(op);
-        if ((dot && product.match(dot)) || (sum && product.match(sum)))
+        if ((dot && product.match(dot)) || (sum && product.match(sum))) {
+          product.packAlong();
           Rewriter(product, symbols).rewrite();
+        }
       }
     });
   }
