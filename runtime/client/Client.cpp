@@ -28,6 +28,9 @@ constexpr auto kSoon = std::chrono::microseconds(20);
 /// A client that has waited at once this often runs the program on its own thread. Unit: waits in a row. Source: judgement, not measured alone;
 /// chosen in commit f7caa64.
 constexpr int kWaitsUntilOwnThread = 4;
+/// A client that waited late for a program which its own thread ran lost the time in between; it waits this often at once before that is tried again.
+/// Unit: waits. Source: judgement: with kWaitsUntilOwnThread, one launch in 20 at most starts late.
+constexpr int kWaitsAfterLateOne = 16;
 /// A client that waits within this share of the time that the last task took had no other work worth a thread, however long its own calls take.
 /// Unit: 1. Source: arithmetic, a thread that begins so much later costs a sixteenth at most.
 constexpr int kSoonPerTask = 16;
@@ -60,7 +63,7 @@ struct Device::Queue final : Event::Worker {
   bool stopping = false;
   unsigned waitingForMemory = 0; ///< threads in awaitEnd()
   uint64_t begun = 0, ended = 0; ///< numbers of tasks that were enqueued, and that have run
-  int waits = 0; ///< launches in a row whose client waited at once
+  int waits = 0; ///< launches in a row whose client waited at once, at most kWaitsUntilOwnThread; negative after a late wait
   Clock::duration lastTask{}; ///< what the last task of the queue took
   bool threadStarted = false;
   std::thread thread;
@@ -92,7 +95,9 @@ struct Device::Queue final : Event::Worker {
       std::lock_guard lock(mutex);
       if (busy || tasks.empty() || !tasks.front().onAnyThread)
         return false;
-      waits = start - tasks.front().when < std::max<Clock::duration>(kSoon, lastTask / kSoonPerTask) ? waits + 1 : 0;
+      const bool isSoon = start - tasks.front().when < std::max<Clock::duration>(kSoon, lastTask / kSoonPerTask);
+      const bool wasDelayed = waits == kWaitsUntilOwnThread;
+      waits = isSoon ? std::min(waits + 1, kWaitsUntilOwnThread) : wasDelayed ? -kWaitsAfterLateOne : std::min(waits, 0);
       task = takeFirst();
     }
     runAndDrop(task);

@@ -579,6 +579,10 @@ Status validate(const Program &program) {
   for (size_t i = 0; i < program.arguments.size(); ++i)
     MILLRACE_TRY(checkSpec(program.arguments[i], entry.slots[entry.arguments[i]], "argument " + str(i)));
   MILLRACE_TRY(checkPreparation(program));
+  // A launch binds dims before it prepares values, whose sizes are known.
+  for (const DimBinding &b : entry.dimBindings)
+    if (b.argument != kNone && b.argument >= program.arguments.size())
+      return invalidArgument("the entry function binds a dim to prepared argument " + str(b.argument - program.arguments.size()));
   std::set<uint32_t> aliased;
   for (size_t i = 0; i < program.results.size(); ++i) {
     const Result &r = program.results[i];

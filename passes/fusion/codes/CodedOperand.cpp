@@ -162,7 +162,7 @@ public:
 private:
   bool followFloat(Value value);
   bool followInteger(Value value);
-  std::optional<Repeated> rowsOf(Value value);
+  std::optional<Repeated> rowsOf(Value value, bool isOfFloats);
   bool takeZero(Value zero, bool isAdded, unsigned bits);
   bool takeStack(ConcatenateOp stack);
   bool takeWords(Value value);
@@ -173,13 +173,14 @@ private:
   IntegerRange ofZeros{0, 0};
 };
 
-/// Returns the table of which the program chooses a row for each row of a matrix, the same one for all tables of the matrix.
-std::optional<Repeated> Walk::rowsOf(Value value) {
+/// Returns the table, of floats or of integers, of which the program chooses a row for each row of a matrix, by the same indices for all tables of the
+/// matrix.
+std::optional<Repeated> Walk::rowsOf(Value value, bool isOfFloats) {
   SmallVector<Type, 2> outside; // the outermost first
   for (ConvertOp convert; (convert = value.getDefiningOp<ConvertOp>()); value = convert.getOperand())
     outside.push_back(elementOf(convert));
   auto gather = value.getDefiningOp<GatherOp>();
-  if (!gather || readsOf(gather) != Reads::Rows || typeOf(gather).getRank() != 2 || gather.getDimensionNumbers().getStartIndexMap()[0] != 0 || dimOfIndices(gather) != 0 ||
+  if (!gather || isa<FloatType>(elementOf(gather)) != isOfFloats || readsOf(gather) != Reads::Rows || typeOf(gather).getRank() != 2 || gather.getDimensionNumbers().getStartIndexMap()[0] != 0 || dimOfIndices(gather) != 0 ||
       (found.rowOf && found.rowOf != gather.getStartIndices()))
     return {};
   found.rowOf = gather.getStartIndices();
@@ -194,7 +195,7 @@ bool Walk::takeZero(Value zero, bool isAdded, unsigned bits) {
     found.zero = isAdded ? -*number : *number;
     return std::abs(found.zero) <= 255;
   }
-  std::optional<Repeated> rows = isAdded ? std::nullopt : rowsOf(zero);
+  std::optional<Repeated> rows = isAdded ? std::nullopt : rowsOf(zero, /*isOfFloats=*/false);
   Repeated repeated = rows ? *rows : Repeated::of(zero);
   if (isAdded || (!rows && repeated.repeats == 1))
     return false;
@@ -238,7 +239,7 @@ bool Walk::followFloat(Value value) {
     if (found.scale || found.zero || found.zeros)
       return false;
     for (unsigned place : {1u, 0u}) {
-      std::optional<Repeated> rows = rowsOf(op->getOperand(place));
+      std::optional<Repeated> rows = rowsOf(op->getOperand(place), /*isOfFloats=*/true);
       Repeated repeated = rows ? *rows : Repeated::of(op->getOperand(place));
       auto constant = op->getOperand(place).getDefiningOp<ConstantOp>();
       if (constant && isa<SplatElementsAttr>(constant.getValue()))

@@ -112,7 +112,8 @@ bool CodedProduct::canSortRows() const {
   auto isTable = [&](const std::optional<Repeated> &numbers) { return numbers && numbers->repeats == 1 && typeOf(numbers->source).getDimSize(1) == columns; };
   return isByRows && weights.hasWords && weights.run == columns && k % kRowsOfPlace == 0 && columns % kShortestVectorBytes == 0 && columns * k >= kMinWeights &&
          k <= kMaxProducts && isTable(weights.scale) && (!weights.zeros || isTable(weights.zeros)) && typeOf(weights.rowOf).getNumElements() == k &&
-         typeOf(weights.rowOf).getElementType().isSignlessInteger() &&
+         typeOf(weights.rowOf).getElementType().isSignlessInteger() && typeOf(weights.rowOf).getElementTypeBitWidth() >= 32 &&
+         typeOf(weights.scale->source).getDimSize(0) * kRowsOfPlace <= k &&
          (!weights.zeros || typeOf(weights.zeros->source).getDimSize(0) == typeOf(weights.scale->source).getDimSize(0));
 }
 
@@ -591,7 +592,8 @@ void Rewriter::rewrite() {
       Value numbers = scale.materialize(b, loc, other);
       operands.push_back(TransposeOp::create(b, loc, typeOf(numbers).clone(ofGroups), numbers, b.getDenseI64ArrayAttr({1, 0})));
     } else {
-      operands.push_back(scale.materialize(b, loc, ofGroups));
+      Value numbers = scale.materialize(b, loc, ofGroups);
+      operands.push_back(ragged ? ragged->scalesOf(numbers) : numbers);
     }
   } else if (isScaled()) {
     operands.push_back(splat(b, RankedTensorType::get(ofGroups, b.getF32Type()), 1));

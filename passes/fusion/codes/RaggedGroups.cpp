@@ -121,6 +121,19 @@ Value RaggedGroups::columnsOf(Value x) {
   return SelectOp::create(b, loc, type, isElement, moved, none);
 }
 
+Value RaggedGroups::scalesOf(Value scales) {
+  Integers with{b, loc};
+  const int64_t groups = typeOf(begins).getDimSize(0) - 1;
+  auto bounds = [&](int64_t first) -> Value {
+    return SliceOp::create(b, loc, with.type({groups}), begins, b.getDenseI64ArrayAttr({first}), b.getDenseI64ArrayAttr({first + groups}), b.getDenseI64ArrayAttr({1}));
+  };
+  RankedTensorType type = typeOf(scales);
+  Value hasRows = CompareOp::create(b, loc, bounds(0), bounds(1), ComparisonDirection::LT);
+  Value isRead = BroadcastInDimOp::create(b, loc, type.clone(b.getI1Type()), hasRows, b.getDenseI64ArrayAttr({0}));
+  Value none = ConstantOp::create(b, loc, cast<ElementsAttr>(b.getZeroAttr(type)));
+  return SelectOp::create(b, loc, type, isRead, scales, none);
+}
+
 Value RaggedGroups::wordsOf(Value words, ArrayRef<int64_t> order) {
   Integers with{b, loc};
   if (typeOf(words).getElementType().isUnsignedInteger())

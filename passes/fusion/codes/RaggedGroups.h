@@ -30,6 +30,9 @@ public:
   /// neighbour; the result has them in order. Codes between groups are arbitrary.
   mlir::Value wordsOf(mlir::Value words, mlir::ArrayRef<int64_t> order);
 
+  /// Returns `scales` [groups, columns] with zeros for groups without rows: the program does not read those, which may be infinite or no numbers.
+  mlir::Value scalesOf(mlir::Value scales);
+
   /// Returns the number of the group of each of `words` words that begin at `starts`.
   static mlir::Value groupOfWords(mlir::OpBuilder &b, mlir::Location loc, mlir::Value starts, int64_t words);
 

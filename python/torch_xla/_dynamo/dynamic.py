@@ -169,11 +169,13 @@ class DynamicProgram:
             if any(value.device.type != "xla" for value in results):
                 raise NotDynamic("a result is on the CPU")
             text, constants, order = _XLAC._graph_export(scope, results)
-        except Exception as raised:
+        except BaseException as raised:
             error = raised
         refused = _XLAC._graph_end(scope)
-        if error is not None:  # that of an operator that runs on the CPU is a reason to compile no program for several sizes
-            raise NotDynamic(refused) from error if refused else error
+        if refused and isinstance(error, Exception):  # an operator that runs on the CPU is a reason to compile no program for several sizes
+            raise NotDynamic(refused) from error
+        if error is not None:
+            raise error
         if _world.size() > 1 and any(word in text for word in ("replica_groups", "source_target_pairs")):
             raise NotDynamic("other processes take part in the graph")
         if refused or constants:

@@ -135,11 +135,18 @@ def _take_assertions(graph):
              and getattr(node.args[0].meta.get("val"), "device", torch.device("cpu")).type == "xla"]
     if not taken or not isinstance(output.args[0], (tuple, list)):
         return []
+
+    def add(target, args, value):
+        node = graph.graph.call_function(target, args)
+        node.meta["val"] = value  # parts of a graph that is cut look it up for their results
+        return node
     with graph.graph.inserting_before(output):
-        holds = [graph.graph.call_function(torch.ops.aten.ne.Scalar, (graph.graph.call_function(torch.ops.aten.reshape.default, (node.args[0], [])), 0))
-                 for node in taken]
-        all_of = graph.graph.call_function(torch.ops.aten.stack.default, (holds,))
-    all_of.meta["val"] = taken[0].args[0].meta["val"].new_empty(len(taken), dtype=torch.bool)
+        holds = []
+        for node in taken:
+            value = node.args[0].meta["val"]
+            number = add(torch.ops.aten.reshape.default, (node.args[0], []), value.new_empty(()))
+            holds.append(add(torch.ops.aten.ne.Scalar, (number, 0), value.new_empty((), dtype=torch.bool)))
+        all_of = add(torch.ops.aten.stack.default, (holds,), taken[0].args[0].meta["val"].new_empty(len(taken), dtype=torch.bool))
     output.args = ((*output.args[0], all_of),)
     for node in taken:
         graph.graph.erase_node(node)

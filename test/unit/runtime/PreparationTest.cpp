@@ -59,6 +59,18 @@ TEST_F(PreparationTest, IsDescribedInRecordings) {
   EXPECT_NE(profile::hloProto(program).find("prepared"), std::string::npos);
 }
 
+/// A launch binds dims before it prepares, so that a damaged program could read beyond the caller's arguments.
+TEST_F(PreparationTest, BindsNoDims) {
+  for (uint32_t argument : {0u, 2u}) {
+    Program program = sumOfPrepared();
+    program.functions[0].numDims = 1;
+    program.functions[0].dimBindings = {{0, argument, 0, {}}};
+    const Status status = validate(program);
+    EXPECT_EQ(status.ok(), argument == 0) << status.toString();
+    EXPECT_EQ(status.message().find("binds a dim to prepared argument 0") == std::string::npos, argument == 0) << status.toString();
+  }
+}
+
 /// What a preparation makes is one block of memory, so that the many panels of a model share huge pages.
 TEST_F(PreparationTest, HasOneBlockOfMemory) {
   Program program = sumOfPrepared();
