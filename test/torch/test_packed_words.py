@@ -267,6 +267,6 @@ def test_rows_of_bytes_read_codes(form, is_compiled, rows):
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as recorded:
             run(given).cpu()
         assert xm.get_memory_info()["peak_bytes_used"] - before - kept < codes
-    names = {row.key: row.count for row in recorded.key_averages()}
-    assert sum(count for name, count in names.items() if name.startswith("coded_product")) == 1, names
+    names = {row.key: row.count for row in recorded.key_averages()}  # a kernel counts once for each thread that has a part in it
+    assert sum(name.startswith("coded_product") for name in names) == 1, names
     assert not any(name.startswith(("dot_general", "sort")) for name in names), names
