@@ -52,7 +52,10 @@ def results_of(job, without=()):
             if rank in without:
                 continue
             output, errors = process.communicate(timeout=120)
-            assert process.returncode == 0, errors[-3000:]
+            if process.returncode != 0:  # another process may have failed before
+                for other in job[rank + 1:]:
+                    other.kill()
+                pytest.fail("\n".join([errors[-3000:], *(other.communicate()[1][-3000:] for other in job[rank + 1:])]))
             results.append(json.loads(output.splitlines()[-1]))
     finally:
         for process in job:
