@@ -267,6 +267,10 @@ def test_rows_of_bytes_read_codes(form, is_compiled, rows):
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as recorded:
             run(given).cpu()
         assert xm.get_memory_info()["peak_bytes_used"] - before - kept < codes
-    names = {row.key: row.count for row in recorded.key_averages()}  # a kernel counts once for each thread that has a part in it
-    assert sum(name.startswith("coded_product") for name in names) == 1, names
+    names = {row.key: row.count for row in recorded.key_averages()}
+    products = [event for event in recorded.events() if event.name.startswith("coded_product")]
+    # A kernel is an event of each thread that has a part in it: all begin while the longest one, which waits for the others, goes on.
+    longest = max((event.time_range for event in products), key=lambda time: time.end - time.start)
+    assert len({event.name for event in products}) == 1, names
+    assert all(longest.start <= event.time_range.start <= longest.end for event in products), [(event.time_range.start, event.time_range.end) for event in products]
     assert not any(name.startswith(("dot_general", "sort")) for name in names), names

@@ -98,9 +98,6 @@ Value Repeated::materialize(OpBuilder &b, Location loc, ArrayRef<int64_t> shape)
 
 namespace {
 
-/// Fact: bits of a code that is smaller than a byte.
-constexpr int64_t kCodeBits = 4;
-
 /// What halves of bytes are computed from.
 struct Half {
   Value bytes;

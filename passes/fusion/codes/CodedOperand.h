@@ -14,6 +14,9 @@
 
 namespace millrace::fusion {
 
+/// Fact: bits of a code that is smaller than a byte.
+inline constexpr int64_t kCodeBits = 4;
+
 /// A value of which `repeats` neighbours are equal, elements or blocks of `inner` elements: element i is element i / (repeats * inner) * inner + i % inner
 /// of `source`, converted to `conversions` one after the other.
 struct Repeated {

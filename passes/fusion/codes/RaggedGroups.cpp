@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RaggedGroups.cpp - Bring rows of one group together ----------------===//
 #include "passes/fusion/codes/RaggedGroups.h"
+#include "passes/fusion/codes/CodedOperand.h"
 
 #include "dialects/stablehlo/TensorTypes.h"
 
@@ -58,8 +59,6 @@ struct Integers {
 
 /// Fact: 2^3 rows of four bits are a word.
 constexpr int64_t kPlaceBits = 3;
-/// Fact: bits of a code.
-constexpr int64_t kCodeBits = 4;
 static_assert(kRowsOfPlace == 1 << kPlaceBits);
 
 } // namespace
