@@ -84,6 +84,7 @@ def fails(folder):
         seen.append(outcome_of(lambda: manager.save(4, large)))
         dist.barrier()
         assert manager.all_steps() == [2] and os.listdir(folder / str(preemption)) == ["2"]
+        dist.barrier()  # process 0 makes the next folder only when both have looked
         assert manager.save_async(6, large)
         if rank:
             manager.all_steps()  # only this process has seen how it ended
