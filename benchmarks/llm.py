@@ -230,6 +230,13 @@ class OnnxRuntime(Exported):
             with torch.no_grad():
                 torch.onnx.export(self.step, example, path, dynamo=True, verbose=False, external_data=True)
             if self.job["precision"] != "f32":
+                # The quantizer takes products with initializers; those of the exporter have Transpose between, which basic optimization computes.
+                folding = onnxruntime.SessionOptions()
+                folding.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+                folding.optimized_model_filepath = path + ".folded"
+                folding.add_session_config_entry("session.optimized_model_external_initializers_file_name", "model.folded.data")
+                onnxruntime.InferenceSession(path, folding, providers=["CPUExecutionProvider"])
+                path += ".folded"
                 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
                 quantizer = MatMulNBitsQuantizer(path, bits=4 if self.job["precision"] == "int4" else 8, block_size=32, is_symmetric=True, accuracy_level=1)
                 quantizer.process()
