@@ -5,8 +5,9 @@
                                                  [--peers millrace,eager,…] [--quick] [--markdown FILE] [--results FILE]
 
 Weights are random. Every engine runs in a process of its own, one after the other, on the same number of threads; an engine that is not there, or
-that has no such precision, says so. A prompt is one call; a decoding step is one token of every sequence after it, logits on the host. Engines
-that are given a graph keep keys and values in buffers of prompt + steps tokens; llama.cpp keeps f16 of the real length.
+that has no such precision, says so (`pip install --no-deps -r requirements/engines.txt -r requirements/llm.txt`). A prompt is one call; a decoding
+step is one token of every sequence after it, logits on the host. Engines that are given a graph keep keys and values in buffers of prompt + steps
+tokens; llama.cpp keeps f16 of the real length.
 
 int8: a scale per row, int4: per 32 weights of a row (torchao's Int8WeightOnly and IntxWeightOnly; ONNX Runtime's MatMulNBits); q8_0: 8 bits and a
 scale per 32. llama.cpp has Q8_0 for int8 and q8_0, Q4_0 for int4, Q4_K for q4_k, and rounds activations to 8 bits, unlike the others. The bound is
