@@ -13,6 +13,7 @@ import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 TARGET_S = 0.25  # duration of one turn of a process, about
+FEWEST_TIMED_STEPS = 5  # of a turn whose steps are timed each: the first ones after another process's turn are slower, and the median leaves them out
 FIRST_STEPS = 3  # their results are compared: those of a training differ from step to step
 MOST_VALUES = 20000  # per tensor, that are compared
 
@@ -43,7 +44,8 @@ def serve(prepare, is_each_timed=False):
                 step()
                 seconds.append(time.perf_counter() - before)
             wait()
-            answer(ms=1e3 * (statistics.median(seconds) if is_each_timed else (time.perf_counter() - start) / count))
+            answer(ms=1e3 * (statistics.median(seconds) if is_each_timed else (time.perf_counter() - start) / count),
+                   fewest=FEWEST_TIMED_STEPS if is_each_timed else 1)
     except Exception as error:
         traceback.print_exc()
         answer(error=f"{type(error).__name__}: {str(error)[:300]}")
@@ -79,7 +81,7 @@ class Process:
         elif keep:
             self.times.append(got["ms"])
         else:
-            self.count = max(1, int(TARGET_S * 1e3 / got["ms"]))
+            self.count = max(got["fewest"], int(TARGET_S * 1e3 / got["ms"]))
 
     def close(self):
         self.process.stdin.close()
