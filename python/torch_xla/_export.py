@@ -20,7 +20,10 @@ from .experimental import mark_pattern_utils as _marks  # noqa: F401  (registers
 from .experimental import xla_mlir_debuginfo as _notes  # noqa: F401  (registers its operator)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_CHECKS = ("_assert", "sym_constrain_range")
+# The operators that PyTorch puts into graphs for assert statements, torch._check() and the ranges of sizes. By name: not every release has all.
+_CHECKS = frozenset(f"aten::{name}" for name in (
+    "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "_functional_assert_async", "_functional_assert_scalar", "sym_constrain_range",
+    "sym_constrain_range_for_size", "_functional_sym_constrain_range", "_functional_sym_constrain_range_for_size"))
 
 
 @dataclasses.dataclass
@@ -84,7 +87,7 @@ def _view_of_any_strides(tensor, size):
 
 
 def _is_check(target):
-    return any(check in getattr(target, "__name__", "") for check in _CHECKS)
+    return isinstance(target, torch._ops.OpOverload) and target._schema.name in _CHECKS
 
 
 def _drop_checks(graph):

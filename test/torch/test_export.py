@@ -347,6 +347,21 @@ def test_operators_that_become_custom_calls():
         stablehlo.exported_program_to_stablehlo(program)
 
 
+def test_operators_that_are_no_checks_are_kept():
+    """Whatever their names are."""
+    library = torch.library.Library("millrace_test_asserts", "DEF")
+    library.define("root_assert_positive(Tensor x) -> Tensor")
+    library.impl("root_assert_positive", lambda x: x.abs().sqrt(), "CompositeExplicitAutograd")
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            torch._assert_async((x > -100).all())
+            return torch.ops.millrace_test_asserts.root_assert_positive(x) + 1
+    x = torch.randn(2, 3)
+    module = stablehlo.exported_program_to_stablehlo(export(Model(), (x,)))
+    torch.testing.assert_close(module(x).cpu(), Model()(x))
+
+
 def test_views_of_results_with_the_strides_of_the_cpu():
     class Attention(torch.nn.Module):
         def forward(self, x):
