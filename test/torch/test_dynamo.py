@@ -374,6 +374,27 @@ def test_assertions_do_not_cut_a_graph():
     assert z.grad.tolist() == [2.0] * 3
 
 
+@pytest.mark.parametrize("backend, device", [("aot_eager", "cpu"), ("openxla", "xla")])
+def test_writes_of_a_graph_whose_assertion_fails(backend, device):
+    """None is seen, as with PyTorch's own compilers."""
+    written = torch.nn.BatchNorm1d(3, affine=False, momentum=1.0).to(device)
+
+    def f(x, holds):
+        x.add_(1)
+        torch._assert_async(holds.all(), "it does not hold")
+        written.running_mean.add_(10)
+        return x.add_(100) * 2
+    f = torch.compile(f, backend=backend, fullgraph=True)
+    x, holds = torch.zeros(3, device=device), torch.tensor([True], device=device)
+    for call in range(4):
+        if call % 2:
+            with pytest.raises(RuntimeError, match="it does not hold"):
+                f(x, ~holds)
+        else:
+            assert f(x, holds).tolist() == [202.0 * (call // 2 + 1)] * 3
+        assert x.tolist() == [101.0 * (call // 2 + 1)] * 3 and written.running_mean.tolist() == [10.0 * (call // 2 + 1)] * 3
+
+
 def test_an_operator_with_effects_is_named():
     # PyTorch calls the check for a singular matrix through with_effects.
     solve = torch.compile(lambda a: torch.linalg.solve(a, torch.ones(2, 1, device="xla")), backend="openxla")
