@@ -61,6 +61,10 @@ private:
       return error(std::string(what) + ": sizes " + str(a.bytes) + " and " + str(b.bytes) + " differ");
     return Status();
   }
+  /// Checks that the executor may put a table of so many entries on the stack.
+  Status checkTable(uint64_t entries, const char *what) const {
+    return entries <= kMaxTableEntries ? Status() : error(str(entries) + " " + what + ", at most " + str(kMaxTableEntries) + " are possible");
+  }
   Status checkSameRank(const Slot &a, const Slot &b, const char *what) const {
     MILLRACE_TRY(checkSameShape(a, b, what));
     if (a.dims.size() != b.dims.size())
@@ -215,6 +219,8 @@ Status Checker::checkSizeChecks(const std::vector<SizeCheck> &checks) const {
 Status Checker::check(const KernelStep &s, unsigned) {
   if (s.kernel >= program.kernels.size())
     return error("kernel " + str(s.kernel) + " of " + str(program.kernels.size()));
+  MILLRACE_TRY(checkTable(s.inputs.size() + s.outputs.size() + 1, "operands, results and scratch of a kernel"));
+  MILLRACE_TRY(checkTable(s.dims.size(), "sizes of a kernel"));
   MILLRACE_TRY(checkRead(s.inputs));
   MILLRACE_TRY(checkWrite(s.outputs));
   for (uint32_t d : s.dims)
@@ -229,7 +235,9 @@ Status Checker::check(const KernelStep &s, unsigned) {
 
 Status Checker::check(const LoopStep &s, unsigned depth) {
   MILLRACE_TRY(checkScalar(s.predicate, {DType::I1}, "loop predicate"));
+  MILLRACE_TRY(checkTable(s.carried.size(), "states of a loop"));
   std::set<SlotId> states;
+  uint64_t sizes = 0;
   for (const LoopStep::Carried &c : s.carried) {
     MILLRACE_TRY(checkWrite(c.state));
     MILLRACE_TRY(checkId(c.next));
@@ -238,7 +246,9 @@ Status Checker::check(const LoopStep &s, unsigned depth) {
     if (!states.insert(c.state).second)
       return error("two loop states in slot " + str(c.state));
     MILLRACE_TRY(checkSameRank(f.slots[c.state], f.slots[c.next], "loop state"));
+    sizes += f.slots[c.next].dims.size();
   }
+  MILLRACE_TRY(checkTable(sizes, "sizes of a loop's states"));
   MILLRACE_TRY(checkSteps(s.cond, depth + 1));
   return checkSteps(s.body, depth + 1);
 }

@@ -230,6 +230,20 @@ TEST(Program, MutantsWithGoodChecksumsNeverCrash) {
   EXPECT_GT(accepted, 0) << "some mutations hit free bytes; if none is accepted, the test feeds garbage";
 }
 
+// The executor has a kernel's operands in a table on the stack; the writer refuses too many of them, so the length of a list is damaged.
+TEST(Program, MoreOperandsThanTheStackHoldsAreAnError) {
+  Program program = everything();
+  std::get<KernelStep>(program.functions[0].steps[0].body).inputs.assign(65534, 0);
+  auto bytes = serialize(program);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().toString();
+  size_t at = bytes->find(std::string("\xfe\xff\0\0\0\0\0\0", 8));
+  ASSERT_NE(at, std::string::npos);
+  (*bytes)[at] = '\xff';
+  repair(*bytes);
+  Status status = parse(*bytes).status();
+  EXPECT_NE(status.message().find("65537 operands, results and scratch of a kernel, at most 65536 are possible"), std::string::npos) << status.toString();
+}
+
 TEST(Program, OtherVersionAndOtherFilesAreNamed) {
   std::string bytes = *serialize(everything());
   Header header;
@@ -275,6 +289,27 @@ TEST(Program, SemanticErrors) {
   expectError("two loop states", [&](Program &p) {
     auto &loop = std::get<LoopStep>(step(p, 1));
     loop.carried.push_back(loop.carried[0]);
+  });
+  // The executor has tables of these on the stack.
+  constexpr size_t million = 1000000;
+  expectError("1000002 operands, results and scratch of a kernel, at most 65536 are possible",
+              [&](Program &p) { std::get<KernelStep>(step(p, 0)).inputs.assign(million, 0); });
+  expectError("1000000 sizes of a kernel, at most 65536 are possible", [&](Program &p) { std::get<KernelStep>(step(p, 0)).dims.assign(million, 0); });
+  expectError("1000000 states of a loop, at most 65536 are possible", [&](Program &p) {
+    auto &loop = std::get<LoopStep>(step(p, 1));
+    loop.carried.assign(million, loop.carried[0]);
+  });
+  expectError("65600 sizes of a loop's states, at most 65536 are possible", [&](Program &p) {
+    auto &loop = std::get<LoopStep>(step(p, 1));
+    Function &main = p.functions[0];
+    Slot state = main.slots[loop.carried[0].state];
+    state.dims.assign(64, Dim::constant(1));
+    state.bytes = 4;
+    loop.carried.clear();
+    for (int i = 0; i < 1025; ++i) {
+      loop.carried.push_back({SlotId(main.slots.size()), SlotId(main.slots.size())});
+      main.slots.push_back(state);
+    }
   });
   expectError("replicas", [](Program &p) { p.numReplicas = 0; });
   expectError("location 5", [](Program &p) { p.functions[0].steps[0].location = 5; });
