@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProcessesTest.cpp - Collectives of several processes ----------------===//
 // The processes are threads of this one with a mesh each: what they compute is compared, bit by bit, with one process that has all devices.
+#include "TestPrograms.h"
 #include "runtime/collective/Collective.h"
 #include "runtime/collective/Processes.h"
 #include "runtime/transport/Wire.h"
@@ -486,6 +487,57 @@ TEST(Processes, DifferentLaunchesOfOneProgramAreNamedOnAll) {
   for (const Status &status : launchedWith(job, {{7, 10, "'jit_step'", "launch id"}, {7, 11, "'jit_step'", "launch id"}}))
     EXPECT_EQ(status.message(), "the processes do not do the same: " + job.processes[0]->links().describe(0) + " launches 'jit_step', but " +
                                     job.processes[0]->links().describe(1) + " launches it with another launch id");
+}
+
+/// All-reduces its second argument; the first one has to have four elements.
+Program checkedSum() {
+  test::Builder b;
+  b.program.numReplicas = 2;
+  SlotId open = b.argument(DType::F32, {4}), x = b.argument(DType::F32, {4}), z = b.result(DType::F32, {4});
+  b.program.arguments[0].dims = {kDynamic};
+  Slot &slot = b.main().slots[open];
+  slot.dims = {Dim::runtime(0)}, slot.bytes = 0;
+  b.main().numDims = 1;
+  b.main().dimBindings = {{0, 0, 0, {}}};
+  b.main().checks = {{DimExpr::dim(0), SizeCheck::Relation::Equal, DimExpr::constant(4)}};
+  CollectiveStep sum = step(Kind::AllReduce, {}, Reduction::Sum);
+  sum.arguments = {x}, sum.results = {z}, sum.name = "all_reduce";
+  b.push({sum, kNone});
+  return b.program;
+}
+
+TEST(Processes, WhoseArgumentsAreRefusedTellsTheOthers) {
+  Job job(2);
+  std::vector<Status> statuses(4); // of each process's launches, one after the other
+  std::vector<std::thread> threads;
+  const auto begin = std::chrono::steady_clock::now();
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      ClientOptions options;
+      options.timeoutSeconds = 100, options.processes = job.processes[rank], options.devicesOf = {1, 1}, options.rngSeed = 1;
+      auto client = Client::create(options);
+      ASSERT_TRUE(client.ok()) << client.status().toString();
+      auto program = (*client)->load(checkedSum());
+      ASSERT_TRUE(program.ok()) << program.status().toString();
+      for (uint32_t launch = 0; launch < 2; ++launch) {
+        const int64_t size = rank && !launch ? 5 : 4;
+        auto launched = (*program)->execute({{test::toDevice<float>(**client, DType::F32, {size}, std::vector<float>(size_t(size))),
+                                              test::toDevice<float>(**client, DType::F32, {4}, {1, 2, 3, float(rank)})}});
+        Status &status = statuses[2 * rank + launch];
+        status = launched ? launched->done[0].await() : launched.status();
+        if (status.ok()) {
+          EXPECT_EQ(test::toHost<float>(launched->results[0][0]), (std::vector<float>{2, 4, 6, 1}));
+        }
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  const std::string refused = "expects dimension 0 of argument 0 to be 4, but got 5: call it with an argument of such a size";
+  EXPECT_EQ(statuses[0].message(), "device 1 failed: " + refused);
+  EXPECT_EQ(statuses[2].message(), refused);
+  EXPECT_TRUE(statuses[1].ok()) << statuses[1].toString() << ": the next launches belong together";
+  EXPECT_TRUE(statuses[3].ok()) << statuses[3].toString();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(50)) << "the other process has waited for its timeout";
 }
 
 TEST(Processes, MessagesBetweenDevices) {
