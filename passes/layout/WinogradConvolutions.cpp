@@ -8,6 +8,7 @@
 //          that the sums move more than the products save.
 // Not for programs whose operations have to round as they are written: the sums round differently, and NaN and infinities reach all results of a tile.
 //===----------------------------------------------------------------------===//
+#include "dialects/millrace/Arguments.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "passes/Remarks.h"
 #include "passes/layout/Layout.h"
@@ -37,15 +38,14 @@ constexpr int64_t kPoints = kSpan * kSpan;
 /// machine's memory, which the target does not describe.
 constexpr double kMovesPerFarRead = 3;
 
-/// Returns true if the value is computed from constant arguments of the function alone (millrace.constant): its computation is prepared once.
+/// Returns true if the value is computed from constant arguments of the function alone: its computation is prepared once.
 bool isPrepared(Value value) {
   SmallVector<Value> pending{value};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-      if (!function || !function.getArgAttr(argument.getArgNumber(), kConstantAttr))
+    if (isa<BlockArgument>(next)) {
+      if (!isConstantArgument(next))
         return false;
       continue;
     }

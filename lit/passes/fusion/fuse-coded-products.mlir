@@ -503,6 +503,28 @@ func.func @constant_columns_in_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x4
   return %r : tensor<17x96xf32>
 }
 
+// Those of an argument that the caller gives up are read as they are, although it is marked: no preparation reads it.
+// CHECK-LABEL: func.func @donated_columns_in_bytes(
+// CHECK-NOT:     dot_general
+// CHECK:         call @coded_product{{.*}} : (tensor<2x128x48xi8>, tensor<2x17x2x64xi8>, tensor<2x96xf32>) -> tensor<17x96xf32>
+func.func @donated_columns_in_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x48xi8> {millrace.constant, jax.buffer_donor = true}, %scales: tensor<2x96xf32>) -> tensor<17x96xf32> {
+  %4 = stablehlo.constant dense<4> : tensor<256x48xi8>
+  %up = stablehlo.shift_left %bytes, %4 : tensor<256x48xi8>
+  %low = stablehlo.shift_right_arithmetic %up, %4 : tensor<256x48xi8>
+  %high = stablehlo.shift_right_arithmetic %bytes, %4 : tensor<256x48xi8>
+  %l = stablehlo.reshape %low : (tensor<256x48xi8>) -> tensor<256x48x1xi8>
+  %h = stablehlo.reshape %high : (tensor<256x48xi8>) -> tensor<256x48x1xi8>
+  %both = stablehlo.concatenate %h, %l, dim = 2 : (tensor<256x48x1xi8>, tensor<256x48x1xi8>) -> tensor<256x48x2xi8>
+  %codes = stablehlo.reshape %both : (tensor<256x48x2xi8>) -> tensor<2x128x96xi8>
+  %f = stablehlo.convert %codes : (tensor<2x128x96xi8>) -> tensor<2x128x96xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<2x96xf32>) -> tensor<2x128x96xf32>
+  %m = stablehlo.multiply %f, %s : tensor<2x128x96xf32>
+  %w = stablehlo.reshape %m : (tensor<2x128x96xf32>) -> tensor<256x96xf32>
+  %a = stablehlo.convert %x : (tensor<17x256xi8>) -> tensor<17x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<17x256xf32>, tensor<256x96xf32>) -> tensor<17x96xf32>
+  return %r : tensor<17x96xf32>
+}
+
 // Neighbours of a column in a byte, the first one in the high half: elements of x are put in that order.
 // CHECK-LABEL: func.func @high_half_first(
 // CHECK-NOT:     dot_general

@@ -25,6 +25,15 @@ func.func @even(%x: tensor<2x14x14x64xf32>, %w: tensor<3x3x64x80xf32> {millrace.
   return %0 : tensor<2x14x14x80xf32>
 }
 
+// The sums of weights that the caller gives up are computed in each call, although they are marked.
+// CHECK-LABEL: @donated
+// CHECK: stablehlo.convolution
+// REMARK: remark:{{.*}}its sums would move more than its products save
+func.func @donated(%x: tensor<2x14x14x64xf32>, %w: tensor<3x3x64x80xf32> {millrace.constant, jax.buffer_donor = true}) -> tensor<2x14x14x80xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x14x14x64xf32>, tensor<3x3x64x80xf32>) -> tensor<2x14x14x80xf32>
+  return %0 : tensor<2x14x14x80xf32>
+}
+
 // Borders of unequal widths; tiles that stick out are cut off; weights in PyTorch's order.
 // CHECK-LABEL: @odd
 // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 2, 0], high = [0, 2, 2, 0]

@@ -14,6 +14,7 @@
 //          that are added up are neither the first nor the last ones; integers of bytes (other contractions have instructions for them);
 //          rows that are no whole number of the smallest vectors; few rows of %x where a table of groups or its weights are not constant arguments.
 //===----------------------------------------------------------------------===//
+#include "dialects/millrace/Arguments.h"
 #include "dialects/millrace/Attributes.h"
 #include "passes/fusion/codes/CodedOperand.h"
 #include "passes/fusion/codes/RaggedGroups.h"
@@ -97,10 +98,8 @@ bool isOfRows(const CodedOperand &operand, int64_t k) {
 
 /// Returns true if nothing but constant arguments of the program decides `value`.
 bool isOfConstants(Value value, llvm::SmallPtrSetImpl<Operation *> &visited) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    return function && function.getArgAttr(argument.getArgNumber(), kConstantAttr);
-  }
+  if (isa<BlockArgument>(value))
+    return isConstantArgument(value);
   Operation *op = value.getDefiningOp();
   if (!visited.insert(op).second)
     return true;

@@ -13,6 +13,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/plan/FusionPolicy.h"
 
+#include "dialects/millrace/Arguments.h"
 #include "dialects/millrace/Attributes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -218,8 +219,7 @@ public:
 
 private:
   static bool isConstant(func::FuncOp function, unsigned argument) {
-    return function.getArgAttr(argument, kConstantAttr) && !function.getArgAttr(argument, "jax.buffer_donor") &&
-           !function.getArgAttr(argument, "tf.aliasing_output") && bytesOf(function.getArgument(argument).getType()).value_or(0) > 0;
+    return isConstantArgument(function, argument) && bytesOf(function.getArgument(argument).getType()).value_or(0) > 0;
   }
 
   static bool hasConstants(func::FuncOp function) {

@@ -2,6 +2,7 @@
 //===- ConstantFlag.cpp - The flag --constant -----------------------------===//
 #include "tools/support/flags/ConstantFlag.h"
 
+#include "dialects/millrace/Arguments.h"
 #include "dialects/millrace/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,14 +18,11 @@ llvm::Error markConstants(ModuleOp module, const std::string &entry, const std::
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return llvm::createStringError("--constant: the module has no function @" + entry);
-  auto isDonated = [&](unsigned argument) {
-    return function.getArgAttr(argument, "jax.buffer_donor") || function.getArgAttr(argument, "tf.aliasing_output");
-  };
   auto mark = [&](unsigned argument) { function.setArgAttr(argument, kConstantAttr, UnitAttr::get(module.getContext())); };
   unsigned count = function.getNumArguments();
   if (which == "all") {
     for (unsigned argument = 0; argument < count; ++argument)
-      if (!isDonated(argument))
+      if (!isDonated(function, argument))
         mark(argument);
     return llvm::Error::success();
   }
@@ -38,7 +36,7 @@ llvm::Error markConstants(ModuleOp module, const std::string &entry, const std::
       return llvm::createStringError("--constant names argument " + llvm::Twine(end < begin ? begin : end) + ", but @" + entry + " has " + llvm::Twine(count) +
                                      " arguments");
     for (unsigned argument = begin; argument <= end; ++argument) {
-      if (isDonated(argument))
+      if (isDonated(function, argument))
         return llvm::createStringError("--constant names argument " + llvm::Twine(argument) + ", which is donated");
       mark(argument);
     }
