@@ -156,6 +156,26 @@ def test_functions_of_xlac():
     assert torch.equal(x.cpu(), a.cpu()) and torch.equal(v.cpu(), a.cpu()[1:])
 
 
+@pytest.mark.parametrize("source", [torch.tensor([1 + 2j, 3 - 4j]), torch.tensor([5.0, 6.0]), torch.tensor([1 - 1j])])
+def test_a_conjugated_tensor_shows_what_replaces_it(source):
+    """The tensor keeps its lazy conjugation or negation, and shows the value of the source through it."""
+    x, y = torch.tensor([7j, 8j], device="xla"), torch.tensor([9 + 1j, 2j], device="xla")
+    conjugated, negated = x.conj(), y.conj().imag
+    assert conjugated.is_conj() and negated.is_neg()
+    if conjugated.shape != source.shape:  # memory of its own: x stays
+        XLAC._replace_xla_tensor(conjugated, source.to("xla"))
+        assert torch.equal(conjugated.cpu(), source) and x.tolist() == [7j, 8j]
+        return
+    XLAC._replace_xla_tensor(conjugated, source.to("xla"))
+    assert torch.equal(conjugated.cpu(), source.to(torch.complex64)) and torch.equal(x.cpu(), source.to(torch.complex64).conj())
+    if source.is_complex():
+        with pytest.raises(RuntimeError, match="result type ComplexFloat can't be cast to the desired output type Float"):
+            XLAC._replace_xla_tensor(negated, source.to("xla"))
+    else:
+        XLAC._replace_xla_tensor(negated, source.to("xla"))
+        assert torch.equal(negated.cpu(), source) and y.tolist() == [9 - 5j, -6j]
+
+
 @pytest.mark.parametrize("index", [(slice(1, None), slice(None, None, 2)), (slice(0, 3, 2), slice(1, 4, 2)), (slice(None), slice(2, None, 3))])
 def test_steps_are_slices(index):
     x = torch.arange(20.0).reshape(4, 5)

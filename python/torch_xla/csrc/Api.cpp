@@ -236,11 +236,13 @@ PyObject *replaceTensor(PyObject *, PyObject *args) {
       return nullptr;
     const Tensor &to = tensorOf(target), &from = tensorOf(source);
     if (to.sizes() == from.sizes()) {
-      assign(to, shownValue(from));
+      TORCH_CHECK(c10::canCast(from.scalar_type(), to.scalar_type()), "result type ", from.scalar_type(),
+                  " can't be cast to the desired output type ", to.scalar_type());
+      setValue(to, resolved(to, convertTo(shownValue(from), to.scalar_type())));
     } else {
       TORCH_CHECK(to.dtype() == from.dtype(), "expects tensors of one type, but got ", to.dtype(), " and ", from.dtype());
       at::TensorImpl *impl = to.unsafeGetTensorImpl();
-      impl->set_storage_keep_dtype(wrap(shownValue(from)).storage());
+      impl->set_storage_keep_dtype(wrap(resolved(to, shownValue(from))).storage());
       impl->set_storage_offset(0);
       impl->set_sizes_contiguous(from.sizes());
     }
