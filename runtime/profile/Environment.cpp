@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits.h>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unistd.h>
@@ -27,22 +28,35 @@ constexpr uint64_t kBytesOfProcess = uint64_t(112) << 20;
 /// Source: judgement: a file stays below 100 MB.
 constexpr uint64_t kMostFileBytes = 98'000'000;
 
+/// The recording of one process.
 struct OfProcess {
+  OfProcess(pid_t process, const OfProcess *parent) : process(process), parent(parent) {}
+  const pid_t process;
+  const OfProcess *const parent; ///< the recording of the process that this one was forked from, which is never ended here; or null
   std::mutex mutex;
-  pid_t process = 0; ///< that began it
+  bool hasBegun = false;
   std::string path;
   std::optional<Session> session;
   std::optional<BeforeTermination> written; ///< until the files are
 };
+/// Returns the recording of this process. A fork has one of its own from the start: another thread of its parent may hold the lock of the parent's,
+/// and would never release it here.
 OfProcess &ofProcess() {
-  static auto *made = new OfProcess;
-  return *made;
+  static std::atomic<OfProcess *> last{nullptr};
+  OfProcess *known = last.load(std::memory_order_acquire);
+  const pid_t self = getpid();
+  while (!known || known->process != self) {
+    auto made = std::make_unique<OfProcess>(self, known);
+    if (last.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel))
+      known = made.release();
+  }
+  return *known;
 }
 
 void writeAtEnd() {
   OfProcess &own = ofProcess();
   std::lock_guard lock(own.mutex);
-  if (!own.session || own.process != getpid())
+  if (!own.session)
     return;
   Progress progress("MILLRACE_PROFILE: writing " + own.path);
   Recording recording = own.session->stop();
@@ -85,13 +99,14 @@ Status startFromEnvironment(uint32_t rank) {
     return Status();
   OfProcess &own = ofProcess();
   std::lock_guard lock(own.mutex);
-  if (own.process == getpid())
+  if (own.hasBegun)
     return Status();
   if (Status status = createFolders(folder); !status.ok())
     return status.withContext("MILLRACE_PROFILE expects a folder for the recordings");
-  if (own.process == 0)
-    std::atexit(writeAtEnd); // forked children inherit it
-  own.process = getpid();
+  static std::atomic<bool> isRegistered{false}; // forked children inherit what atexit() was told
+  if (!isRegistered.exchange(true))
+    std::atexit(writeAtEnd);
+  own.hasBegun = true;
   char whole[PATH_MAX]; // the program may change its folder before it ends
   own.path = std::string(realpath(folder.c_str(), whole) ? whole : folder) + "/rank" + std::to_string(rank) + "." + std::to_string(own.process);
   own.session.emplace(kBytesOfProcess);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Background.h"
 #include "runtime/base/ThreadPool.h"
+#include "runtime/profile/Environment.h"
 #include "runtime/profile/ProgramInfo.h"
 #include "runtime/profile/Recorder.h"
 
@@ -273,6 +274,39 @@ TEST(Recorder, AForkBeginsEmpty) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_EQ(numbersIn(session.stop()), std::vector<uint64_t>{1});
+}
+
+TEST(Recorder, AForkNeverWaitsForItsParentsRecording) {
+  const std::string folder = ::testing::TempDir() + "/millrace-recording-" + std::to_string(::getpid());
+  pid_t parent = fork(); // the recording of MILLRACE_PROFILE is that of a whole process
+  if (parent == 0) {
+    ::setenv("MILLRACE_PROFILE", folder.c_str(), 1);
+    if (!startFromEnvironment(0).ok())
+      _exit(2);
+    std::atomic<bool> isDone{false};
+    std::thread other([&] {
+      while (!isDone) // holds the lock a part of the time
+        (void)startFromEnvironment(0).ok();
+    });
+    bool isFine = true;
+    for (int i = 0; i < 300 && isFine; ++i) {
+      pid_t child = fork();
+      if (child == 0) {
+        ::alarm(20);
+        endFromEnvironment();
+        _exit(0);
+      }
+      int status = 0;
+      isFine = waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    isDone = true;
+    other.join();
+    _exit(isFine ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(parent, &status, 0), parent);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "a fork has waited for a lock that nobody releases";
+  ::rmdir(folder.c_str());
 }
 #endif
 
