@@ -3,8 +3,8 @@
 #include "dialects/vhlo/Builtin.h"
 
 #include "dialects/stablehlo/Dialect.h"
+#include "dialects/stablehlo/ElementCount.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 
 using namespace mlir;
@@ -102,15 +102,16 @@ TensorV1Attr toVhlo(DenseIntOrFPElementsAttr elements) {
 
 // The sizes of a type from a file may be arbitrary; code that computes with static shapes requires a valid number of elements.
 static LogicalResult verifySizes(ArrayRef<int64_t> shape, EmitError emitError) {
-  int64_t elements = 1;
+  SmallVector<int64_t> sizes;
   for (int64_t size : shape) {
     if (size == ShapedType::kDynamic)
       continue;
     if (size < 0)
       return emitError() << "expects sizes that are not negative, but got " << size, failure();
-    if (llvm::MulOverflow(elements, std::max<int64_t>(size, 1), elements) || elements > (int64_t(1) << 59))
-      return emitError() << "expects less than 2^59 elements", failure();
+    sizes.push_back(size);
   }
+  if (!stablehlo::elementCount(sizes, int64_t(1) << 59))
+    return emitError() << "expects less than 2^59 elements", failure();
   return success();
 }
 

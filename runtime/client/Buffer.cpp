@@ -85,21 +85,16 @@ bool isDense(DType dtype, const std::vector<int64_t> &dims, const std::vector<in
 StatusOr<uint64_t> denseBytes(DType dtype, const std::vector<int64_t> &dims) {
   if (dtype == DType::Invalid)
     return invalidArgument("invalid element type");
-  bool isEmpty = std::find(dims.begin(), dims.end(), 0) != dims.end();
-  unsigned __int128 product = isEmpty ? 0 : byteSize(dtype);
-  for (int64_t d : dims) {
-    if (d < 0)
-      return invalidArgument("expects dimensions of at least 0, but got " + std::to_string(d));
-    product *= uint64_t(d);
-    if (product <= maxValueBytes)
-      continue;
-    std::string shape;
-    for (int64_t size : dims)
-      shape += (shape.empty() ? "" : ",") + std::to_string(size);
-    return invalidArgument("a tensor of shape " + std::string(name(dtype)) + "[" + shape + "] takes more than " +
-                           std::to_string(maxValueBytes) + " bytes");
+  if (const std::optional<uint64_t> bytes = bytesOfSizes(byteSize(dtype), dims.size(), [&](size_t d) { return dims[d]; }))
+    return *bytes;
+  std::string shape;
+  for (int64_t size : dims) {
+    if (size < 0)
+      return invalidArgument("expects dimensions of at least 0, but got " + std::to_string(size));
+    shape += (shape.empty() ? "" : ",") + std::to_string(size);
   }
-  return uint64_t(product);
+  return invalidArgument("a tensor of shape " + std::string(name(dtype)) + "[" + shape + "] takes more than " +
+                         std::to_string(maxValueBytes) + " bytes");
 }
 
 Buffer::Buffer(std::shared_ptr<Client> client, const MemorySpace *space, std::shared_ptr<Value> value)

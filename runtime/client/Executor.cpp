@@ -7,6 +7,7 @@
 #include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Machine.h"
+#include "runtime/program/Limits.h"
 
 #include <algorithm>
 #include <atomic>
@@ -145,18 +146,14 @@ Status Executor::bytesOf(const Frame &frame, SlotId id, uint64_t &bytes) {
     bytes = slot.bytes;
     return Status();
   }
-  const bool isEmpty = std::any_of(slot.dims.begin(), slot.dims.end(), [&](const Dim &d) { return value(frame, d) == 0; });
-  unsigned __int128 product = isEmpty ? 0 : byteSize(slot.dtype);
-  for (const Dim &d : slot.dims) {
-    int64_t size = value(frame, d);
-    if (size < 0)
-      return invalidArgument("a dimension has size " + std::to_string(size));
-    product *= uint64_t(size);
-    if (product > (uint64_t(1) << 46))
-      return resourceExhausted("a value with run-time shape is too large");
+  if (const auto product = bytesOfSizes(byteSize(slot.dtype), slot.dims.size(), [&](size_t d) { return value(frame, slot.dims[d]); })) {
+    bytes = *product;
+    return Status();
   }
-  bytes = uint64_t(product);
-  return Status();
+  for (const Dim &d : slot.dims)
+    if (const int64_t size = value(frame, d); size < 0)
+      return invalidArgument("a dimension has size " + std::to_string(size));
+  return resourceExhausted("a value with run-time shape is too large");
 }
 
 Status Executor::prepareOutput(Frame &frame, SlotId id) {

@@ -3,6 +3,7 @@
 #include "runtime/collective/RemoteCalls.h"
 #include "runtime/base/Alignment.h"
 #include "runtime/base/Hash.h"
+#include "runtime/program/Limits.h"
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
@@ -139,11 +140,8 @@ StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head
     uint64_t offset = reader.number<uint64_t>();
     if (!reader.ok() || view.dims.size() > maxRank || view.dtype > DType::Last)
       return damaged;
-    uint64_t bytes = byteSize(view.dtype);
-    for (int64_t dim : view.dims)
-      if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
-        return damaged;
-    if (__builtin_add_overflow(total, bytes, &total) || total > uint64_t(INT64_MAX) || (isInPieces && bytes % size))
+    const std::optional<uint64_t> bytes = bytesOfSizes(byteSize(view.dtype), view.dims.size(), [&](size_t d) { return view.dims[d]; });
+    if (!bytes || __builtin_add_overflow(total, *bytes, &total) || total > uint64_t(INT64_MAX) || (isInPieces && *bytes % size))
       return damaged;
     remote->call.arguments.push_back(std::move(view));
     offsets.push_back(offset);

@@ -97,21 +97,6 @@ private:
   std::set<uint32_t> pairs; ///< ids of the function's collectives in two halves
 };
 
-/// Computes dims * byteSize; returns false on overflow.
-bool staticBytes(const std::vector<Dim> &dims, DType dtype, uint64_t &bytes) {
-  bool isEmpty = std::any_of(dims.begin(), dims.end(), [](const Dim &d) { return d.value == 0; });
-  unsigned __int128 product = isEmpty ? 0 : byteSize(dtype);
-  for (const Dim &d : dims) {
-    if (d.value < 0)
-      return false;
-    product *= uint64_t(d.value);
-    if (product > maxValueBytes)
-      return false;
-  }
-  bytes = uint64_t(product);
-  return true;
-}
-
 /// Returns a type such as "f32[2,3]".
 std::string shapeText(const Slot &s) {
   std::string text = std::string(name(s.dtype)) + "[";
@@ -132,11 +117,11 @@ Status Checker::checkSlots() {
       if (d.isRuntime ? uint64_t(d.value) >= f.numDims : d.value < 0)
         return error(where + " has dimension " + std::to_string(d.value) + " out of range");
     if (s.isStatic()) {
-      uint64_t bytes = 0;
-      if (!staticBytes(s.dims, s.dtype, bytes))
+      const std::optional<uint64_t> bytes = bytesOfSizes(byteSize(s.dtype), s.dims.size(), [&](size_t d) { return s.dims[d].value; });
+      if (!bytes)
         return error(where + " of shape " + shapeText(s) + " takes more than " + str(maxValueBytes) + " bytes");
-      if (bytes != s.bytes)
-        return error(where + ": expects " + str(bytes) + " bytes for its shape, but got " + str(s.bytes));
+      if (*bytes != s.bytes)
+        return error(where + ": expects " + str(*bytes) + " bytes for its shape, but got " + str(s.bytes));
     } else if (s.kind == Slot::Kind::Arena || s.kind == Slot::Kind::Constant || s.kind == Slot::Kind::View) {
       return error(where + " has run-time dims but a kind that is static");
     }

@@ -2,6 +2,7 @@
 //===- Interpreter.cpp - Functions, regions and operations ----------------===//
 #include "dialects/stablehlo/eval/Interpreter.h"
 
+#include "dialects/stablehlo/ElementCount.h"
 #include "dialects/stablehlo/eval/Grid.h"
 #include "runtime/base/FloatModes.h"
 
@@ -83,28 +84,16 @@ static std::string whyNot(Type type, int64_t maxBytes) {
   if (!shaped) return {};
   std::optional<Kind> kind = kindOf(shaped.getElementType());
   if (!kind || !shaped.hasRank()) return (llvm::Twine("values of type ") + toString(type) + " cannot be evaluated").str();
-  int64_t bytes = byteSize(*kind);
-  for (int64_t size : shaped.getShape()) {
-    if (ShapedType::isDynamic(size)) return {};
-    if (size == 0) return {};
-    if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > maxBytes)
-      return (llvm::Twine("a tensor of type ") + toString(type) + " is larger than the limit of " +
-              llvm::Twine(maxBytes) + " bytes")
-          .str();
-  }
-  return {};
+  if (!shaped.hasStaticShape() || stablehlo::elementCount(shaped.getShape(), maxBytes / byteSize(*kind))) return {};
+  return (llvm::Twine("a tensor of type ") + toString(type) + " is larger than the limit of " + llvm::Twine(maxBytes) + " bytes").str();
 }
 
 llvm::Error checkSize(const Call &call, ArrayRef<int64_t> shape, Type elementType) {
   for (int64_t size : shape)
     if (size < 0) return call.error("expects sizes >= 0, but got " + llvm::Twine(size));
-  int64_t bytes = byteSize(*kindOf(elementType));
-  bool empty = llvm::is_contained(shape, 0);
-  for (int64_t size : shape)
-    if (!empty && (__builtin_mul_overflow(bytes, size, &bytes) || bytes > call.interpreter.options.maxTensorBytes))
-      return call.error("the result is larger than the limit of " +
-                        llvm::Twine(call.interpreter.options.maxTensorBytes) + " bytes");
-  return llvm::Error::success();
+  const int64_t most = call.interpreter.options.maxTensorBytes;
+  if (stablehlo::elementCount(shape, most / byteSize(*kindOf(elementType)))) return llvm::Error::success();
+  return call.error("the result is larger than the limit of " + llvm::Twine(most) + " bytes");
 }
 
 llvm::Error Interpreter::checkResult(Operation *op, unsigned i, const Value &value) {

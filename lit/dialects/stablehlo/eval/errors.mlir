@@ -73,6 +73,18 @@ func.func @dynamic_broadcast_that_does_not_fit() {
 
 // -----
 
+// The product of the sizes is 0, although that of the first two is larger than any number.
+func.func @zero_elements() {
+  %s = stablehlo.constant dense<[1099511627776, 1099511627776, 0]> : tensor<3xi64>
+  %0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<3xi64>) -> tensor<?x?x?xi32>
+  %1 = stablehlo.constant dense<> : tensor<1099511627776x1099511627776x0xi32>
+  %2 = stablehlo.negate %1 : tensor<1099511627776x1099511627776x0xi32>
+  check.expect_eq %2, %1 : tensor<1099511627776x1099511627776x0xi32>
+  func.return
+}
+
+// -----
+
 func.func @too_large() {
   %s = stablehlo.constant dense<[1000000000000, 1000000000000]> : tensor<2xi64>
   // expected-error@+1 {{the result is larger than the limit}}
