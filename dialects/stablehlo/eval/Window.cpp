@@ -11,6 +11,9 @@ using namespace mlir;
 
 namespace millrace::eval {
 
+/// Returns the number of windows in one dimension of `size` elements with the padding.
+static int64_t numWindows(int64_t size, int64_t window, int64_t stride) { return size <= 0 || window > size ? 0 : (size - window) / stride + 1; }
+
 static llvm::Error evalReduceWindow(Call &call) {
   unsigned count = call.numInputs() / 2;
   const Tensor &first = call.in(0);
@@ -26,7 +29,7 @@ static llvm::Error evalReduceWindow(Call &call) {
     int64_t size = (first.dim(d) == 0 ? 0 : (first.dim(d) - 1) * baseDilations[d] + 1) + padding[d].first + padding[d].second;
     int64_t dilatedWindow = (window[d] - 1) * windowDilations[d] + 1;
     padded.push_back(size);
-    shape.push_back(size <= 0 || dilatedWindow > size ? 0 : (size - dilatedWindow) / strides[d] + 1);
+    shape.push_back(numWindows(size, dilatedWindow, strides[d]));
   }
   Body body(call, call.op->getRegion(0));
   SmallVector<RankedTensorType> scalars;
@@ -103,7 +106,14 @@ static llvm::Error evalSelectAndScatter(Call &call) {
   size_t rank = operand.rank();
   Shape ones(rank, 1), window = intsOf(call.op, "window_dimensions", ones), strides = intsOf(call.op, "window_strides", ones);
   SmallVector<std::pair<int64_t, int64_t>> padding = pairsOf(call.op, "padding", rank);
-  if (source.rank() != operand.rank()) return call.error("expects a source of the operand's rank");
+  if (window.size() != rank || strides.size() != rank || padding.size() != rank) return call.error("expects one window size per dimension");
+  Shape windows;
+  for (size_t d = 0; d < rank; ++d) {
+    if (strides[d] < 1 || window[d] < 1) return call.error("expects positive window parameters");
+    windows.push_back(numWindows(operand.dim(d) + padding[d].first + padding[d].second, window[d], strides[d]));
+  }
+  if (source.getShape() != llvm::ArrayRef(windows))
+    return call.error("expects a source of type " + toString(source.getType().clone(windows)) + ", one element for each window, but got " + toString(source.getType()));
   RankedTensorType operandScalar = RankedTensorType::get({}, operand.getElementType());
   RankedTensorType resultScalar = RankedTensorType::get({}, call.resultElementType());
   Tensor result = broadcastScalar(convertTo(initial, resultScalar), operand.getShape());

@@ -73,6 +73,27 @@ func.func @dynamic_broadcast_that_does_not_fit() {
 
 // -----
 
+func.func @more_sources_than_windows() {
+  %x = stablehlo.constant dense<[[1, 5], [2, 5], [3, 6], [4, 4]]> : tensor<4x2xi64>
+  %sizes = stablehlo.constant dense<[3, 2]> : tensor<2xi64>
+  %s = stablehlo.dynamic_iota %sizes, dim = 0 : (tensor<2xi64>) -> tensor<?x?xi64>
+  %z = stablehlo.constant dense<0> : tensor<i64>
+  // expected-error@+1 {{expects a source of type tensor<2x2xi64>, one element for each window, but got tensor<3x2xi64>}}
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %z) ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    %c = stablehlo.add %a, %b : tensor<i64>
+    stablehlo.return %c : tensor<i64>
+  }) {window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>, padding = dense<0> : tensor<2x2xi64>}
+  : (tensor<4x2xi64>, tensor<?x?xi64>, tensor<i64>) -> tensor<4x2xi64>
+  func.return
+}
+
+// -----
+
 // The product of the sizes is 0, although that of the first two is larger than any number.
 func.func @zero_elements() {
   %s = stablehlo.constant dense<[1099511627776, 1099511627776, 0]> : tensor<3xi64>
