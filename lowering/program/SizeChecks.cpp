@@ -5,6 +5,7 @@
 // wrong arguments fails at once, and all kernels share one check.
 #include "lowering/program/FunctionBuilder.h"
 #include "passes/fusion/plan/SizeConditions.h"
+#include "runtime/program/Limits.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -71,9 +72,9 @@ void FunctionBuilder::define(uint32_t dim, const DimExpr &expr) {
 }
 
 std::optional<DimExpr> FunctionBuilder::inArgumentSizes(const DimExpr &expr) const {
-  // Longer expressions are computed from the dims that programs have anyway. The runtime evaluates them on a stack of 32 numbers. Unit: terms. Source:
-  // judgement, not measured alone.
-  constexpr size_t kMaxTerms = 31;
+  // Longer expressions are computed from the dims that programs have anyway: these fit the runtime's stack, in whatever order their terms are. Unit:
+  // terms. Source: arithmetic: a term puts one number on it at most, and their number is odd.
+  constexpr size_t kMaxTermsOfSize = runtime::kMaxSizeStack - 1;
   DimExpr made;
   for (const DimExpr::Term &term : expr.terms) {
     if (term.op != DimExpr::Op::Dim) {
@@ -84,7 +85,7 @@ std::optional<DimExpr> FunctionBuilder::inArgumentSizes(const DimExpr &expr) con
     if (known == definitions.end())
       return std::nullopt;
     llvm::append_range(made.terms, known->second.terms);
-    if (made.terms.size() > kMaxTerms)
+    if (made.terms.size() > kMaxTermsOfSize)
       return std::nullopt;
   }
   return made;

@@ -94,7 +94,7 @@ StatusOr<int64_t> evaluate(const DimExpr &expr, const int64_t *dims) {
   using Op = DimExpr::Op;
   if (expr.terms.size() == 1)
     return expr.terms[0].op == Op::Constant ? expr.terms[0].value : dims[expr.terms[0].value];
-  int64_t values[33];
+  int64_t values[kMaxSizeStack]; // Validate.cpp has checked that it suffices
   size_t depth = 0;
   for (const DimExpr::Term &t : expr.terms) {
     if (t.op == Op::Constant || t.op == Op::Dim) {

@@ -38,10 +38,10 @@ public:
   /// Returns the expression with sizes of arguments by their names; empty if other sizes are in it, or if it is long.
   std::string text(const DimExpr &expr) const {
     // Longer expressions are harder to read than the numbers alone. Unit: terms. Source: judgement, not measured alone.
-    constexpr size_t kMaxTerms = 9;
+    constexpr size_t kMaxTermsOfText = 9;
     static const char *const operators[] = {"", "", " + ", " - ", " * ", " / ", " / ", " mod ", " min ", " max "};
     std::vector<std::string> stack;
-    if (expr.terms.size() > kMaxTerms)
+    if (expr.terms.size() > kMaxTermsOfText)
       return {};
     for (const DimExpr::Term &term : expr.terms) {
       if (term.op == DimExpr::Op::Constant) {

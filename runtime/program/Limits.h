@@ -10,6 +10,10 @@ namespace millrace::runtime {
 /// The largest number of bytes of a value in memory, and of all temporaries of a function together: the address space of processors.
 inline constexpr uint64_t maxValueBytes = uint64_t(1) << 46;
 
+/// The stack on which an expression of sizes is evaluated. Unit: numbers. Source: judgement, not measured alone: programs have sums and products of a
+/// few sizes, which take two or three.
+inline constexpr size_t kMaxSizeStack = 32;
+
 /// Returns the bytes of a dense value of `rank` sizes, sizeAt(0), sizeAt(1), ...: 0 where one of them is 0, however large the others are. None if a
 /// size is negative or the bytes are more than maxValueBytes.
 template <typename SizeAt>

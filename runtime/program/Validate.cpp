@@ -185,7 +185,7 @@ Status Checker::checkExpr(const DimExpr &expr) const {
     } else {
       --depth;
     }
-    if (depth > 32)
+    if (depth > kMaxSizeStack)
       return error("dim expression is nested too deeply");
   }
   return depth == 1 ? Status() : error("malformed dim expression");

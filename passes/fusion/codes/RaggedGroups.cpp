@@ -7,6 +7,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <bit>
+
 using namespace mlir;
 using namespace millrace::stablehlo;
 
@@ -57,9 +59,9 @@ struct Integers {
   Value lowBits(Value x, int64_t mask) { return AndOp::create(b, loc, x, splat(typeOf(x).getShape(), mask)); }
 };
 
-/// Fact: 2^3 rows of four bits are a word.
-constexpr int64_t kPlaceBits = 3;
-static_assert(kRowsOfPlace == 1 << kPlaceBits);
+/// Fact: the bits of a row's number among the rows of a place.
+constexpr int64_t kPlaceBits = std::countr_zero(uint64_t(kRowsOfPlace));
+static_assert(kRowsOfPlace == 1 << kPlaceBits, "numbers of rows are shifted and masked");
 
 } // namespace
 
