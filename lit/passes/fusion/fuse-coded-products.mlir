@@ -22,6 +22,7 @@
 // RUN: xla-run %s --entry=columns_in_words --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=columns_in_signed_bytes --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=constant_columns_in_bytes --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=constant_columns_in_unsigned_words --verify --seed=4 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=high_half_first --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=words_in_other_order --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=groups_in_any_order --verify --seed=3 --quiet --cache-dir=off
@@ -46,6 +47,7 @@
 // RUN: xla-run %s --entry=columns_in_words --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=columns_in_signed_bytes --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=constant_columns_in_bytes --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
+// RUN: xla-run %s --entry=constant_columns_in_unsigned_words --verify --seed=4 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=high_half_first --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=words_in_other_order --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
 // RUN: xla-run %s --entry=groups_in_any_order --verify --seed=3 --quiet --cache-dir=off --target=x86-64-v3
@@ -501,6 +503,32 @@ func.func @constant_columns_in_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x4
   %a = stablehlo.convert %x : (tensor<17x256xi8>) -> tensor<17x256xf32>
   %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<17x256xf32>, tensor<256x96xf32>) -> tensor<17x96xf32>
   return %r : tensor<17x96xf32>
+}
+
+// The same of unsigned words, whose highest bit is set in half of them.
+// CHECK-LABEL: func.func @constant_columns_in_unsigned_words(
+// CHECK-NOT:     dot_general
+// CHECK-COUNT-8: stablehlo.bitcast_convert {{.*}} : (tensor<32x16xui32>) -> tensor<32x16xi32>
+// CHECK:         call @coded_product{{.*}} : (tensor<4x8x128xi32>, tensor<2x3x4x32xi8>, tensor<4x128xf32>) -> tensor<3x128xf32>
+func.func @constant_columns_in_unsigned_words(%x: tensor<3x256xi8>, %words: tensor<256x16xui32> {millrace.constant}, %scales: tensor<4x128xf32>) -> tensor<3x128xf32> {
+  %high = stablehlo.constant dense<2863311530> : tensor<256x16xui32>
+  %all = stablehlo.xor %words, %high : tensor<256x16xui32>
+  %amounts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xui32>
+  %15 = stablehlo.constant dense<15> : tensor<256x128xi8>
+  %each = stablehlo.broadcast_in_dim %all, dims = [0, 1] : (tensor<256x16xui32>) -> tensor<256x16x8xui32>
+  %by = stablehlo.broadcast_in_dim %amounts, dims = [2] : (tensor<8xui32>) -> tensor<256x16x8xui32>
+  %shifted = stablehlo.shift_right_logical %each, %by : tensor<256x16x8xui32>
+  %bytes = stablehlo.convert %shifted : (tensor<256x16x8xui32>) -> tensor<256x16x8xi8>
+  %flat = stablehlo.reshape %bytes : (tensor<256x16x8xi8>) -> tensor<256x128xi8>
+  %low = stablehlo.and %flat, %15 : tensor<256x128xi8>
+  %codes = stablehlo.reshape %low : (tensor<256x128xi8>) -> tensor<4x64x128xi8>
+  %f = stablehlo.convert %codes : (tensor<4x64x128xi8>) -> tensor<4x64x128xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 2] : (tensor<4x128xf32>) -> tensor<4x64x128xf32>
+  %m = stablehlo.multiply %f, %s : tensor<4x64x128xf32>
+  %w = stablehlo.reshape %m : (tensor<4x64x128xf32>) -> tensor<256x128xf32>
+  %a = stablehlo.convert %x : (tensor<3x256xi8>) -> tensor<3x256xf32>
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x256xf32>, tensor<256x128xf32>) -> tensor<3x128xf32>
+  return %r : tensor<3x128xf32>
 }
 
 // Those of an argument that the caller gives up are read as they are, although it is marked: no preparation reads it.

@@ -144,9 +144,12 @@ void CodedProduct::packAlong() {
     Value some = SliceOp::create(b, loc, stored.clone({words, 1, elements}), all, b.getDenseI64ArrayAttr({0, row, 0}), b.getDenseI64ArrayAttr({words, row + 1, elements}),
                                  b.getDenseI64ArrayAttr({1, 1, 1}));
     some = ReshapeOp::create(b, loc, stored.clone({words, elements}), some);
-    // The low bits of an element are the same in a wider one.
-    if (!stored.getElementType().isSignlessInteger(32))
-      some = ConvertOp::create(b, loc, RankedTensorType::get({words, elements}, b.getI32Type()), some);
+    // The low bits of an element are the same in a wider one, and all bits in one of this width, where a conversion might not have the number.
+    RankedTensorType wide = RankedTensorType::get({words, elements}, b.getI32Type());
+    if (stored.getElementTypeBitWidth() == 32 && stored.getElementType() != b.getI32Type())
+      some = BitcastConvertOp::create(b, loc, wide, some);
+    else if (stored.getElementTypeBitWidth() != 32)
+      some = ConvertOp::create(b, loc, wide, some);
     some = BroadcastInDimOp::create(b, loc, each, some, b.getDenseI64ArrayAttr({0, 1}));
     some = AndOp::create(b, loc, ShiftRightLogicalOp::create(b, loc, some, by), splat(15));
     if (row > 0)
