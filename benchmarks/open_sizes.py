@@ -5,7 +5,8 @@
 
 Every case runs its model at so many batch sizes or lengths, 1, 2, 3, …, checks the results of some against eager PyTorch on the CPU and
 counts the programs that were compiled. Then, at `--timed` of the sizes, the program for all sizes and one that was compiled for this size alone take
-turns: the last column is the largest quotient of their least times. An own program that comes where a size comes often is switched off meanwhile."""
+turns: the last columns are the largest quotient of their least times and these times at each of the sizes. An own program that comes where a size
+comes often is switched off meanwhile."""
 import argparse
 import os
 import sys
@@ -76,8 +77,8 @@ def _least(call: Callable[[], Any], rounds: int) -> float:
     return min(times)
 
 
-def run(name: str, count: int, timed: int, rounds: int) -> tuple[int, float, float]:
-    """(programs, largest difference to the CPU, largest quotient of times: for all sizes over for this one alone)"""
+def run(name: str, count: int, timed: int, rounds: int) -> tuple[int, float, dict[int, tuple[float, float]]]:
+    """(programs, largest difference to the CPU, for some sizes the seconds of the program for all sizes and of the one for this size alone)"""
     import torch_xla
     import torch_xla.core.xla_model as xm
     from torch_xla._dynamo import dynamo_bridge
@@ -101,9 +102,10 @@ def run(name: str, count: int, timed: int, rounds: int) -> tuple[int, float, flo
     xm.wait_device_ops()
     programs = torch_xla._XLAC._compilations() - before
     difference = max((compiled(x.to("xla")).cpu() - want).abs().max().item() for x, want in zip(checked, wants))
-    worst = 0.0
+    times = {}
     often, dynamo_bridge._FEW_CALLS = dynamo_bridge._FEW_CALLS, sys.maxsize
-    for x in placed[1::max(1, (count - 1) // timed)][:timed]:
+    for size in range(2, count + 1)[::max(1, (count - 1) // timed)][:timed]:
+        x = placed[size - 1]
         torch._dynamo.reset()
         alone = torch.compile(model, backend="openxla", dynamic=False)
 
@@ -117,9 +119,9 @@ def run(name: str, count: int, timed: int, rounds: int) -> tuple[int, float, flo
         for other in placed[1:3]:
             one(again, other)
         open_s = _least(lambda: one(again), rounds)
-        worst = max(worst, open_s / static_s)
+        times[size] = (open_s, static_s)
     dynamo_bridge._FEW_CALLS = often
-    return programs, difference, worst
+    return programs, difference, times
 
 
 def main() -> int:
@@ -136,8 +138,10 @@ def main() -> int:
     print(f"{'case':18}{'sizes':>8}{'programs':>10}{'difference':>12}{'open / static time':>20}")
     failed = False
     for case in arguments.cases or CASES:
-        programs, difference, worst = run(case, arguments.sizes, arguments.timed, arguments.rounds)
-        print(f"{case:18}{arguments.sizes:8}{programs:10}{difference:12.1e}{worst:20.2f}", flush=True)
+        programs, difference, times = run(case, arguments.sizes, arguments.timed, arguments.rounds)
+        worst = max(open_s / static_s for open_s, static_s in times.values())
+        each = ", ".join(f"{size}: {open_s * 1e3:.3g}/{static_s * 1e3:.3g}" for size, (open_s, static_s) in times.items())
+        print(f"{case:18}{arguments.sizes:8}{programs:10}{difference:12.1e}{worst:20.2f}   {each} ms", flush=True)
         failed = failed or programs > 2 or difference > 1e-3
     return 1 if failed else 0
 
