@@ -228,6 +228,19 @@ def test_rows_are_one_program_up_to_a_bound():
     assert met.counter_value("DynamoStaticShapes") is None and met.counter_value("DynamoOftenUsedShapes") is None
 
 
+def test_masks_at_positions_of_rows_are_programs_for_rows():
+    """transformers writes masks as functions of positions: `segments[row, q] == segments[row, k]`."""
+    def mask(x):
+        rows, places = torch.arange(x.shape[0], device=x.device)[:, None, None], torch.arange(x.shape[1], device=x.device)
+        return torch.where(x[rows, places[None, :, None]] == x[rows, places[None, None, :]], 0.5, -2.0).softmax(-1)
+    compiled = torch.compile(mask, backend="openxla", dynamic=True)
+    for n in (5, 9, 2, 130):
+        x = torch.randint(0, 3, (n, 6))
+        torch.testing.assert_close(compiled(x.to("xla")).cpu(), mask(x))
+    assert samples("CompileTime") == 2, "one program for up to 120 rows, one for up to 480"
+    assert met.counter_value("DynamoStaticShapes") is None
+
+
 def test_images_of_open_sizes_are_one_program():
     """Sizes behind strides are quotients of the image's."""
     torch.manual_seed(0)

@@ -2,18 +2,21 @@
 //===- RowPrograms.cpp - One program for up to a number of rows ------------===//
 // Input:   @main(%x: tensor<7x4xf32>) { ... }, and the same for 11 and for 120 instead of 7
 // Output:  @main(%x: tensor<120x4xf32> {millrace.row_indices = 1}) attributes {millrace.rows = [120]} { ... }
-// The operations of all samples are visited in parallel and not changed. That they differ only in the lengths of dimensions shows that no constant is
-// computed from a size. That rows do not depend on each other is followed from operation to operation, for every value whose length differs.
+// The operations of all samples are visited in parallel, as they are and, where that fails, simplified. That they differ only in the lengths of
+// dimensions shows that no constant is computed from a size. That rows do not depend on each other is followed from operation to operation, for every
+// value whose length differs.
 #include "tracing/sizes/DynamicShapes.h"
 
 #include "dialects/millrace/Attributes.h"
 #include "lowering/Compile.h"
 #include "lowering/program/OpenRows.h"
+#include "passes/simplify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
@@ -153,6 +156,15 @@ private:
   std::string why;
 };
 
+/// Simplifies arithmetic, data movement and positions, as compilation does.
+LogicalResult simplified(ModuleOp module) {
+  PassManager pm(module.getContext());
+  simplify::SimplifyForKernelsPassOptions options;
+  options.groups = {"general", "indices"};
+  pm.addNestedPass<func::FuncOp>(simplify::createSimplifyForKernelsPass(options));
+  return pm.run(module);
+}
+
 } // namespace
 
 runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts, const std::vector<int64_t> &samples,
@@ -172,9 +184,17 @@ runtime::StatusOr<std::string> rowProgram(const std::vector<std::string> &texts,
       return runtime::internalError("a sample cannot be parsed");
     blocks.push_back(&function.getBody().front());
   }
-  Rows rows(samples);
-  if (!rows.visit(blocks))
-    return runtime::unimplemented("the size of rows: " + rows.reason());
+  std::optional<Rows> found(samples);
+  if (!found->visit(blocks)) {
+    // Positions of rows that are counted, compared and gathered at: what remains of them has no number of rows as a constant.
+    for (OwningOpRef<ModuleOp> &module : modules)
+      if (failed(simplified(*module)))
+        return runtime::internalError("a sample cannot be simplified");
+    found.emplace(samples);
+    if (!found->visit(blocks))
+      return runtime::unimplemented("the size of rows: " + found->reason());
+  }
+  const Rows &rows = *found;
   auto function = cast<func::FuncOp>(blocks.back()->getParentOp());
   Builder builder(&context);
   auto indices = [&](mlir::Value value) { return builder.getI64IntegerAttr(cast<RankedTensorType>(value.getType()).getDimSize(0) / samples.back()); };

@@ -59,3 +59,44 @@ func.func @not_negative(%x: tensor<3x5xi32>) -> (tensor<3x5xi32>, tensor<3x5xi1>
   %1 = stablehlo.compare LT, %x, %zero : (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>
   return %0, %1 : tensor<3x5xi32>, tensor<3x5xi1>
 }
+
+// -----
+
+// What is gathered at its own positions is repeated: both coordinates are positions, in another order than the dimensions.
+// CHECK-LABEL: @own_positions
+// CHECK-SAME: (%[[X:.*]]: tensor<7x16x3xf32>)
+// CHECK-NEXT: %[[R:.*]] = stablehlo.broadcast_in_dim %[[X]], dims = [2, 0, 3] : (tensor<7x16x3xf32>) -> tensor<16x2x7x3xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @own_positions(%x: tensor<7x16x3xf32>) -> tensor<16x2x7x3xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<1x1x7x1xi64>
+  %size = stablehlo.constant dense<7> : tensor<1x1x7x1xi64>
+  %i = stablehlo.iota dim = 0 : tensor<7xi64>
+  %p = stablehlo.reshape %i : (tensor<7xi64>) -> tensor<1x1x7x1xi64>
+  %less = stablehlo.compare LT, %p, %zero : (tensor<1x1x7x1xi64>, tensor<1x1x7x1xi64>) -> tensor<1x1x7x1xi1>
+  %end = stablehlo.add %p, %size : tensor<1x1x7x1xi64>
+  %first = stablehlo.select %less, %end, %p : tensor<1x1x7x1xi1>, tensor<1x1x7x1xi64>
+  %row = stablehlo.broadcast_in_dim %first, dims = [0, 1, 2, 3] : (tensor<1x1x7x1xi64>) -> tensor<16x2x7x1xi64>
+  %column = stablehlo.iota dim = 0 : tensor<16x2x7x1xi64>
+  %at = stablehlo.concatenate %row, %column, dim = 3 : (tensor<16x2x7x1xi64>, tensor<16x2x7x1xi64>) -> tensor<16x2x7x2xi64>
+  %0 = "stablehlo.gather"(%x, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [3], collapsed_slice_dims = [0, 1], start_index_map = [0, 1],
+    index_vector_dim = 3>, slice_sizes = array<i64: 1, 1, 3>}> : (tensor<7x16x3xf32>, tensor<16x2x7x2xi64>) -> tensor<16x2x7x3xf32>
+  return %0 : tensor<16x2x7x3xf32>
+}
+
+// -----
+
+// Positions of a part, a diagonal, and numbers that are no positions are gathered.
+// CHECK-LABEL: @other_positions
+// CHECK-COUNT-3: "stablehlo.gather"
+func.func @other_positions(%x: tensor<7x7xf32>, %i: tensor<7x1xi64>) -> (tensor<5x7xf32>, tensor<7xf32>, tensor<7x7xf32>) {
+  %part = stablehlo.iota dim = 0 : tensor<5x1xi64>
+  %0 = "stablehlo.gather"(%x, %part) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+    index_vector_dim = 1>, slice_sizes = array<i64: 1, 7>}> : (tensor<7x7xf32>, tensor<5x1xi64>) -> tensor<5x7xf32>
+  %all = stablehlo.iota dim = 0 : tensor<7x1xi64>
+  %both = stablehlo.concatenate %all, %all, dim = 1 : (tensor<7x1xi64>, tensor<7x1xi64>) -> tensor<7x2xi64>
+  %1 = "stablehlo.gather"(%x, %both) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1],
+    index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<7x7xf32>, tensor<7x2xi64>) -> tensor<7xf32>
+  %2 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+    index_vector_dim = 1>, slice_sizes = array<i64: 1, 7>}> : (tensor<7x7xf32>, tensor<7x1xi64>) -> tensor<7x7xf32>
+  return %0, %1, %2 : tensor<5x7xf32>, tensor<7xf32>, tensor<7x7xf32>
+}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SimplifyIndices.cpp - Narrow index arithmetic -----------------------===//
 // Random bits are computed from 64-bit positions, of which a vector register holds half as many as of 32-bit ones. Where only the low 32 bits of a
-// position are used, it is computed in 32 bits, and a high half that is always zero becomes a constant.
+// position are used, it is computed in 32 bits, and a high half that is always zero becomes a constant. What is gathered at its own positions is
+// no gather.
 #include "passes/simplify/rewrites/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -109,10 +111,87 @@ struct ComparePositions : OpRewritePattern<CompareOp> {
   }
 };
 
+/// Returns the dimension of `value` along which its elements are their own positions: of an iota that is widened, reshaped or repeated.
+std::optional<int64_t> dimOfPositions(Value value, unsigned depth = kMaxIndexDepth) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (auto iota = value.getDefiningOp<IotaOp>())
+    return greatest(value) ? std::optional<int64_t>(iota.getIotaDimension()) : std::nullopt;
+  Operation *op = value.getDefiningOp();
+  if (!depth || !isa_and_nonnull<BroadcastInDimOp, ReshapeOp, ConvertOp>(op) || !isOfIntegers(op->getOperand(0)))
+    return std::nullopt;
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  std::optional<int64_t> dim = from.hasStaticShape() && type.hasStaticShape() ? dimOfPositions(op->getOperand(0), depth - 1) : std::nullopt;
+  if (!dim)
+    return std::nullopt;
+  if (isa<ConvertOp>(op))
+    return widthOf(value) >= widthOf(op->getOperand(0)) ? dim : std::nullopt;
+  const int64_t size = from.getDimSize(*dim);
+  if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+    const int64_t repeated = broadcast.getBroadcastDimensions()[*dim];
+    return type.getDimSize(repeated) == size ? std::optional(repeated) : std::nullopt;
+  }
+  // As many elements are before and behind the dimension.
+  int64_t outside = 1, before = 1;
+  for (int64_t each : from.getShape().take_front(*dim))
+    outside *= each;
+  for (auto [place, each] : llvm::enumerate(type.getShape())) {
+    if (before == outside && each == size)
+      return int64_t(place);
+    before *= each;
+  }
+  return std::nullopt;
+}
+
+/// Input:  gather of x[i, j] with positions i of dimension 0 and j of dimension 2 of the indices     Output: broadcast_in_dim x, dims = [0, 2]
+/// Masks of attention are written so, as functions of positions.
+struct GatherAtOwnPositions : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    auto from = dyn_cast<RankedTensorType>(op.getOperand().getType()), at = dyn_cast<RankedTensorType>(op.getStartIndices().getType());
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!from || !at || !type || !from.hasStaticShape() || !at.hasStaticShape() || !type.hasStaticShape() || type.getNumElements() == 0 ||
+        !numbers.getOperandBatchingDims().empty() || isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic, empty, quantized, or with batching dimensions");
+    const int64_t vectorDim = numbers.getIndexVectorDim();
+    SmallVector<Value> components;
+    auto stack = op.getStartIndices().getDefiningOp<ConcatenateOp>();
+    if (numbers.getStartIndexMap().size() == 1)
+      components.push_back(op.getStartIndices());
+    else if (stack && int64_t(stack.getDimension()) == vectorDim && stack.getInputs().size() == numbers.getStartIndexMap().size())
+      components.append(stack.getInputs().begin(), stack.getInputs().end());
+    else
+      return rewriter.notifyMatchFailure(op, "indices that are no stack of components");
+    // Dimensions of the result that are those of the indices, and of the operand.
+    SmallVector<int64_t> ofIndices, dims(from.getRank(), -1);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (!llvm::is_contained(numbers.getOffsetDims(), dim))
+        ofIndices.push_back(dim);
+    for (auto [component, dim] : llvm::zip_equal(components, numbers.getStartIndexMap())) {
+      std::optional<int64_t> counted = dimOfPositions(component);
+      if (!llvm::is_contained(numbers.getCollapsedSliceDims(), dim) || !counted || *counted == vectorDim || at.getDimSize(*counted) != from.getDimSize(dim))
+        return rewriter.notifyMatchFailure(op, "a component that is no position, or not one of the same size");
+      const int64_t place = ofIndices[*counted - (*counted > vectorDim)];
+      if (llvm::is_contained(dims, place))
+        return rewriter.notifyMatchFailure(op, "a diagonal");
+      dims[dim] = place;
+    }
+    auto offsets = numbers.getOffsetDims().begin();
+    for (int64_t dim = 0; dim < from.getRank(); ++dim)
+      if (dims[dim] < 0) {
+        if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) || op.getSliceSizes()[dim] != from.getDimSize(dim))
+          return rewriter.notifyMatchFailure(op, "a part of a dimension without indices");
+        dims[dim] = *offsets++;
+      }
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), op.getOperand(), rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateIndexSimplifications(RewritePatternSet &patterns) {
-  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf, ComparePositions>(patterns.getContext());
+  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf, ComparePositions, GatherAtOwnPositions>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -55,6 +55,27 @@ TEST(RowProgram, RowsThatMixAreRefused) {
     })").find("rows are mixed"), std::string::npos);
 }
 
+TEST(RowProgram, PositionsOfRowsAreFollowed) {
+  // x[arange(rows)], whose negative positions would count from the end: the number of rows is a constant that nothing uses.
+  runtime::StatusOr<std::string> made = of(R"(
+    func.func @main(%x: tensor<$Nx3xf32>) -> tensor<$Nx3xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<$Nxi64>
+      %rows = stablehlo.constant dense<$N> : tensor<$Nxi64>
+      %i = stablehlo.iota dim = 0 : tensor<$Nxi64>
+      %less = stablehlo.compare LT, %i, %zero : (tensor<$Nxi64>, tensor<$Nxi64>) -> tensor<$Nxi1>
+      %end = stablehlo.add %i, %rows : tensor<$Nxi64>
+      %at = stablehlo.select %less, %end, %i : tensor<$Nxi1>, tensor<$Nxi64>
+      %index = stablehlo.reshape %at : (tensor<$Nxi64>) -> tensor<$Nx1xi64>
+      %0 = "stablehlo.gather"(%x, %index) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+        index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<$Nx3xf32>, tensor<$Nx1xi64>) -> tensor<$Nx3xf32>
+      %1 = stablehlo.sine %0 : tensor<$Nx3xf32>
+      return %1 : tensor<$Nx3xf32>
+    })");
+  ASSERT_TRUE(made) << made.status().message();
+  EXPECT_EQ(made->find("gather"), std::string::npos) << *made;
+  EXPECT_NE(made->find("millrace.rows = array<i64: 120>"), std::string::npos) << *made;
+}
+
 TEST(RowProgram, WhatIsCountedFromTheSizeIsRefused) {
   // The number of rows as a constant, and as a sum of ones.
   EXPECT_NE(reason(R"(
