@@ -69,6 +69,8 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   target.fma = arm || cpu.has("fma");
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;
   target.generalRegisters = arm ? 31 : 16;
+  // Entries of the first buffer of translations for data: 64 and more from Haswell and Zen on, 48 in Cortex-A72, Cortex-A76 and Neoverse N1.
+  target.nearPages = arm ? 48 : 64;
   target.permutedLanes = target.avx512 || cpu.has("avx2") ? 8 : 0;
   target.l1Bytes = cpu.cacheBytes(1);
   target.l1Ways = cpu.caches.empty() ? 0 : cpu.caches.front().ways;
