@@ -12,7 +12,8 @@
 //          by groups: weights once, by the preparation for constant arguments (xla-prepare-constants).
 // Leaves alone: factors one of which is computed from floats, so activations that the program has not rounded to 8 bits itself; weights whose dimensions
 //          that are added up are neither the first nor the last ones; integers of bytes (other contractions have instructions for them);
-//          rows that are no whole number of the smallest vectors; few rows of %x where a table of groups or its weights are not constant arguments.
+//          rows that are no whole number of the smallest vectors; few rows of %x and columns where a table of groups or its weights are not constant
+//          arguments.
 //===----------------------------------------------------------------------===//
 #include "dialects/millrace/Arguments.h"
 #include "dialects/millrace/Attributes.h"
@@ -24,6 +25,7 @@
 #include "passes/fusion/VectorShapes.h"
 
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -38,9 +40,12 @@ namespace {
 constexpr int64_t kMinWeights = 16 << 10;
 /// Longer sums are not exact in 32 bits. Unit: products per sum. Source: arithmetic: 2^31 / (255 * 128).
 constexpr int64_t kMaxProducts = 65536;
-/// Words of weights that change are brought together by groups in each call where at least so many rows of x are multiplied with them. Unit: rows of x.
-/// Source: judgement, not measured.
-constexpr int64_t kMinRowsToSort = 32;
+/// Words of weights that change are brought together by groups in each call where that takes less time than products of floats: the sort of k rows by
+/// groups has log2(k) comparisons for each of them, which is in as many products as x has rows and the result columns. Unit: products per comparison.
+/// Source: xla-run --repeat of GPTQ's words with g_idx, one thread of an AMD EPYC (Zen 4): 4.3 ns per comparison; 85 products per comparison (4096 x 256,
+/// 4 rows of x) 0.27 ms sorted and 0.22 not, with AVX2 0.32 and 0.22; 102 (1024 x 1024, one row) 0.09 and 0.12, 0.11 and 0.12; 341 (4096 x 256, 16 rows)
+/// 0.37 and 0.53, 0.50 and 0.70; 341 (4096 x 4096, one row) 2.26 and 2.75, 2.76 and 4.84; 5461 (16 rows) 3.7 and 18.7, 7.8 and 27.5.
+constexpr int64_t kProductsPerComparison = 128;
 /// Fact: bytes of a sum, which is a lane.
 constexpr int64_t kLaneBytes = 4;
 
@@ -116,10 +121,10 @@ bool CodedProduct::canSortRows() const {
          (!weights.zeros || typeOf(weights.zeros->source).getDimSize(0) == typeOf(weights.scale->source).getDimSize(0));
 }
 
-/// Returns true if that is worth it: rows of words are moved once, or many rows of x read them.
+/// Returns true if that is worth it: rows of words are moved once, or many products read each of them.
 bool CodedProduct::shouldSortRows() const {
   llvm::SmallPtrSet<Operation *, 16> visited;
-  return rows >= kMinRowsToSort || (isOfConstants(weights.codes, visited) && isOfConstants(weights.rowOf, visited));
+  return rows * columns >= kProductsPerComparison * int64_t(llvm::Log2_64_Ceil(uint64_t(k))) || (isOfConstants(weights.codes, visited) && isOfConstants(weights.rowOf, visited));
 }
 
 /// Packs codes of neighbouring columns anew, as words of neighbours in a column, where a preparation does it once: few rows read those faster.
