@@ -37,6 +37,15 @@ int64_t bytesMoved(Value value, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   return withoutOnes(from) == withoutOnes(to) ? 0 : bytesOf(value);
 }
 
+/// Returns true for a depthwise convolution whose channels are last in one of operand, weights and result where the first or last has them last, so that
+/// vectors of channels or steps have gaps in another.
+bool hasMixedLanes(ConvolutionOp op) {
+  ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+  int64_t last = cast<RankedTensorType>(op.getType()).getRank() - 1;
+  bool isOperand = dims.getInputFeatureDimension() == last, isResult = dims.getOutputFeatureDimension() == last;
+  return isOperand != isResult || (isResult && dims.getKernelOutputFeatureDimension() != last);
+}
+
 } // namespace
 
 bool isNumber(Value value) {
@@ -81,7 +90,8 @@ LayoutPlan::LayoutPlan(Block &block) {
 }
 
 void LayoutPlan::collectPreferences(Block &block) {
-  // Pointwise, depthwise and short convolutions are fast in any order, so that they ask for no order of their own but follow the others.
+  // Pointwise, depthwise and short convolutions are fast in any order, so that they ask for no order of their own but follow the others. A depthwise
+  // one needs one order for all it reads and writes: lanes are channels, or steps.
   bool isAnyWindow = false, isAnyProduct = false;
   for (auto op : block.getOps<ConvolutionOp>())
     if (auto layouts = preferredLayouts(op)) {
@@ -91,8 +101,8 @@ void LayoutPlan::collectPreferences(Block &block) {
       if (wantsChannelsFirst(op))
         isAnyProduct |= !isIdentity(layouts->lhs) || !isIdentity(layouts->result);
       else
-        isAnyProduct |= isDepthwise(op) ? op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; })
-                                        : !isShort(op);
+        isAnyProduct |= !isDepthwise(op) ? !isShort(op)
+                                         : hasMixedLanes(op) || (op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; }));
     }
   if (!isAnyWindow || !isAnyProduct)
     preferred.clear();

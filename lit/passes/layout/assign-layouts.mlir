@@ -153,6 +153,25 @@ func.func @depthwise_in_steps(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>
   return %0 : tensor<2x16x5x4xf32>
 }
 
+// Channels last in one place only leave gaps between the lanes in the others: all get them last.
+// CHECK-LABEL: @depthwise_mixed
+// CHECK-DAG: %[[K:.*]] = stablehlo.transpose %arg1, dims = [2, 1, 0] : (tensor<32x1x4xf32>) -> tensor<4x1x32xf32>
+// CHECK:     %[[Y:.*]] = stablehlo.convolution(%arg0, %[[K]]) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]
+// CHECK:     %[[Z:.*]] = stablehlo.transpose %[[Y]], dims = [0, 2, 1] : (tensor<2x20x32xf32>) -> tensor<2x32x20xf32>
+// CHECK:     return %[[Z]]
+func.func @depthwise_mixed(%x: tensor<2x23x32xf32>, %k: tensor<32x1x4xf32>) -> tensor<2x32x20xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[o, i, 0]->[b, f, 0], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64} : (tensor<2x23x32xf32>, tensor<32x1x4xf32>) -> tensor<2x32x20xf32>
+  return %0 : tensor<2x32x20xf32>
+}
+
+// CHECK-LABEL: @depthwise_weights_first
+// CHECK: %[[K:.*]] = stablehlo.transpose %arg1, dims = [2, 1, 0] : (tensor<32x1x4xf32>) -> tensor<4x1x32xf32>
+// CHECK: stablehlo.convolution(%arg0, %[[K]]) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]
+func.func @depthwise_weights_first(%x: tensor<2x23x32xf32>, %k: tensor<32x1x4xf32>) -> tensor<2x20x32xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64} : (tensor<2x23x32xf32>, tensor<32x1x4xf32>) -> tensor<2x20x32xf32>
+  return %0 : tensor<2x20x32xf32>
+}
+
 // Groups of two channels are no columns of a matrix product: lanes go along the image's rows, and what follows keeps that order.
 // CHECK-LABEL: @groups_of_few
 // CHECK: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 3, 1, 2] : (tensor<2x9x8x32xf32>) -> tensor<2x32x9x8xf32>

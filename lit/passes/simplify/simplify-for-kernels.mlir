@@ -118,3 +118,20 @@ func.func @slice_of_unit_reshape(%x: tensor<16x1024xf32>) -> tensor<16x1x128x1xf
   %1 = stablehlo.slice %0 [0:16, 0:1, 256:512:2, 0:1] : (tensor<16x1x1024x1xf32>) -> tensor<16x1x128x1xf32>
   return %1 : tensor<16x1x128x1xf32>
 }
+
+// A slice between two reshapes, of which the second undoes the first, is a slice of what is reshaped; without a second one it stays.
+// CHECK-LABEL: @cut_off_steps
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x8x20xf32>)
+// CHECK:         %[[CUT:.*]] = stablehlo.slice %[[X]] [0:2, 0:8, 0:15] : (tensor<2x8x20xf32>) -> tensor<2x8x15xf32>
+// CHECK:         %[[FLAT:.*]] = stablehlo.reshape %[[X]] : (tensor<2x8x20xf32>) -> tensor<16x20xf32>
+// CHECK:         %[[OTHER:.*]] = stablehlo.slice %[[FLAT]] [0:16, 5:20]
+// CHECK:         return %[[CUT]], %[[OTHER]]
+func.func @cut_off_steps(%x: tensor<2x8x20xf32>) -> (tensor<2x8x15xf32>, tensor<16x15xf32>) {
+  %0 = stablehlo.reshape %x : (tensor<2x8x20xf32>) -> tensor<320xf32>
+  %1 = stablehlo.reshape %0 : (tensor<320xf32>) -> tensor<16x20x1xf32>
+  %2 = stablehlo.slice %1 [0:16, 0:15, 0:1] : (tensor<16x20x1xf32>) -> tensor<16x15x1xf32>
+  %3 = stablehlo.reshape %2 : (tensor<16x15x1xf32>) -> tensor<2x8x15xf32>
+  %4 = stablehlo.reshape %x : (tensor<2x8x20xf32>) -> tensor<16x20xf32>
+  %5 = stablehlo.slice %4 [0:16, 5:20] : (tensor<16x20xf32>) -> tensor<16x15xf32>
+  return %3, %5 : tensor<2x8x15xf32>, tensor<16x15xf32>
+}

@@ -80,16 +80,23 @@ struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
 };
 
 /// Input:  slice(reshape(x: 16x1024 -> 16x1024x1)): PyTorch slices the gates of an LSTM this way
+///         slice(reshape(x: 2x8x20 -> 16x20x1)), which only a reshape to 2x8x15 reads: PyTorch cuts off the steps behind a causal convolution this way
 ///         slices of op(a, b), its only users, each one index of a short last dimension (x and y of the corners of boxes, say)
 /// Output: reshape(slice(x)); op(slice(a), slice(b)): vectors hold one component instead of interleaved ones, and op's result is not stored
 struct SliceOfComputed : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     Operation *made = op.getOperand().getDefiningOp();
-    if (!made || !(isa<ReshapeOp>(made) || isElementwise(made)) || !boxesRead(made, Box::of(op)))
+    if (!made || !(isa<ReshapeOp>(made) || isElementwise(made)))
       return rewriter.notifyMatchFailure(op, "not of a reshape, or of an elementwise operation on one shape");
-    if (isa<ReshapeOp>(made) && !addedUnits(typeOf(made->getOperand(0)).getShape(), typeOf(op.getOperand()).getShape()))
-      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
+    std::optional<SmallVector<Box>> read = boxesRead(made, Box::of(op));
+    if (!read)
+      return rewriter.notifyMatchFailure(op, "its elements are no slice of the operands");
+    if (isa<ReshapeOp>(made) && !addedUnits(typeOf(made->getOperand(0)).getShape(), typeOf(op.getOperand()).getShape())) {
+      auto after = op->hasOneUse() ? dyn_cast<ReshapeOp>(*op->user_begin()) : ReshapeOp();
+      if (!after || typeOf(after.getResult()).getShape() != ArrayRef(read->front().shape()))
+        return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions, and none behind the slice undoes it");
+    }
     if (!isa<ReshapeOp>(made)) {
       if (!isComponent(op))
         return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
