@@ -3,7 +3,7 @@
 
 The build folder is <root>/build; `--param build=DIR` or MILLRACE_BUILD name another one.
 Substitutions: %root %build %python; FileCheck, not, count, split-file and our tools come by PATH.
-Features: jax, torch, iree (importable by %python), long (`--param long=1`).
+Features: jax, torch, iree (importable by %python), long (`--param long=1`), ninja (the build folder is Ninja's).
 """
 import importlib.util
 import os
@@ -57,6 +57,8 @@ sys.path.insert(0, os.path.join(root, "scripts"))
 from x86_levels import x86_levels  # noqa: E402
 
 config.available_features.update(x86_levels())
+if os.path.exists(os.path.join(build, "build.ninja")):
+    config.available_features.add("ninja")
 if lit_config.params.get("long"):
     config.available_features.add("long")
 # One hung test must not hang the run; lit needs psutil for that (scripts/check runs it with .venv's Python, which has it).
