@@ -100,3 +100,19 @@ func.func @other_positions(%x: tensor<7x7xf32>, %i: tensor<7x1xi64>) -> (tensor<
     index_vector_dim = 1>, slice_sizes = array<i64: 1, 7>}> : (tensor<7x7xf32>, tensor<7x1xi64>) -> tensor<7x7xf32>
   return %0, %1, %2 : tensor<5x7xf32>, tensor<7xf32>, tensor<7x7xf32>
 }
+
+// -----
+
+// A table of positions below 2^31 has 32 bits; one with a negative position, which is clamped, stays.
+// CHECK-LABEL: @tables
+// CHECK-DAG: %[[NARROW:.*]] = stablehlo.constant dense<[0, 0, 2147483647]> : tensor<3xi32>
+// CHECK-DAG: %[[WIDE:.*]] = stablehlo.constant dense<[-1, 0, 1]> : tensor<3xi64>
+// CHECK-DAG: "stablehlo.gather"(%arg0, %[[NARROW]]) {{.*}} : (tensor<4x9xf32>, tensor<3xi32>) -> tensor<4x3xf32>
+// CHECK-DAG: "stablehlo.gather"(%arg0, %[[WIDE]]) {{.*}} : (tensor<4x9xf32>, tensor<3xi64>) -> tensor<4x3xf32>
+func.func @tables(%x: tensor<4x9xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  %near = stablehlo.constant dense<[0, 0, 2147483647]> : tensor<3xui64>
+  %below = stablehlo.constant dense<[-1, 0, 1]> : tensor<3xi64>
+  %0 = "stablehlo.gather"(%x, %near) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x9xf32>, tensor<3xui64>) -> tensor<4x3xf32>
+  %1 = "stablehlo.gather"(%x, %below) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x9xf32>, tensor<3xi64>) -> tensor<4x3xf32>
+  return %0, %1 : tensor<4x3xf32>, tensor<4x3xf32>
+}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SimplifyIndices.cpp - Narrow index arithmetic -----------------------===//
 // Random bits are computed from 64-bit positions, of which a vector register holds half as many as of 32-bit ones. Where only the low 32 bits of a
-// position are used, it is computed in 32 bits, and a high half that is always zero becomes a constant. What is gathered at its own positions is
-// no gather.
+// position are used, it is computed in 32 bits, and a high half that is always zero becomes a constant. Tables of positions get 32 bits for the same
+// reason. What is gathered at its own positions is no gather.
 #include "passes/simplify/rewrites/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -86,6 +86,24 @@ struct DropEmptyHighHalf : OpRewritePattern<ShiftRightLogicalOp> {
     if (!bound || (shift.ult(widthOf(op.getResult())) && bound->getActiveBits() > shift.getZExtValue()))
       return rewriter.notifyMatchFailure(op, "the result is not known to be zero");
     rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(rewriter.getZeroAttr(op.getType())));
+    return success();
+  }
+};
+
+/// Input:  gather from x at a constant of 64 bits, whose values are below 2^31      Output: the same at a constant of 32 bits
+struct GatherAtNarrowConstants : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    DenseIntElementsAttr table;
+    if (!matchPattern(op.getStartIndices(), m_Constant(&table)) || !isOfIntegers(op.getStartIndices()) || widthOf(op.getStartIndices()) <= 32)
+      return rewriter.notifyMatchFailure(op, "not at constants of 64 bits");
+    if (llvm::any_of(table.getValues<APInt>(), [](const APInt &position) { return position.getActiveBits() > 31; }))
+      return rewriter.notifyMatchFailure(op, "a position is negative or needs more than 31 bits");
+    Type narrow = rewriter.getIntegerType(32);
+    DenseElementsAttr positions = table.mapValues(narrow, [](const APInt &position) { return position.trunc(32); });
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getStartIndicesMutable().assign(ConstantOp::create(rewriter, op.getLoc(), positions));
+    });
     return success();
   }
 };
@@ -191,7 +209,7 @@ struct GatherAtOwnPositions : OpRewritePattern<GatherOp> {
 } // namespace
 
 void populateIndexSimplifications(RewritePatternSet &patterns) {
-  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf, ComparePositions, GatherAtOwnPositions>(patterns.getContext());
+  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf, ComparePositions, GatherAtNarrowConstants, GatherAtOwnPositions>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -191,6 +191,37 @@ func.func private @gather_elements(%t: tensor<16x128xf32>, %i: tensor<16x128xi32
 
 // -----
 
+// All rows have elements at the same positions: a vector of them that lies within one vector of the row is loaded and permuted, others are gathered. In
+// the last vector of 33 columns one lane exists.
+// CHECK-LABEL: func.func private @gather_columns_range(
+// CHECK-SAME:    millrace.emitter = "row"
+// CHECK:         %[[ALL:.*]] = vector.reduction <and>, %{{.*}} : vector<16xi1> into i1
+// CHECK-NEXT:    scf.if %[[ALL]] -> (vector<16xf32>) {
+// CHECK-NEXT:      %[[NEAR:.*]] = vector.load %arg0{{.*}} : memref<2048xf32>, vector<16xf32>
+// CHECK-NEXT:      llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%[[NEAR]], %{{.*}}) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+// CHECK:         } else {
+// CHECK-NEXT:      vector.gather %arg0
+// CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<16xi1>, vector<16xi32>
+func.func private @gather_columns(%t: tensor<16x128xf32>, %i: tensor<33xi32>) -> tensor<16x33xf32> attributes {millrace.kernel} {
+  %c0 = arith.constant 0 : index
+  %c127 = arith.constant 127 : index
+  %e = tensor.empty() : tensor<16x33xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<16x33xf32>) {
+  ^bb0(%out: f32):
+    %row = linalg.index 0 : index
+    %column = linalg.index 1 : index
+    %x = tensor.extract %i[%column] : tensor<33xi32>
+    %at = arith.index_cast %x : i32 to index
+    %low = arith.maxsi %at, %c0 : index
+    %high = arith.minsi %low, %c127 : index
+    %v = tensor.extract %t[%row, %high] : tensor<16x128xf32>
+    linalg.yield %v : f32
+  } -> tensor<16x33xf32>
+  return %r : tensor<16x33xf32>
+}
+
+// -----
+
 // Rows of three: lanes are neighbouring rows, read as three vectors of which none reaches beyond the last row, and shuffled.
 #x = affine_map<(d0, d1) -> (d0, d1)>
 #y = affine_map<(d0, d1) -> (d0)>

@@ -5,6 +5,7 @@
 #include "lowering/cpu/emitters/rows/VectorStride.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -556,10 +557,40 @@ static Value permuted(PointEvaluator &at, Value table, Value perLane, int64_t el
   return arith::SelectOp::create(b, location, isHigh, high, low);
 }
 
+/// Returns the elements `perLane` behind `at`, which are the same in each row of a tensor of `elements`: where all of them lie within one vector (an
+/// image that is resized), that vector is loaded and permuted by one instruction, which only a run can know. LLVM would make loads of single elements of
+/// a permutation of what was loaded, hence the intrinsic.
+Value PointEvaluator::gatherShared(Value memref, Value at, Value perLane, int64_t elements) {
+  OpBuilder b = builder();
+  VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
+  Type integer = b.getI32Type();
+  auto narrow = [&](Value index, Type to) { return arith::IndexCastOp::create(b, location, to, index).getResult(); };
+  Value first = add(at, vector::ExtractOp::create(b, location, perLane, 0));
+  Value begin = arith::MinSIOp::create(b, location, first, constant(elements - width));
+  Value before = narrow(arith::SubIOp::create(b, location, begin, at), integer);
+  Value indices = arith::SubIOp::create(b, location, narrow(perLane, vectorOf(integer)), vector::BroadcastOp::create(b, location, vectorOf(integer), before));
+  auto all = [&](int64_t value) { return number(DenseElementsAttr::get(vectorOf(integer), int32_t(value))); };
+  if (mask)
+    indices = arith::SelectOp::create(b, location, mask, indices, all(0));
+  Value areWithin = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, indices, all(width));
+  Value areNear = vector::ReductionOp::create(b, location, vector::CombiningKind::AND, areWithin);
+  Value exist = mask ? mask : number(DenseElementsAttr::get(vectorOf(b.getI1Type()), true)), none = number(cast<TypedAttr>(b.getZeroAttr(type)));
+  auto branch = scf::IfOp::create(b, location, type, areNear, /*withElseRegion=*/true);
+  OpBuilder near = branch.getThenBodyBuilder(), far = branch.getElseBodyBuilder();
+  Value loaded = vector::LoadOp::create(near, location, type, memref, ValueRange{begin});
+  auto name = near.getStringAttr(width == 16 ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps");
+  scf::YieldOp::create(near, location, LLVM::CallIntrinsicOp::create(near, location, type, name, ValueRange{loaded, indices}).getResult(0));
+  scf::YieldOp::create(far, location, vector::GatherOp::create(far, location, type, memref, ValueRange{at}, perLane, exist, none).getResult());
+  return branch.getResult(0);
+}
+
 /// The element, or one per lane: contiguous ones are one load.
 Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value> args, Known &known) {
   Value at = address(read.access), perLane;
+  bool isShared = vectorAtom >= 0 && (read.access.atoms() & ~atomBit(vectorAtom)); // by all rows
   for (auto [term, stride] : read.computed) {
+    std::optional<AtomSet> atoms = atomsInBody(node, term);
+    isShared = isShared && atoms && !(*atoms & ~atomBit(vectorAtom));
     Value index = valueInBody(node, term, args, known);
     if (!index)
       return {};
@@ -589,6 +620,10 @@ Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value>
       offsets.push_back(lane * step);
     perLane = arith::AddIOp::create(b, location, perLane, number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
   }
+  const int64_t elements = model.bufferElements[read.access.buffer];
+  bool isVector = target.permutedLanes && (width == target.permutedLanes || width * 32 == target.vectorBits); // of one register
+  if (isShared && isVector && stored.isF32() && elements >= width && llvm::isInt<32>(elements) && model.rowAtom < 0)
+    return fromStorage(gatherShared(memref, at, perLane, elements), read.access.elementType);
   if (mask) { // Lanes that do not exist read the first element.
     perLane = arith::AddIOp::create(b, location, perLane, splat(at));
     perLane = arith::SelectOp::create(b, location, mask, perLane, splat(constant(0)));
@@ -597,13 +632,13 @@ Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value>
   VectorType loaded = vectorOf(stored);
   // A table that one or two vectors hold (values of codes) is read once, and permuted. Without an instruction for it, that would be done element by
   // element, through memory.
-  const int64_t ofTable = model.bufferElements[read.access.buffer];
-  if (!mask && matchPattern(at, m_Zero()) && stored.isF32() && target.permutedLanes && width >= target.permutedLanes && (ofTable == width || ofTable == 2 * width))
-    return fromStorage(permuted(*this, memref, perLane, ofTable), read.access.elementType);
+  if (!mask && matchPattern(at, m_Zero()) && stored.isF32() && target.permutedLanes && width >= target.permutedLanes &&
+      (elements == width || elements == 2 * width))
+    return fromStorage(permuted(*this, memref, perLane, elements), read.access.elementType);
   // LLVM takes it apart for processors whose gathers are slow, and for elements that none gathers.
   Value all = number(DenseElementsAttr::get(vectorOf(b.getI1Type()), true)), none = number(cast<TypedAttr>(b.getZeroAttr(loaded)));
-  Value elements = vector::GatherOp::create(b, location, loaded, memref, ValueRange{at}, perLane, all, none);
-  return fromStorage(elements, read.access.elementType);
+  Value gathered = vector::GatherOp::create(b, location, loaded, memref, ValueRange{at}, perLane, all, none);
+  return fromStorage(gathered, read.access.elementType);
 }
 
 /// The atoms that a value of a body depends on; none if it depends on the body's arguments.

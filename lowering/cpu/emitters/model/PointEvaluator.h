@@ -115,6 +115,7 @@ private:
   mlir::Value scratchAddress(const ScratchRow &row);
   mlir::Value loopIndex(const LinearExpr &expr);
   mlir::Value readAt(const Node &node, const Read &read, mlir::ArrayRef<mlir::Value> args, Known &known);
+  mlir::Value gatherShared(mlir::Value memref, mlir::Value at, mlir::Value perLane, int64_t elements);
   std::optional<AtomSet> atomsInBody(const Node &node, mlir::Value value) const;
   mlir::Value faultyNumber(mlir::Type type);
   mlir::OpBuilder builderAt(Scope &scope) const;
