@@ -91,6 +91,26 @@ def test_images(no_fallback, function):
     both(function, T4, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [(35, 129), (66, 34), (9, 200)])
+@pytest.mark.parametrize("mode, is_aligned", [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True), ("nearest", None)])
+def test_larger_images(no_fallback, mode, is_aligned, size):
+    """Rows of several vectors, whose elements lie near each other."""
+    x = seeded(2, 3, 17, 33)
+    for dtype, tolerance in ((torch.float32, 2e-5), (torch.bfloat16, 2e-2)):
+        want = F.interpolate(x.to(dtype), size=size, mode=mode, align_corners=is_aligned)
+        close(F.interpolate(x.to("xla", dtype), size=size, mode=mode, align_corners=is_aligned), want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("kernel, channels", [(4, 48), (31, 40)])
+def test_depthwise_sequences(no_fallback, kernel, channels):
+    """Channels last around a causal convolution, as in Mamba, and around one that looks both ways, as in Conformer."""
+    def function(x, w, b):
+        steps = x.shape[1]
+        y = F.conv1d(x.transpose(1, 2), w, b, padding=kernel - 1, groups=channels)[..., :steps]
+        return [F.silu(y).transpose(1, 2), F.silu(F.conv1d(x.transpose(1, 2), w, b, padding=kernel // 2, groups=channels))]
+    both(function, seeded(2, 37, channels), seeded(channels, 1, kernel), seeded(channels), rtol=1e-3, atol=1e-4)
+
+
 def test_lines_and_volumes(no_fallback):
     both(lambda x: [F.interpolate(x, size=5, mode="linear"), F.interpolate(x, size=12), F.pad(x, (2, 3), mode="reflect"), F.adaptive_max_pool1d(x, 3),
                     F.interpolate(x, size=4, mode="nearest-exact"), F.pad(x, (2, 0), mode="replicate"), F.adaptive_avg_pool1d(x, 5)], T3)

@@ -181,6 +181,21 @@ def test_weights_of_an_exported_program_are_prepared_once():
     assert prepared() == 1
 
 
+@pytest.mark.parametrize("normalized", [torch.nn.utils.parametrizations.weight_norm, torch.nn.utils.weight_norm])
+def test_normalized_weights_are_prepared_once(normalized):
+    """The norm of a weight is no part of a call, whether the weight is a parametrization's or written by a hook before each call."""
+    host = normalized(torch.nn.Conv1d(32, 48, 5, padding=2)).eval()
+    x = torch.randn(2, 32, 40)
+    program = exported(host, x)
+    model = normalized(torch.nn.Conv1d(32, 48, 5, padding=2)).eval()
+    model.load_state_dict(host.state_dict())
+    compiled = torch.compile(model.to("xla"), backend="openxla")
+    for run, before in ((program, 0), (compiled, 1)):
+        for given in (x, -x, 2 * x):
+            check(run, host, given, given.to("xla"))
+        assert prepared() == before + 1
+
+
 def test_two_exported_models_of_one_program_are_prepared_each():
     *_, host, x, on_device = network()
     other = Network().eval()
