@@ -27,6 +27,22 @@ func.func @main(%x: tensor<{m}x{k}x{element}>, %w: tensor<{shape}x{element}>, %b
 """
 
 
+def batch(count: int, m: int, n: int, k: int, rhs: str, element: str = F32) -> str:
+    """Products of a batch in two dimensions, of which the weights have the second one first or last, and the sums of the results with a bias."""
+    x, rows = f"tensor<{count}x{m}x2x{k}x{element}>", f"2x{k}x{count}x{n}" if rhs == "kn" else f"{n}x{count}x2x{k}"
+    dims = "[0, 2] x [2, 0], contracting_dims = [3] x [1]" if rhs == "kn" else "[0, 2] x [1, 2], contracting_dims = [3] x [3]"
+    made = "i32" if element == I8 else F32
+    t = f"tensor<{count}x2x{m}x{n}x{made}>"
+    return f"""
+func.func @main(%x: {x}, %w: tensor<{rows}x{element}>, %b: tensor<{n}x{made}>) -> {t} {{
+  %0 = stablehlo.dot_general %x, %w, batching_dims = {dims} : ({x}, tensor<{rows}x{element}>) -> {t}
+  %1 = stablehlo.broadcast_in_dim %b, dims = [3] : (tensor<{n}x{made}>) -> {t}
+  %2 = stablehlo.add %0, %1 : {t}
+  return %2 : {t}
+}}
+"""
+
+
 def convolution(size: int, channels: int, features: int, window: int, stride: int = 1, groups: int = 1) -> str:
     """As PyTorch writes it: channels first, weights by features."""
     pad = window // 2
@@ -58,6 +74,13 @@ CASES = {
     "window_3_of_blocks": convolution(7, 512, 96, 3),
     "window_7": convolution(32, 3, 64, 7, 2),
     "groups": convolution(14, 32, 64, 3, 1, 4),
+    "wide_groups": convolution(14, 128, 144, 3, 1, 4),
+    "groups_of_blocks": convolution(7, 1024, 96, 3, 1, 2),
+    "batch_by_rows": batch(3, 70, 40, 100, "kn"),
+    "batch_by_columns": batch(3, 70, 72, 100, "nk"),
+    "batch_of_blocks": batch(3, 70, 100, 2600, "nk"),
+    "batch_bf16": batch(3, 64, 96, 256, "kn", BF16),
+    "batch_i8": batch(3, 64, 96, 256, "nk", I8),
 }
 PREPARED = [name for name in CASES if name not in ("groups", "window_1")]  # these get no panels
 

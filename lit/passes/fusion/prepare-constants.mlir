@@ -2,6 +2,7 @@
 // RUN: xla-opt %t/kernels.mlir -xla-prepare-constants -split-input-file | FileCheck %t/kernels.mlir
 // RUN: xla-compile %t/panels.mlir --constant=1,2 --emit=fused --target=sapphirerapids --target-threads=1 --cache-dir=off -o - | FileCheck %t/panels.mlir
 // RUN: xla-compile %t/panels.mlir --emit=fused --target=sapphirerapids --cache-dir=off -o - | FileCheck %t/panels.mlir --check-prefix=NONE
+// RUN: xla-compile %t/normalized.mlir --constant=0,1 --emit=fused --target=avx512 --target-threads=1 --cache-dir=off -o - | FileCheck %t/normalized.mlir
 // RUN: not xla-compile %t/panels.mlir --constant=2-9 2>&1 | FileCheck %t/panels.mlir --check-prefix=RANGE
 // RUN: not xla-compile %t/panels.mlir --constant=w 2>&1 | FileCheck %t/panels.mlir --check-prefix=TEXT
 
@@ -105,4 +106,29 @@ func.func @main(%x: tensor<256x100xf32>, %w: tensor<100x70xf32>, %v: tensor<64x3
   %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x32x16x16xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x16x16xf32>
   return %0, %1 : tensor<256x70xf32>, tensor<1x64x16x16xf32>
+}
+
+//--- normalized.mlir
+// The weights of groups, which weight_norm computes from constants, are a value of the preparation, and so are their panels: one matrix after the other.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: millrace.prepare = @prepare
+// CHECK-NOT: {{multiply|divide|reduce|panels}}
+// CHECK: call @convolution_{{[0-9]+}}(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK-NOT: call
+// CHECK: return
+// CHECK: func.func private @convolution_{{.*}}millrace.panels = {layout = "reshape 4 48 32 9; transpose 0 3 2 1; {{.*}}", operand = 1 : i64, panels = 2 : i64}
+// CHECK: func.func private @prepare(
+// CHECK-DAG: call @{{.*}} -> tensor<192x32x9xf32>
+// CHECK-DAG: call @panels
+func.func @main(%g: tensor<192x1x1xf32>, %v: tensor<192x32x9xf32>, %x: tensor<1x100x128xf32>) -> tensor<1x92x192xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.multiply %v, %v : tensor<192x32x9xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<192x32x9xf32>, tensor<f32>) -> tensor<192xf32>
+  %2 = stablehlo.sqrt %1 : tensor<192xf32>
+  %3 = stablehlo.reshape %2 : (tensor<192xf32>) -> tensor<192x1x1xf32>
+  %4 = stablehlo.divide %g, %3 : tensor<192x1x1xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0, 1, 2] : (tensor<192x1x1xf32>) -> tensor<192x32x9xf32>
+  %w = stablehlo.multiply %v, %5 : tensor<192x32x9xf32>
+  %6 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<1x100x128xf32>, tensor<192x32x9xf32>) -> tensor<1x92x192xf32>
+  return %6 : tensor<1x92x192xf32>
 }

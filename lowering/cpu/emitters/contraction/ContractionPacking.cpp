@@ -238,7 +238,11 @@ void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value first
   OpBuilder builder = at.builder();
   panelInGroup = arith::SubIOp::create(builder, at.loc(), panel, firstPanel);
   if (hasPanels()) {
-    Value place = kBlock ? at.add(at.mulConstant(kBlock, tile.panels), panel) : panel;
+    Value place = kBlock ? at.add(at.mulConstant(kBlock, tile.panels), panel) : panel, matrix;
+    for (int atom : batchOrder)
+      matrix = matrix ? at.add(at.mulConstant(matrix, model.atomSizes[atom]), at.index(atom)) : at.index(atom);
+    if (matrix)
+      place = at.add(at.mulConstant(matrix, kBlocks() * tile.panels), place);
     packedBase = at.mulConstant(place, panelElements());
     return;
   }

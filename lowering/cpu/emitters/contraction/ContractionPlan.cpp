@@ -496,11 +496,11 @@ void ContractionPlan::chooseBlocks() {
 
 std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   using Kind = fusion::PanelStep::Kind;
-  if (!b.packed || !plainBuffer(b) || !siblings.empty() || batch || !nOuter.empty() || tile.kStride % group)
+  if (!b.packed || !plainBuffer(b) || !siblings.empty() || !nOuter.empty() || tile.kStride % group)
     return std::nullopt;
   const Access &access = b.operand->access;
   // `atoms` are the operand's atoms in memory order.
-  SmallVector<int> atoms = members(kAtoms | nAtoms);
+  SmallVector<int> atoms = members(batch | kAtoms | nAtoms);
   llvm::stable_sort(atoms, [&](int x, int y) { return access.address.coefficient(x) > access.address.coefficient(y); });
   int64_t stride = 1;
   for (int atom : llvm::reverse(atoms)) {
@@ -520,13 +520,16 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
     sizes.push_back(1); // where find() says that it is
   layout.steps.push_back({Kind::Reshape, sizes});
 
-  // k comes first, from the outermost to the innermost atom, then columns; only whole chunks of k and whole panels are packed in advance.
+  // Each matrix of a batch has panels of its own: k comes first, from the outermost to the innermost atom, then columns; only whole chunks of k and
+  // whole panels are packed in advance.
   bool isSplit = tile.splits > 1;
   auto add = [&](int atom, int64_t size) {
     order.push_back(placeOf(atom));
     zeros.push_back(size - sizes[order.back()]);
   };
-  for (int atom : kOuter) {
+  SmallVector<int> outside = batchOrder;
+  outside.append(kOuter);
+  for (int atom : outside) {
     add(atom, model.atomSizes[atom]);
     cut.push_back(model.atomSizes[atom]);
   }
@@ -548,7 +551,7 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   layout.steps.push_back({Kind::Reshape, cut});
 
   // The order is blocks of k, panels, the k of a block, columns.
-  auto outer = static_cast<int64_t>(kOuter.size()), rank = static_cast<int64_t>(cut.size()), chunk = rank - 4, column = rank - 1;
+  auto outer = static_cast<int64_t>(outside.size()), rank = static_cast<int64_t>(cut.size()), chunk = rank - 4, column = rank - 1;
   SmallVector<int64_t> byBlock;
   for (int64_t dim = 0; dim < outer + (isSplit ? 1 : 0); ++dim)
     byBlock.push_back(dim);
@@ -563,11 +566,11 @@ std::optional<fusion::PanelLayout> ContractionPlan::panelLayout() const {
   layout.steps.push_back({Kind::Pad, gap});
   if (group > 1) {
     // Neighbouring k are interleaved.
-    shape = {tile.panels * kBlocks() * packedK / group, group, tile.nr()};
+    shape = {model.product(batch) * tile.panels * kBlocks() * packedK / group, group, tile.nr()};
     layout.steps.push_back({Kind::Reshape, shape});
     layout.steps.push_back({Kind::Transpose, {0, 2, 1}});
   }
-  layout.steps.push_back({Kind::Reshape, {tile.panels * kBlocks() * packedK * tile.nr()}});
+  layout.steps.push_back({Kind::Reshape, {model.product(batch) * tile.panels * kBlocks() * packedK * tile.nr()}});
   return layout;
 }
 
