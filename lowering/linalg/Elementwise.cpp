@@ -125,7 +125,7 @@ private:
     Value part = linalg::IndexOp::create(builder, loc, partDim);
     Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), part);
     wide = b.muli(wide, b.i(to.getIntOrFloatBitWidth(), wide.getType()));
-    Value shift = b.widthOf(bits) == 64 ? wide : b.trunci(wide, bits.getType());
+    Value shift = ScalarBuilder::widthOf(bits) == 64 ? wide : b.trunci(wide, bits.getType());
     Value piece = b.trunci(b.shrui(bits, shift), builder.getIntegerType(to.getIntOrFloatBitWidth()));
     return toStorage(builder, loc, fromBits(b, piece, to), to);
   }
