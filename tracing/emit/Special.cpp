@@ -134,13 +134,23 @@ Val airy(Emitter &e, const Val &x) {
   return e.select(is(e, size, INFINITY), e.like(x, NAN), value);
 }
 
+/// Computes e^(x^2). The rounding error of x^2 would be multiplied by x^2, so x is split into a head with an exact square and the rest.
+Val exponentialOfSquare(Emitter &e, const Val &x) {
+  // From 26.7 on the value is infinite; of an infinite x the rest would be no number.
+  Val size = minimum(e, absolute(e, x), e.like(x, 30));
+  bool isDouble = x.dtype() == DType::F64;
+  Val head = e.op("stablehlo.reduce_precision", {size},
+                  {{"exponent_bits", isDouble ? "11 : i32" : "8 : i32"}, {"mantissa_bits", isDouble ? "25 : i32" : "11 : i32"}});
+  Val rest = e.mul(e.sub(size, head), e.add(size, head));
+  return e.mul(exponential(e, e.mul(head, head)), exponential(e, rest));
+}
+
 Val erfcx(Emitter &e, const Val &x) {
   Val size = absolute(e, x);
   Val t = e.div(e.sub(size, e.like(x, 3.75)), e.add(size, e.like(x, 3.75)));
   Val positive = e.div(chebyshev(e, t, kErfcx), e.add(e.like(x, 1), times(e, size, 2)));
   positive = e.select(is(e, size, INFINITY), e.like(x, 0), positive);
-  Val square = e.mul(x, x), growing = times(e, exponential(e, square), 2);
-  return e.select(isLess(e, x, 0), e.sub(growing, positive), positive);
+  return e.select(isLess(e, x, 0), e.sub(times(e, exponentialOfSquare(e, x), 2), positive), positive);
 }
 
 /// Computes the inverse of the standard normal distribution function.
