@@ -92,7 +92,7 @@ def SimplifyForKernelsPass : Pass<"xla-simplify-for-kernels", "::mlir::func::Fun
     Applies the rewrites of `stablehlo-aggressive-simplification` (group `general`) together with Millrace's own groups to a fixed point: `indices`
     (index arithmetic in 32 bits), `unit-dimensions` (one shape for operations that fuse), `contractions` (transposes, reshapes, broadcasts and
     scalars that contractions, convolutions and reductions absorb), `diagonals` (sums of diagonals as slices), `scatters` (batches of
-    gathers and scatters, windows of scatters).
+    gathers and scatters, windows of scatters), `powers` (x^0.5 as a root).
   }];
   let options = [
     ListOption<"groups", "groups", "std::string", "groups of rewrites to apply (default: all)">,

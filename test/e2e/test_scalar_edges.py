@@ -172,6 +172,9 @@ def test_floats(name, tmp_path):
                                 "sign": lambda x: np.where((x == 0) | np.isnan(x), x, np.sign(x))}.items():
         if operation != "round_nearest_afz" or name != "f64":
             emit(operation, f"{operation} %a : {tensor}", tensor, function(a))
+    body += f"  %half = stablehlo.constant dense<0.5> : {tensor}\n"
+    # The power of -0 is 0, that of -inf inf.
+    emit("power of half", f"power %a, %half : {tensor}", tensor, np.where(a == -math.inf, dtype(math.inf), np.sqrt(a + dtype(0))))
     emit("is_finite", f"is_finite %a : ({tensor}) -> {booleans}", booleans, np.isfinite(a))
     comparisons = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater,
                    "GE": np.greater_equal}

@@ -1,7 +1,7 @@
 // What xla-simplify-for-kernels does beyond stablehlo-aggressive-simplification, which leaves all of these as they are.
 // RUN: xla-opt %s -xla-simplify-for-kernels | FileCheck %s
 // RUN: not xla-opt %s -xla-simplify-for-kernels=groups=convolution 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: xla-simplify-for-kernels: expects the groups general, indices, unit-dimensions, contractions, diagonals, scatters, but got 'convolution'
+// UNKNOWN: error: xla-simplify-for-kernels: expects the groups general, indices, unit-dimensions, contractions, diagonals, scatters, powers, but got 'convolution'
 // CHECK-LABEL: @dot_of_transpose
 // CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0]
 func.func @dot_of_transpose(%a: tensor<3x2xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {
@@ -134,4 +134,34 @@ func.func @cut_off_steps(%x: tensor<2x8x20xf32>) -> (tensor<2x8x15xf32>, tensor<
   %4 = stablehlo.reshape %x : (tensor<2x8x20xf32>) -> tensor<16x20xf32>
   %5 = stablehlo.slice %4 [0:16, 5:20] : (tensor<16x20xf32>) -> tensor<16x15xf32>
   return %3, %5 : tensor<2x8x15xf32>, tensor<16x15xf32>
+}
+
+// A root is cheaper and more exact than a power. That of -0 is -0, that of -inf NaN, which powers are not.
+// CHECK-LABEL: @power_of_half
+// CHECK-DAG: %[[INF:.*]] = stablehlo.constant dense<0x7F800000> : tensor<4xf32>
+// CHECK-DAG: %[[MINUS:.*]] = stablehlo.constant dense<0xFF800000> : tensor<4xf32>
+// CHECK: %[[ROOT:.*]] = stablehlo.sqrt %arg0
+// CHECK: %[[ABS:.*]] = stablehlo.abs %[[ROOT]]
+// CHECK: %[[EDGE:.*]] = stablehlo.compare EQ, %arg0, %[[MINUS]]
+// CHECK: stablehlo.select %[[EDGE]], %[[INF]], %[[ABS]]
+func.func @power_of_half(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %half, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.power %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// Two roundings instead of one, another exponent, complex numbers, a type without infinities.
+// CHECK-LABEL: @other_powers
+// CHECK-COUNT-4: stablehlo.power
+func.func @other_powers(%x: tensor<4xf32>, %z: tensor<4xcomplex<f32>>, %s: tensor<4xf8E4M3FN>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xcomplex<f32>>, tensor<4xf8E4M3FN>) {
+  %0 = stablehlo.constant dense<-0.5> : tensor<4xf32>
+  %1 = stablehlo.constant dense<1.5> : tensor<4xf32>
+  %2 = stablehlo.constant dense<(0.5, 0.0)> : tensor<4xcomplex<f32>>
+  %3 = stablehlo.constant dense<0.5> : tensor<4xf8E4M3FN>
+  %4 = stablehlo.power %x, %0 : tensor<4xf32>
+  %5 = stablehlo.power %x, %1 : tensor<4xf32>
+  %6 = stablehlo.power %z, %2 : tensor<4xcomplex<f32>>
+  %7 = stablehlo.power %s, %3 : tensor<4xf8E4M3FN>
+  return %4, %5, %6, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xcomplex<f32>>, tensor<4xf8E4M3FN>
 }

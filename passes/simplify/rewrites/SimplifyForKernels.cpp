@@ -20,9 +20,13 @@ using Populate = void (*)(RewritePatternSet &);
 
 /// The pattern groups by the names of the pass's option.
 constexpr std::pair<StringLiteral, Populate> kGroups[] = {
-    {"general", populateSimplifications},           {"indices", populateIndexSimplifications},
-    {"unit-dimensions", populateUnitDimensionSimplifications}, {"contractions", populateContractionSimplifications},
-    {"diagonals", populateDiagonalSimplifications}, {"scatters", populateScatterSimplifications},
+    {"general", populateSimplifications},
+    {"indices", populateIndexSimplifications},
+    {"unit-dimensions", populateUnitDimensionSimplifications},
+    {"contractions", populateContractionSimplifications},
+    {"diagonals", populateDiagonalSimplifications},
+    {"scatters", populateScatterSimplifications},
+    {"powers", populatePowerSimplifications},
 };
 
 struct SimplifyForKernels : impl::SimplifyForKernelsPassBase<SimplifyForKernels> {

@@ -26,6 +26,8 @@ void simplifyGreedily(mlir::Operation *root, const mlir::FrozenRewritePatternSet
 
 //===-- Further groups of xla-simplify-for-kernels -------------------------===//
 
+/// Powers by roots.
+void populatePowerSimplifications(mlir::RewritePatternSet &patterns);
 /// Index arithmetic in integers of fewer bits.
 void populateIndexSimplifications(mlir::RewritePatternSet &patterns);
 /// One shape for operations that differ by unit dimensions, divided dimensions or components only.
