@@ -36,42 +36,6 @@ bool comesByItself(const Buffer::Value &value) {
 
 } // namespace
 
-StatusOr<Executable::Launch::Inputs> Executable::Launch::inputsOf(Executable &executable, std::span<Device *const> devices,
-                                                                  std::span<const BorrowedArguments> arguments, const std::vector<uint8_t> &consumes) {
-  const State &state = *executable.state;
-  if (arguments.size() != devices.size())
-    return invalidArgument("expects arguments for " + std::to_string(devices.size()) + " devices, but got " +
-                           std::to_string(arguments.size()));
-  StatusOr<std::vector<Values>> checked = checkedValues(executable.program(), state.types, devices, arguments, consumes);
-  if (!checked)
-    return checked.status();
-  Inputs inputs{std::move(*checked), {}};
-  if (state.plan->hasDimsOfArguments || !state.plan->entryFunction().checks.empty()) {
-    // The memory of the last launch: a small program runs for a microsecond.
-    thread_local std::vector<const std::vector<int64_t> *> shapes;
-    thread_local std::vector<int64_t> known;
-    if (state.plan->hasDimsOfArguments)
-      inputs.dims.resize(devices.size());
-    for (size_t d = 0; d < devices.size(); ++d)
-      if (std::all_of(inputs.values[d].begin(), inputs.values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
-        shapes.clear();
-        for (const auto &value : inputs.values[d])
-          shapes.push_back(&value->dims);
-        MILLRACE_TRY(state.plan->dimsFor(shapes, known));
-        if (!inputs.dims.empty())
-          inputs.dims[d] = known;
-      }
-  }
-  if (executable.prepared)
-    for (size_t d = 0; d < devices.size(); ++d) {
-      StatusOr<Values> more = executable.prepare(*devices[d], arguments[d]);
-      if (!more)
-        return more.status();
-      std::move(more->begin(), more->end(), std::back_inserter(inputs.values[d]));
-    }
-  return inputs;
-}
-
 StatusOr<std::shared_ptr<RunContext>> Executable::Launch::meetOthers(const Executable &executable, const ExecuteOptions &options, double timeout) {
   const Program &p = executable.program();
   const State &state = *executable.state;
@@ -86,23 +50,24 @@ StatusOr<std::shared_ptr<RunContext>> Executable::Launch::meetOthers(const Execu
   return begun;
 }
 
-void Executable::Launch::refuse(const Executable &executable, std::span<Device *const> devices, const ExecuteOptions &options, double timeout,
-                                const Status &why) {
+Status Executable::Launch::refuse(const Executable &executable, std::span<Device *const> devices, const ExecuteOptions &options, Status why) {
   State &state = *executable.state;
   if (!state.spansProcesses() || !state.plan->meetsOthers)
-    return;
+    return why;
   Processes &processes = *executable.client->options().processes;
   if (!processes.connect().ok()) // no process can be told
-    return;
+    return why;
   const bool isStanding = state.meets == Meets::InOperations;
+  const double timeout = executable.client->options().timeoutSeconds;
   StatusOr<std::shared_ptr<RunContext>> context =
-      isStanding ? processes.replicas(executable.client->options().timeoutSeconds) : meetOthers(executable, options, timeout);
+      isStanding ? processes.replicas(timeout) : meetOthers(executable, options, options.timeoutSeconds.value_or(timeout));
   if (!isStanding)
     ++state.launches;
   if (!context) // a process is lost, which the others learn as this one did
-    return;
+    return why;
   for (size_t d = 0; d < devices.size(); ++d)
     (*context)->finish(state.members[d], onDevice(devices[d]->id(), why));
+  return why;
 }
 
 StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::span<Device *const> devices,
@@ -113,18 +78,47 @@ StatusOr<ExecuteResult> Executable::Launch::start(Executable &executable, std::s
   const Program &p = executable.program();
   if (devices.empty() && arguments.empty()) // only other processes execute the program
     return ExecuteResult();
+  if (arguments.size() != devices.size())
+    return refuse(executable, devices, options,
+                  invalidArgument("expects arguments for " + std::to_string(devices.size()) + " devices, but got " + std::to_string(arguments.size())));
   std::vector<uint8_t> consumes = state->types.donated;
   for (uint32_t k : options.nonDonatable)
     if (k < consumes.size())
       consumes[k] = 0;
 
-  const double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
-  StatusOr<Inputs> inputs = inputsOf(executable, devices, arguments, consumes);
-  if (!inputs) {
-    refuse(executable, devices, options, timeout, inputs.status());
-    return inputs.status();
+  StatusOr<std::vector<Values>> checked = checkedValues(p, state->types, devices, arguments, consumes);
+  if (!checked)
+    return refuse(executable, devices, options, checked.status());
+  std::vector<Values> &values = *checked;
+  // The run-time dims that follow from the arguments' shapes, per device; empty if a shape is known later. None where nobody asks for them here.
+  std::vector<std::vector<int64_t>> dims;
+  if (state->plan->hasDimsOfArguments || !state->plan->entryFunction().checks.empty()) {
+    // The memory of the last launch: a small program runs for a microsecond.
+    thread_local std::vector<const std::vector<int64_t> *> shapes;
+    thread_local std::vector<int64_t> known;
+    if (state->plan->hasDimsOfArguments)
+      dims.resize(devices.size());
+    for (size_t d = 0; d < devices.size(); ++d)
+      if (std::all_of(values[d].begin(), values[d].end(), [](const auto &value) { return value->shapeIsKnown; })) {
+        shapes.clear();
+        for (const auto &value : values[d])
+          shapes.push_back(&value->dims);
+        if (Status status = state->plan->dimsFor(shapes, known); !status.ok())
+          return refuse(executable, devices, options, std::move(status));
+        if (!dims.empty())
+          dims[d] = known;
+      }
   }
-  auto &[values, dims] = *inputs;
+
+  if (executable.prepared)
+    for (size_t d = 0; d < devices.size(); ++d) {
+      StatusOr<std::vector<std::shared_ptr<Buffer::Value>>> more = executable.prepare(*devices[d], arguments[d]);
+      if (!more)
+        return refuse(executable, devices, options, more.status());
+      std::move(more->begin(), more->end(), std::back_inserter(values[d]));
+    }
+
+  double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;
   std::unique_lock inOrder(meetings, std::defer_lock);
   const bool isStanding = state->spansProcesses() && state->meets == Meets::InOperations;

@@ -70,20 +70,11 @@ private:
   static StatusOr<std::vector<Values>> checkedValues(const Program &p, const ArgumentTypes &types, std::span<Device *const> devices,
                                                      std::span<const BorrowedArguments> arguments, const std::vector<uint8_t> &consumes);
 
-  /// What the executions of a launch get.
-  struct Inputs {
-    std::vector<Values> values; ///< of each device: the arguments, then what the program's preparation computes
-    /// The run-time dims that follow from the arguments' shapes, per device; empty if a shape is known later. None where nobody asks for them here.
-    std::vector<std::vector<int64_t>> dims;
-  };
-  /// Checks the arguments, and computes the rest from them.
-  static StatusOr<Inputs> inputsOf(Executable &executable, std::span<Device *const> devices, std::span<const BorrowedArguments> arguments,
-                                   const std::vector<uint8_t> &consumes);
   /// Returns the context of the processes' next launch of the program.
-  static StatusOr<std::shared_ptr<RunContext>> meetOthers(const Executable &executable, const ExecuteOptions &options, double timeout);
+  [[gnu::cold]] static StatusOr<std::shared_ptr<RunContext>> meetOthers(const Executable &executable, const ExecuteOptions &options, double timeout);
   /// Tells the processes that launch the program, too, why this one cannot: they would wait for its members until the timeout. The launch counts as
-  /// theirs do, so that the next ones belong together.
-  static void refuse(const Executable &executable, std::span<Device *const> devices, const ExecuteOptions &options, double timeout, const Status &why);
+  /// theirs do, so that the next ones belong together. Returns `why`.
+  [[gnu::cold]] static Status refuse(const Executable &executable, std::span<Device *const> devices, const ExecuteOptions &options, Status why);
 
   /// Allocates the memory of all executions before new buffers can take it. All of it or nothing: two threads that hold one part each would both fail.
   static std::vector<Provision> provideAll(const Plan &plan, std::span<Device *const> devices, bool isNested);

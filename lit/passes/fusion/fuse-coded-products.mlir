@@ -534,7 +534,7 @@ func.func @constant_columns_in_unsigned_words(%x: tensor<3x256xi8>, %words: tens
 // Those of an argument that the caller gives up are read as they are, although it is marked: no preparation reads it.
 // CHECK-LABEL: func.func @donated_columns_in_bytes(
 // CHECK-NOT:     dot_general
-// CHECK:         call @coded_product{{.*}} : (tensor<2x128x48xi8>, tensor<2x17x2x64xi8>, tensor<2x96xf32>) -> tensor<17x96xf32>
+// CHECK:         call @coded_product{{.*}} : (tensor<2x128x48xi8>, tensor<1x17x2x128xi8>, tensor<2x96xf32>) -> tensor<17x96xf32>
 func.func @donated_columns_in_bytes(%x: tensor<17x256xi8>, %bytes: tensor<256x48xi8> {millrace.constant, jax.buffer_donor = true}, %scales: tensor<2x96xf32>) -> tensor<17x96xf32> {
   %4 = stablehlo.constant dense<4> : tensor<256x48xi8>
   %up = stablehlo.shift_left %bytes, %4 : tensor<256x48xi8>

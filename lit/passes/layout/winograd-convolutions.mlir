@@ -25,15 +25,6 @@ func.func @even(%x: tensor<2x14x14x64xf32>, %w: tensor<3x3x64x80xf32> {millrace.
   return %0 : tensor<2x14x14x80xf32>
 }
 
-// The sums of weights that the caller gives up are computed in each call, although they are marked.
-// CHECK-LABEL: @donated
-// CHECK: stablehlo.convolution
-// REMARK: remark:{{.*}}its sums would move more than its products save
-func.func @donated(%x: tensor<2x14x14x64xf32>, %w: tensor<3x3x64x80xf32> {millrace.constant, jax.buffer_donor = true}) -> tensor<2x14x14x80xf32> {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x14x14x64xf32>, tensor<3x3x64x80xf32>) -> tensor<2x14x14x80xf32>
-  return %0 : tensor<2x14x14x80xf32>
-}
-
 // Borders of unequal widths; tiles that stick out are cut off; weights in PyTorch's order.
 // CHECK-LABEL: @odd
 // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 2, 0], high = [0, 2, 2, 0]
@@ -44,6 +35,22 @@ func.func @donated(%x: tensor<2x14x14x64xf32>, %w: tensor<3x3x64x80xf32> {millra
 func.func @odd(%x: tensor<1x64x98x96xf32>, %w: tensor<64x96x3x3xf32>) -> tensor<1x63x99x64xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = {pad = [[0, 1], [2, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x64x98x96xf32>, tensor<64x96x3x3xf32>) -> tensor<1x63x99x64xf32>
   return %0 : tensor<1x63x99x64xf32>
+}
+
+// Few tiles: the sums of weights pay off if they are prepared, which those of weights that the caller gives up are not, although they are marked.
+// CHECK-LABEL: @few_tiles
+// CHECK-NOT: stablehlo.convolution
+func.func @few_tiles(%x: tensor<1x10x10x64xf32>, %w: tensor<3x3x64x64xf32> {millrace.constant}) -> tensor<1x8x8x64xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x10x10x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x8x8x64xf32>
+  return %0 : tensor<1x8x8x64xf32>
+}
+
+// CHECK-LABEL: @donated
+// CHECK: stablehlo.convolution
+// REMARK: remark:{{.*}}its sums would move more than its products save
+func.func @donated(%x: tensor<1x10x10x64xf32>, %w: tensor<3x3x64x64xf32> {millrace.constant, jax.buffer_donor = true}) -> tensor<1x8x8x64xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x10x10x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x8x8x64xf32>
+  return %0 : tensor<1x8x8x64xf32>
 }
 
 // Sums of weights that change in every call cost more than they save where there are few tiles.

@@ -272,6 +272,40 @@ TEST(Executor, SizesOfArgumentsAgree) {
   EXPECT_NE(errorOf(*client, b, 3, 3).find("model.py:3: expects dimension 0 of argument 1 ('y') to be 4, but got 3"), std::string::npos);
 }
 
+// A launch cannot compare sizes that another execution will say: this one does when it begins.
+TEST(Executor, SizesThatComeLaterAgree) {
+  auto client = makeClient();
+  Builder ones;
+  SlotId count = ones.argument(DType::I32, {}), filled = ones.result(DType::F32, {kDynamic});
+  ones.main().slots[filled].dims = {Dim::runtime(0)}, ones.main().slots[filled].bytes = 0;
+  ones.main().numDims = 1;
+  ones.push({SetDimsStep{{{0, count, 0, {}}}, {}}, kNone});
+  ones.push({FillStep{filled, {0, 0, 0x80, 0x3f}}, kNone});
+  auto makes = client->load(ones.program);
+  ASSERT_TRUE(makes.ok()) << makes.status().toString();
+  Builder b = dynamicSum();
+  b.main().checks = {{DimExpr::dim(0), SizeCheck::Relation::Equal, DimExpr::dim(1)}};
+  auto sum = client->load(b.program);
+  ASSERT_TRUE(sum.ok()) << sum.status().toString();
+  for (int32_t size : {3, 5}) {
+    auto promised = client->promise(DType::I32, {}, client->devices()[0]->memories()[0]);
+    ASSERT_TRUE(promised.ok());
+    auto made = (*makes)->execute({{promised->buffer}});
+    ASSERT_TRUE(made.ok()) << made.status().toString();
+    auto result = (*sum)->execute({{made->results[0][0], toDevice<float>(*client, DType::F32, {3}, {1, 2, 3})}});
+    ASSERT_TRUE(result.ok()) << result.status().toString() << ": nobody knows the size yet";
+    std::memcpy(promised->storage->data(), &size, sizeof size);
+    promised->ready.set();
+    const Status status = result->done[0].await();
+    if (size == 3) {
+      EXPECT_EQ(toHost<float>(result->results[0][0]), (std::vector<float>{2, 3, 4}));
+    } else {
+      EXPECT_EQ(status.message(),
+                "expects dimension 0 of argument 1 ('y') to be 5 (dimension 0 of argument 0), but got 3: call it with arguments whose sizes agree");
+    }
+  }
+}
+
 TEST(Executor, KernelErrorNamesKernelAndLine) {
   Builder b;
   SlotId x = b.argument(DType::F32, {1}), z = b.result(DType::F32, {1});

@@ -533,7 +533,7 @@ TEST(Processes, WhoseArgumentsAreRefusedTellsTheOthers) {
   for (std::thread &thread : threads)
     thread.join();
   const std::string refused = "expects dimension 0 of argument 0 to be 4, but got 5: call it with an argument of such a size";
-  EXPECT_EQ(statuses[0].message(), "device 1 failed: " + refused);
+  EXPECT_EQ(statuses[0].message(), "all_reduce: device 1 failed: " + refused);
   EXPECT_EQ(statuses[2].message(), refused);
   EXPECT_TRUE(statuses[1].ok()) << statuses[1].toString() << ": the next launches belong together";
   EXPECT_TRUE(statuses[3].ok()) << statuses[3].toString();

@@ -289,7 +289,7 @@ TEST(Recorder, AForkNeverWaitsForItsParentsRecording) {
         (void)startFromEnvironment(0).ok();
     });
     bool isFine = true;
-    for (int i = 0; i < 300 && isFine; ++i) {
+    for (int i = 0; i < 150 && isFine; ++i) {
       pid_t child = fork();
       if (child == 0) {
         ::alarm(20);
