@@ -180,8 +180,6 @@ void CodedProductEmitter::choose() {
     zero += isSigned ? 128 : -128;
   }
 
-  hasLowHalves = isAcross && target.byteProducts == ByteProducts::UnsignedBySigned;
-
   if (byRows) {
     // Four vectors of columns at a time, or eight, of which each row of x has a sum.
     vectorsOfRow = isAcross ? 2 * kInterleavedVectors : kInterleavedVectors;
@@ -194,6 +192,10 @@ void CodedProductEmitter::choose() {
     for (segment = std::min(rowsOfCodes, groupBytes); groupBytes % segment; segment -= 4)
       ;
     segments = isRagged ? groups : rowBytes / segment;
+    // The difference of the sums of both halves and of the low ones is 16 times the sum of the high ones, and has 32 bits.
+    const int64_t mostOfCode = std::max(std::abs(zero), std::abs(15 - zero)), mostOfX = 128;
+    hasLowHalves = isAcross && target.byteProducts == ByteProducts::UnsignedBySigned &&
+                   mostOfCode * mostOfX * 16 * (isRagged ? rowBytes : segment) <= std::numeric_limits<int32_t>::max();
     int64_t steps = columns / step, stepsOfStrip = llvm::divideCeil(steps, std::min<int64_t>(steps, target.threads * (rows > kMaxFewRows ? kStripsPerThread : 1)));
     strip = stepsOfStrip * step;
     strips = llvm::divideCeil(steps, stepsOfStrip);

@@ -566,7 +566,8 @@ Value PointEvaluator::gatherShared(Value memref, Value at, Value perLane, int64_
   Type integer = b.getI32Type();
   auto narrow = [&](Value index, Type to) { return arith::IndexCastOp::create(b, location, to, index).getResult(); };
   Value first = add(at, vector::ExtractOp::create(b, location, perLane, 0));
-  Value begin = arith::MinSIOp::create(b, location, first, constant(elements - width));
+  // Both ends are bounds: where the mask leaves the first lane out, its address may be any.
+  Value begin = arith::MaxSIOp::create(b, location, arith::MinSIOp::create(b, location, first, constant(elements - width)), constant(0));
   Value before = narrow(arith::SubIOp::create(b, location, begin, at), integer);
   Value indices = arith::SubIOp::create(b, location, narrow(perLane, vectorOf(integer)), vector::BroadcastOp::create(b, location, vectorOf(integer), before));
   auto all = [&](int64_t value) { return number(DenseElementsAttr::get(vectorOf(integer), int32_t(value))); };
