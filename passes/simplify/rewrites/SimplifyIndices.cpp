@@ -186,6 +186,8 @@ struct GatherAtOwnPositions : OpRewritePattern<GatherOp> {
       if (!llvm::is_contained(numbers.getOffsetDims(), dim))
         ofIndices.push_back(dim);
     for (auto [component, dim] : llvm::zip_equal(components, numbers.getStartIndexMap())) {
+      if (stack && components.size() > 1 && cast<RankedTensorType>(component.getType()).getDimSize(vectorDim) != 1)
+        return rewriter.notifyMatchFailure(op, "operands of the stack that are no single components");
       std::optional<int64_t> counted = dimOfPositions(component);
       if (!llvm::is_contained(numbers.getCollapsedSliceDims(), dim) || !counted || *counted == vectorDim || at.getDimSize(*counted) != from.getDimSize(dim))
         return rewriter.notifyMatchFailure(op, "a component that is no position, or not one of the same size");
