@@ -18,7 +18,7 @@ POSITIONS = {
 }
 
 
-@pytest.mark.parametrize("target", ["host", "avx2"])
+@pytest.mark.parametrize("target", ["host", *(level for level in tools.levels() if level == "x86-64-v3")])
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])
 @pytest.mark.parametrize("name", sorted(POSITIONS))
 def test_bits(name, dtype, target, tmp_path):

@@ -1,5 +1,6 @@
 // RUN: xla-opt %s -xla-emit-kernels=target=avx512 -split-input-file | FileCheck %s
 // RUN: xla-opt %s -xla-emit-kernels=target=avx512 -split-input-file | FileCheck %s --check-prefix=LOADS
+// RUN: xla-opt %s -xla-emit-kernels=target=avx2 -split-input-file | FileCheck %s --check-prefix=AVX2
 
 #rc = affine_map<(d0, d1) -> (d0, d1)>
 #r = affine_map<(d0, d1) -> (d0)>
@@ -202,6 +203,8 @@ func.func private @gather_elements(%t: tensor<16x128xf32>, %i: tensor<16x128xi32
 // CHECK:         } else {
 // CHECK-NEXT:      vector.gather %arg0
 // CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<16xi1>, vector<16xi32>
+// AVX2-LABEL:    func.func private @gather_columns_range(
+// AVX2:          llvm.call_intrinsic "llvm.x86.avx2.permps"(%{{.*}}, %{{.*}}) : (vector<8xf32>, vector<8xi32>) -> vector<8xf32>
 func.func private @gather_columns(%t: tensor<16x128xf32>, %i: tensor<33xi32>) -> tensor<16x33xf32> attributes {millrace.kernel} {
   %c0 = arith.constant 0 : index
   %c127 = arith.constant 127 : index
