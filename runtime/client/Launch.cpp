@@ -52,17 +52,17 @@ StatusOr<std::shared_ptr<RunContext>> Executable::Launch::meetOthers(const Execu
 
 Status Executable::Launch::refuse(const Executable &executable, std::span<Device *const> devices, const ExecuteOptions &options, Status why) {
   State &state = *executable.state;
-  if (!state.spansProcesses() || !state.plan->meetsOthers)
+  // Replicas that meet in operations keep one context for all launches: an error there would end it, also where all of them refuse and go on.
+  if (!state.spansProcesses() || state.meets == Meets::InOperations || devices.empty())
     return why;
-  Processes &processes = *executable.client->options().processes;
-  if (!processes.connect().ok()) // no process can be told
+  const ClientOptions &ofClient = executable.client->options();
+  const bool canTell = state.plan->meetsOthers && ofClient.processes->connect().ok(); // before the lock: connecting may take long
+  std::unique_lock inOrder(meetings); // as in start(): the number of the launch and the meeting belong together
+  ++state.launches;
+  if (!canTell)
     return why;
-  const bool isStanding = state.meets == Meets::InOperations;
-  const double timeout = executable.client->options().timeoutSeconds;
-  StatusOr<std::shared_ptr<RunContext>> context =
-      isStanding ? processes.replicas(timeout) : meetOthers(executable, options, options.timeoutSeconds.value_or(timeout));
-  if (!isStanding)
-    ++state.launches;
+  StatusOr<std::shared_ptr<RunContext>> context = meetOthers(executable, options, options.timeoutSeconds.value_or(ofClient.timeoutSeconds));
+  inOrder.unlock();
   if (!context) // a process is lost, which the others learn as this one did
     return why;
   for (size_t d = 0; d < devices.size(); ++d)

@@ -73,7 +73,7 @@ private:
   /// Returns the context of the processes' next launch of the program.
   [[gnu::cold]] static StatusOr<std::shared_ptr<RunContext>> meetOthers(const Executable &executable, const ExecuteOptions &options, double timeout);
   /// Tells the processes that launch the program, too, why this one cannot: they would wait for its members until the timeout. The launch counts as
-  /// theirs do, so that the next ones belong together. Returns `why`.
+  /// theirs do, so that the next ones belong together and have the same random numbers. Returns `why`.
   [[gnu::cold]] static Status refuse(const Executable &executable, std::span<Device *const> devices, const ExecuteOptions &options, Status why);
 
   /// Allocates the memory of all executions before new buffers can take it. All of it or nothing: two threads that hold one part each would both fail.

@@ -540,6 +540,49 @@ TEST(Processes, WhoseArgumentsAreRefusedTellsTheOthers) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(50)) << "the other process has waited for its timeout";
 }
 
+/// Gives a number of its own to each device and launch; its argument has to have four elements.
+Program checkedSeed() {
+  test::Builder b;
+  b.program.numReplicas = 2;
+  SlotId open = b.argument(DType::F32, {4}), seed = b.result(DType::U64, {});
+  b.program.arguments[0].dims = {kDynamic};
+  Slot &slot = b.main().slots[open];
+  slot.dims = {Dim::runtime(0)}, slot.bytes = 0;
+  b.main().numDims = 1;
+  b.main().dimBindings = {{0, 0, 0, {}}};
+  b.main().checks = {{DimExpr::dim(0), SizeCheck::Relation::Equal, DimExpr::constant(4)}};
+  b.push({DeviceIdStep{DeviceIdStep::Kind::RandomSeed, seed}, kNone});
+  return b.program;
+}
+
+/// What two processes get in their second launches; the arguments of the second one's first launch are refused if `refuses`.
+std::vector<uint64_t> secondSeeds(bool refuses) {
+  Job job(2);
+  std::vector<uint64_t> seeds(2);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      ClientOptions options;
+      options.timeoutSeconds = 100, options.processes = job.processes[rank], options.devicesOf = {1, 1}, options.rngSeed = 1;
+      auto client = Client::create(options);
+      ASSERT_TRUE(client.ok()) << client.status().toString();
+      auto program = (*client)->load(checkedSeed());
+      ASSERT_TRUE(program.ok()) << program.status().toString();
+      for (uint32_t launch = 0; launch < 2; ++launch) {
+        const int64_t size = refuses && rank && !launch ? 5 : 4;
+        auto launched = (*program)->execute({{test::toDevice<float>(**client, DType::F32, {size}, std::vector<float>(size_t(size)))}});
+        EXPECT_EQ(launched.ok(), size == 4) << launched.status().toString();
+        if (launched.ok() && launch)
+          seeds[rank] = test::toHost<uint64_t>(launched->results[0][0])[0];
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return seeds;
+}
+
+TEST(Processes, RefusedLaunchesCountForRandomNumbers) { EXPECT_EQ(secondSeeds(true), secondSeeds(false)); }
+
 TEST(Processes, MessagesBetweenDevices) {
   Job job(2);
   auto contexts = job.launch(1);
