@@ -18,6 +18,8 @@ using namespace mlir;
 namespace millrace::eval {
 
 int64_t numElements(ArrayRef<int64_t> shape) {
+  if (llvm::is_contained(shape, 0)) // the other sizes may be such that their product has no 64 bits
+    return 0;
   int64_t count = 1;
   for (int64_t size : shape) count *= size;
   return count;
@@ -25,7 +27,7 @@ int64_t numElements(ArrayRef<int64_t> shape) {
 
 Shape stridesOf(ArrayRef<int64_t> shape) {
   Shape strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = int64_t(uint64_t(strides[i]) * uint64_t(shape[i])); // of a tensor without elements: any
   return strides;
 }
 
