@@ -34,8 +34,9 @@ std::optional<uint64_t> bytesOfSizes(uint64_t elementBytes, size_t rank, SizeAt 
 }
 
 /// The largest table that the executor puts on the stack for one step: the operands and results of a kernel, the sizes that it is given, the states
-/// of a loop, and the sizes of those. Unit: entries of 8 bytes. Source: arithmetic: a step has two such tables at most, 1 MiB, which is half the
-/// smallest stack that Linux gives a thread by itself (2 MiB, where the limit of stacks is unlimited).
+/// of a loop, and the sizes of those. Unit: entries of 8 bytes. Source: arithmetic: three such tables at most are on one stack (the buffers of
+/// a kernel, its sizes, and what a thread of its own pieces keeps), 1.5 MiB of the smallest that Linux gives a thread by itself (2 MiB, where the limit
+/// of stacks is unlimited).
 inline constexpr uint64_t kMaxTableEntries = uint64_t(1) << 16;
 
 } // namespace millrace::runtime
