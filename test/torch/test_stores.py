@@ -94,6 +94,7 @@ def test_the_keeper_is_stopped_or_killed(keeper):
     assert said_by(lambda: store.get("other", 0.1))[0] == "no process has set other"
     store.put("first", "1")
     os.kill(pid, signal.SIGSTOP)
+    os.waitpid(pid, os.WUNTRACED)  # a keeper that has not stopped yet answers
     text, seconds = said_by(lambda: store.get("first", 30))
     assert text.startswith(f"process 0 of 3 (pid {pid} on host {socket.gethostname()}), which keeps the job's store at localhost:{port}, is stopped (SIGSTOP or "
                            "a debugger; MILLRACE_LIVENESS=0 waits for it) and has not answered for 2") and seconds < 5, text
