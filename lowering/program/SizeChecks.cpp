@@ -73,7 +73,7 @@ void FunctionBuilder::define(uint32_t dim, const DimExpr &expr) {
 
 std::optional<DimExpr> FunctionBuilder::inArgumentSizes(const DimExpr &expr) const {
   // Longer expressions are computed from the dims that programs have anyway: these fit the runtime's stack, in whatever order their terms are. Unit:
-  // terms. Source: arithmetic: a term puts one number on it at most, and their number is odd.
+  // terms. Source: arithmetic: each term puts at most one number on the stack; expressions of binary operations have an odd number of terms.
   constexpr size_t kMaxTermsOfSize = runtime::kMaxSizeStack - 1;
   DimExpr made;
   for (const DimExpr::Term &term : expr.terms) {

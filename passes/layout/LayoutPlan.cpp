@@ -37,8 +37,8 @@ int64_t bytesMoved(Value value, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   return withoutOnes(from) == withoutOnes(to) ? 0 : bytesOf(value);
 }
 
-/// Returns true for a depthwise convolution whose channels are last in one of operand, weights and result where the first or last has them last, so that
-/// vectors of channels or steps have gaps in another.
+/// Returns true if the channels of a depthwise convolution are last in the operand or the result, but not in both and in the weights, so that vectors of
+/// channels or steps have gaps in one of them.
 bool hasMixedLanes(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   int64_t last = cast<RankedTensorType>(op.getType()).getRank() - 1;

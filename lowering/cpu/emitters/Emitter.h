@@ -59,7 +59,7 @@ struct KernelTarget {
   int64_t lineBytes = 64; ///< of the level 1 cache
   int64_t l2Bytes = 0;
   int64_t pageBytes = 4096; ///< of memory; so far equal on all machines
-  int64_t nearPages = 64;   ///< whose addresses a core translates at once
+  int64_t nearPages = 64;   ///< pages whose translations fit the first-level data TLB
   int threads = 1;        ///< parallel ranges should have a few times as many iterations
   double gigahertz = 0;   ///< for estimates only
   /// Bandwidth of one thread in bytes per nanosecond, for estimates only and so far equal on all machines: of contiguous rows, of data movement, and

@@ -489,17 +489,23 @@ TEST(Processes, DifferentLaunchesOfOneProgramAreNamedOnAll) {
                                     job.processes[0]->links().describe(1) + " launches it with another launch id");
 }
 
-/// All-reduces its second argument; the first one has to have four elements.
-Program checkedSum() {
-  test::Builder b;
-  b.program.numReplicas = 2;
-  SlotId open = b.argument(DType::F32, {4}), x = b.argument(DType::F32, {4}), z = b.result(DType::F32, {4});
+/// Gives a program its first argument, which has to have four elements.
+void addCheckedArgument(test::Builder &b) {
+  SlotId open = b.argument(DType::F32, {4});
   b.program.arguments[0].dims = {kDynamic};
   Slot &slot = b.main().slots[open];
   slot.dims = {Dim::runtime(0)}, slot.bytes = 0;
   b.main().numDims = 1;
   b.main().dimBindings = {{0, 0, 0, {}}};
   b.main().checks = {{DimExpr::dim(0), SizeCheck::Relation::Equal, DimExpr::constant(4)}};
+}
+
+/// All-reduces its second argument; the first one has to have four elements.
+Program checkedSum() {
+  test::Builder b;
+  b.program.numReplicas = 2;
+  addCheckedArgument(b);
+  SlotId x = b.argument(DType::F32, {4}), z = b.result(DType::F32, {4});
   CollectiveStep sum = step(Kind::AllReduce, {}, Reduction::Sum);
   sum.arguments = {x}, sum.results = {z}, sum.name = "all_reduce";
   b.push({sum, kNone});
@@ -544,13 +550,8 @@ TEST(Processes, WhoseArgumentsAreRefusedTellsTheOthers) {
 Program checkedSeed() {
   test::Builder b;
   b.program.numReplicas = 2;
-  SlotId open = b.argument(DType::F32, {4}), seed = b.result(DType::U64, {});
-  b.program.arguments[0].dims = {kDynamic};
-  Slot &slot = b.main().slots[open];
-  slot.dims = {Dim::runtime(0)}, slot.bytes = 0;
-  b.main().numDims = 1;
-  b.main().dimBindings = {{0, 0, 0, {}}};
-  b.main().checks = {{DimExpr::dim(0), SizeCheck::Relation::Equal, DimExpr::constant(4)}};
+  addCheckedArgument(b);
+  SlotId seed = b.result(DType::U64, {});
   b.push({DeviceIdStep{DeviceIdStep::Kind::RandomSeed, seed}, kNone});
   return b.program;
 }
